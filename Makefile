@@ -1,0 +1,202 @@
+# Copyright 2026 The Sluice Authors
+# SPDX-License-Identifier: Apache-2.0
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# What people may set.
+OUTPUT ?= _output
+MEMBERS ?= 3
+REDIS ?=
+SEEDS ?= 10000
+M ?=
+BENCH ?=
+
+# All is compiled once without cgo, and once with it for the race detector.
+export CGO_ENABLED := 0
+
+BIN := $(OUTPUT)/bin
+MODULES := . test/lab apis/schematest
+GENERATED := '*zz_generated*' config/300-crds 'docs/events.*'
+TOOLS := tools tools/lint tools/vuln tools/ko
+PROGRAMS := functions/standalone cmd/kubectl-sluice test/playground
+# Tests that need something up, or more time than others, have targets of their own.
+APART := /test/(e2e|simulation|bench|conventions)(/|$$)
+LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint run --allow-parallel-runners --config $(CURDIR)/.golangci.yml
+
+say = @printf '\n==> %s\n' '$(1)'
+
+##@ Use
+
+.PHONY: help
+help: ## Show this
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "Variables: MEMBERS=3, OUTPUT=_output, REDIS=ADDRESS (default: embedded), SEEDS=10000, M=member2, BENCH="
+
+.PHONY: run
+run: build ## Start a hub, members and the pipeline, propagate an example, stay until Ctrl-C
+	@exec $(BIN)/playground run --with-parent --dir $(OUTPUT) --members $(MEMBERS) $(if $(REDIS),--redis $(REDIS))
+
+.PHONY: demo
+demo: build ## The same, check the outcome and end
+	@exec $(BIN)/playground demo --with-parent --dir $(OUTPUT) --members $(MEMBERS) $(if $(REDIS),--redis $(REDIS))
+
+# While make run is up. They build nothing: what runs is what is asked.
+
+.PHONY: pipeline-restart
+pipeline-restart: up ## Kill the pipeline (kill -9) and start it again
+	@$(BIN)/playground pipeline-restart --dir $(OUTPUT)
+
+.PHONY: pipeline-flush
+pipeline-flush: up ## Empty the pipeline's Redis
+	@$(BIN)/playground pipeline-flush --dir $(OUTPUT)
+
+.PHONY: member-stop
+member-stop: up named ## Take a member away: M=member2
+	@$(BIN)/playground member-stop $(M) --dir $(OUTPUT)
+
+.PHONY: member-start
+member-start: up named ## Bring it back: M=member2
+	@$(BIN)/playground member-start $(M) --dir $(OUTPUT)
+
+.PHONY: up
+up:
+	@[[ -x $(BIN)/playground ]] || { echo 'nothing is up: start it with make run, in another terminal'; exit 1; }
+
+.PHONY: named
+named:
+	@[[ -n '$(M)' ]] || { echo 'which member? say M=member2'; exit 1; }
+
+.PHONY: lab-up
+lab-up: lab ## Start a hub and members only, in the background
+	@$(BIN)/lab up --dir $(OUTPUT) --members $(MEMBERS)
+
+.PHONY: lab-down
+lab-down: lab ## End them
+	@$(BIN)/lab down --dir $(OUTPUT)
+
+.PHONY: lab-status
+lab-status: lab ## Show them
+	@$(BIN)/lab status --dir $(OUTPUT)
+
+.PHONY: apply
+apply: ## Install on the cluster of the current kubeconfig that has Knative (ko)
+	KO_CONFIG_PATH=ko.yaml go tool -modfile=tools/ko/go.mod ko apply -R -f config/
+
+##@ Build
+
+.PHONY: build
+build: lab ## Build all programs into _output/bin
+	@[[ -x $(BIN)/playground ]] || echo 'sluice: compiling, once: about 2 minutes on two cores'
+	@go build -buildvcs=false -o $(BIN)/ $(addprefix ./,$(PROGRAMS))
+
+# Kubernetes compiles for minutes the first time; the script says so.
+.PHONY: lab
+lab:
+	@test/lab/build.sh $(BIN)
+
+.PHONY: generate
+generate: ## Generate deep copies, CRDs and docs/events.md
+	@go generate ./...
+
+.PHONY: clean
+clean: ## End the lab and remove _output
+	@[[ ! -x $(BIN)/lab ]] || $(BIN)/lab down --dir $(OUTPUT)
+	@rm -rf $(OUTPUT)
+
+##@ Check
+
+.PHONY: test
+test: test-unit test-modules simulate-ci e2e ## Run all tests that need no root
+
+# A hub and one member for the tests that want real API servers.
+TEST_LAB := $(OUTPUT)/test
+
+.PHONY: test-unit
+test-unit: lab
+	$(call say,unit tests with the race detector; its first run compiles for minutes)
+	@$(BIN)/lab up --dir $(TEST_LAB) --members 1 >/dev/null; \
+	trap '$(BIN)/lab down --dir $(TEST_LAB) >/dev/null' EXIT; \
+	race=-race cgo=1; command -v "$$(go env CC)" >/dev/null || { \
+	  [[ $${CI:-} != true ]] || { echo 'no C compiler'; exit 1; }; \
+	  echo 'there is no C compiler, so the tests run without the race detector'; race= cgo=0; }; \
+	export SLUICE_HUB_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/hub \
+	  SLUICE_MEMBER_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/member1; \
+	go list ./... | grep -vE '$(APART)' | CGO_ENABLED=$$cgo xargs go test $$race | { grep -v 'no test files' || true; }; \
+	go test ./test/conventions
+
+.PHONY: test-modules
+test-modules: lab
+	$(call say,tests of the nested modules)
+	@go test -C apis/schematest ./...
+	@SLUICE_LAB_KUBE=$(abspath $(BIN))/kube go test -C test/lab ./... | { grep -v 'no test files' || true; }
+
+.PHONY: simulate-ci
+simulate-ci:
+	$(call say,simulation: the pipeline against its model)
+	@go test ./test/simulation/...
+
+.PHONY: simulate
+simulate: ## Run more seeds of the simulation: SEEDS=10000
+	@go test ./test/simulation/... -count=1 -timeout=0 -seeds=$(SEEDS)
+
+.PHONY: e2e
+e2e: build ## Run the end-to-end tests on a playground of their own, or on the one that is up
+	$(call say,end-to-end tests on a hub and $(MEMBERS) members)
+	@$(BIN)/playground with --with-parent --dir $(OUTPUT) --members $(MEMBERS) -- \
+	  test/e2e/run.sh 2>&1 | tee $(OUTPUT)/e2e.log
+	@! grep 'every test is skipped' $(OUTPUT)/e2e.log
+
+.PHONY: e2e-knative
+e2e-knative: ## Run the end-to-end tests on a real Knative (needs root)
+	@[[ -x test/knative/run ]] || { echo 'test/knative does not exist yet'; exit 1; }
+	@test/knative/run
+
+.PHONY: bench
+bench: build ## Measure the budgets and print the table: BENCH='-full -only writes'
+	@go build -buildvcs=false -o $(BIN)/ ./test/bench
+	@exec $(BIN)/bench -bin $(BIN) $(BENCH)
+
+.PHONY: verify
+verify: verify-generated verify-format verify-modules ## Check that what is generated, formatted and required is up to date
+	$(call say,go vet)
+	@for m in $(MODULES); do go vet -C $$m ./...; done
+	$(call say,conventions)
+	@go test ./test/conventions ./pkg/core
+
+.PHONY: verify-generated
+verify-generated:
+	$(call say,generated files)
+	@sums() { git ls-files -cdo --exclude-standard -z -- $(GENERATED) | sort -zu | xargs -0 sha1sum 2>/dev/null || true; }; \
+	before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
+	diff <(echo "$$before") <(echo "$$after") >/dev/null || { \
+	  comm -3 <(sort <<<"$$before") <(sort <<<"$$after") | awk '{ print $$2 }' | sort -u; \
+	  git --no-pager diff --stat -- $(GENERATED); echo 'make generate changed these files: commit them'; exit 1; }
+
+.PHONY: verify-format
+verify-format:
+	$(call say,gofmt)
+	@bad=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l 2>/dev/null); \
+	[[ -z $$bad ]] || { echo "$$bad"; echo 'not formatted: run gofmt -w'; exit 1; }
+
+# The tools' modules hold what the tools need and no more; go mod tidy would add
+# the tests of their dependencies. That they are complete is checked.
+.PHONY: verify-modules
+verify-modules:
+	$(call say,go.mod and go.sum)
+	@for m in $(MODULES); do go -C $$m mod tidy -diff || { echo "$$m: run go mod tidy"; exit 1; }; done
+	@for m in $(TOOLS); do go -C $$m list -mod=readonly -deps tool >/dev/null || { echo "$$m: go.sum lacks something"; exit 1; }; done
+
+.PHONY: lint
+lint: ## Run golangci-lint, and govulncheck where its database can be reached
+	$(call say,golangci-lint; its first run compiles it for minutes)
+	@for m in $(MODULES); do (cd $$m && go $(LINT) ./...); done
+	$(call say,govulncheck)
+	@out=$$(go tool -modfile=tools/vuln/go.mod govulncheck ./... 2>&1) && echo "$$out" || { \
+	  if grep -q '^govulncheck: fetching vulnerabilities' <<<"$$out"; then \
+	    echo "skipped, its database cannot be reached: $$out"; \
+	  else echo "$$out"; exit 1; fi; }

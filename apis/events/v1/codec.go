@@ -1,0 +1,232 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// ErrMalformed is wrapped by every error of Decode and DecodeResource: the
+// event can never succeed.
+var ErrMalformed = errors.New("malformed event")
+
+// maxMessage keeps an event below MaxSize whatever a member's message says.
+const maxMessage = 1 << 10
+
+// New makes the event that stage emits because of cause. The id is derived from
+// the cause, the stage and what the event tells: emitting it again yields the
+// same id.
+func New(stage string, cause event.Event, eventType string, d Data) (event.Event, error) {
+	e := event.New()
+	e.SetType(eventType)
+	e.SetSource("/sluice/" + stage)
+	d.Message = shorten(d.Message)
+	if err := e.SetData("application/json", d); err != nil {
+		return event.Event{}, fmt.Errorf("encode %s: %w", eventType, err)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{cause.ID(), stage, eventType, string(e.Data())}, "\x00")))
+	e.SetID(hex.EncodeToString(sum[:12]))
+	if !cause.Time().IsZero() {
+		e.SetTime(cause.Time())
+	}
+	setExtensions(&e, d)
+	if tp, ok := cause.Extensions()[ExtTraceParent].(string); ok && tp != "" {
+		e.SetExtension(ExtTraceParent, tp)
+	}
+	return e, e.Validate()
+}
+
+// Batch collects what one stage emits because of one event. Its first error is
+// that of Events.
+type Batch struct {
+	stage string
+	cause event.Event
+	out   []event.Event
+	err   error
+}
+
+// From starts a batch.
+func From(stage string, cause event.Event) *Batch { return &Batch{stage: stage, cause: cause} }
+
+// Emit adds an event.
+func (b *Batch) Emit(eventType string, d Data) {
+	e, err := New(b.stage, b.cause, eventType, d)
+	b.err = errors.Join(b.err, err)
+	b.out = append(b.out, e)
+}
+
+// Events are the events of the batch, in the order in which they were added.
+func (b *Batch) Events() ([]event.Event, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.out, nil
+}
+
+// setExtensions makes what filters need from the payload. An extension that
+// would be empty is left out.
+func setExtensions(e *event.Event, d Data) {
+	set := func(name, value string) {
+		if value != "" {
+			e.SetExtension(name, value)
+		}
+	}
+	if t := d.Template; t != nil {
+		set(ExtAPIVersion, t.APIVersion)
+		set(ExtKind, t.Kind)
+		set(ExtName, t.Name)
+		set(ExtNamespace, t.Namespace)
+		e.SetSubject(t.Kind + "/" + strings.TrimPrefix(t.Namespace+"/"+t.Name, "/"))
+	}
+	if d.Policy != nil {
+		set(ExtPolicy, strings.TrimPrefix(d.Policy.Namespace+"/"+d.Policy.Name, "/"))
+	}
+	set(ExtSchedulerName, d.SchedulerName)
+	set(ExtCluster, d.Cluster)
+	set(ExtReason, d.Reason)
+	set(ExtPartitionKey, partitionKey(d))
+}
+
+// partitionKey is what an event must stay in order with: its template's
+// binding, which every template has one of; else what it is about.
+func partitionKey(d Data) string {
+	switch {
+	case d.Binding != nil:
+		return "binding/" + d.Binding.ID()
+	case d.Template != nil:
+		return "binding/" + propagation.BindingOf(*d.Template).ID()
+	case d.Policy != nil:
+		return "policy/" + d.Policy.ID()
+	case d.Cluster != "":
+		return "cluster/" + d.Cluster
+	}
+	return ""
+}
+
+// Decode reads the payload of one of Sluice's events.
+func Decode(e event.Event) (Data, error) {
+	var d Data
+	if !strings.HasPrefix(e.Type(), "dev.sluice.") {
+		return d, fmt.Errorf("%w: type %q is none of Sluice's", ErrMalformed, e.Type())
+	}
+	if n := len(e.Data()); n > MaxSize {
+		return d, fmt.Errorf("%w: data has %d bytes, at most %d are allowed", ErrMalformed, n, MaxSize)
+	}
+	if err := json.Unmarshal(e.Data(), &d); err != nil {
+		return d, fmt.Errorf("%w: data of %s: %w", ErrMalformed, e.Type(), err)
+	}
+	entry, known := Catalog[e.Type()]
+	if !known {
+		return d, fmt.Errorf("%w: type %q is not in the catalog", ErrMalformed, e.Type())
+	}
+	for _, need := range entry.Needs {
+		if !has(d, need) {
+			return d, fmt.Errorf("%w: data of %s lacks %s", ErrMalformed, e.Type(), need)
+		}
+	}
+	return d, nil
+}
+
+// Object is what a source's event is about.
+type Object struct {
+	propagation.TemplateKey
+	// Version is the resourceVersion seen; empty where the source tells none.
+	Version string
+	// Cluster is the member that the object is in; empty for the hub.
+	Cluster string
+}
+
+// DecodeResource reads an event of ApiServerSource, of the hub or of a member:
+// the object's key stands in the extensions and, in Reference mode, in the
+// data.
+func DecodeResource(e event.Event) (Object, error) {
+	var ref struct {
+		APIVersion      string `json:"apiVersion"`
+		Kind            string `json:"kind"`
+		Namespace       string `json:"namespace"`
+		Name            string `json:"name"`
+		ResourceVersion string `json:"resourceVersion"`
+	}
+	if len(e.Data()) > 0 {
+		if err := json.Unmarshal(e.Data(), &ref); err != nil {
+			return Object{}, fmt.Errorf("%w: data of %s: %w", ErrMalformed, e.Type(), err)
+		}
+	}
+	ext := func(name, other string) string {
+		if s, ok := e.Extensions()[name].(string); ok && s != "" {
+			return s
+		}
+		return other
+	}
+	o := Object{
+		TemplateKey: propagation.TemplateKey{
+			APIVersion: ext(ExtAPIVersion, ref.APIVersion), Kind: ext(ExtKind, ref.Kind),
+			Namespace: ext(ExtNamespace, ref.Namespace), Name: ext(ExtName, ref.Name),
+		},
+		Version: ref.ResourceVersion,
+		Cluster: ext(ExtCluster, ""),
+	}
+	if o.APIVersion == "" || o.Kind == "" || o.Name == "" {
+		return Object{}, fmt.Errorf("%w: %s names no object: want apiversion, kind and name", ErrMalformed, e.Type())
+	}
+	return o, nil
+}
+
+// NewResource makes the event that ApiServerSource makes in Reference mode, for
+// sources in process. The id is derived from the object's version.
+func NewResource(source, eventType string, o Object) (event.Event, error) {
+	e := event.New()
+	e.SetType(eventType)
+	e.SetSource(source)
+	e.SetSubject(o.Kind + "/" + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
+	ref := map[string]string{"apiVersion": o.APIVersion, "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "resourceVersion": o.Version}
+	if err := e.SetData("application/json", ref); err != nil {
+		return event.Event{}, fmt.Errorf("encode %s: %w", eventType, err)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{source, eventType, o.Cluster, o.ID(), o.Version}, "\x00")))
+	e.SetID(hex.EncodeToString(sum[:12]))
+	for name, value := range map[string]string{
+		ExtAPIVersion: o.APIVersion, ExtKind: o.Kind, ExtNamespace: o.Namespace, ExtName: o.Name, ExtCluster: o.Cluster,
+		ExtPartitionKey: "binding/" + propagation.BindingOf(o.TemplateKey).ID(),
+	} {
+		if value != "" {
+			e.SetExtension(name, value)
+		}
+	}
+	return e, e.Validate()
+}
+
+// shorten cuts a message so that it takes at most maxMessage bytes of JSON, at a
+// character's border.
+func shorten(s string) string {
+	s = strings.ToValidUTF8(s, "�")
+	size := 0
+	for i, r := range s {
+		if size += encodedSize(r); size > maxMessage {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// encodedSize is how many bytes a character takes at most in a JSON string.
+func encodedSize(r rune) int {
+	switch {
+	case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029':
+		return len(`\u0000`)
+	case r == '"', r == '\\':
+		return 2
+	}
+	return utf8.RuneLen(r)
+}

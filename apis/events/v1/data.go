@@ -1,0 +1,40 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import "sluice.dev/pkg/core/propagation"
+
+// Data is the payload of every event of Sluice's. Which fields an event has,
+// says Catalog.
+type Data struct {
+	// Template that the event is about.
+	Template *propagation.TemplateKey `json:"template,omitempty"`
+	// TemplateVersion is the resourceVersion of the template that was seen.
+	TemplateVersion string `json:"templateVersion,omitempty"`
+	// Policy that holds the template, or changed.
+	Policy *propagation.PolicyKey `json:"policy,omitempty"`
+	// Previous is the policy that held the template before.
+	Previous *propagation.PolicyKey `json:"previous,omitempty"`
+	// PolicyVersion is the resourceVersion of the policy that was seen.
+	PolicyVersion string `json:"policyVersion,omitempty"`
+	// Binding that the event is about.
+	Binding *propagation.BindingKey `json:"binding,omitempty"`
+	// BindingVersion is the resourceVersion of the binding that was seen.
+	BindingVersion string `json:"bindingVersion,omitempty"`
+	// Work that the event is about.
+	Work *propagation.WorkKey `json:"work,omitempty"`
+	// WorkVersion is the resourceVersion of the Work that was seen.
+	WorkVersion string `json:"workVersion,omitempty"`
+	// SchedulerName is the scheduler that the binding asks for; empty for
+	// Sluice's own.
+	SchedulerName string `json:"schedulerName,omitempty"`
+	// Cluster that the event is about.
+	Cluster string `json:"cluster,omitempty"`
+	// Continue is where a paged fan-out goes on; opaque.
+	Continue string `json:"continue,omitempty"`
+	// Reason from the fixed list, for machines.
+	Reason string `json:"reason,omitempty"`
+	// Message for people.
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+// The types of Sluice's events.
+const (
+	// TemplateTouched: something that a template's claim depends on changed.
+	TemplateTouched = "dev.sluice.template.touched"
+	// TemplateClaimed: a policy holds the template.
+	TemplateClaimed = "dev.sluice.template.claimed"
+	// TemplateReleased: no policy holds the template any more, or it is gone.
+	TemplateReleased = "dev.sluice.template.released"
+	// TemplateWaiting: no policy holds the template, none may take it now.
+	TemplateWaiting = "dev.sluice.template.waiting"
+	// TemplateContested: a policy is entitled to take the template from another.
+	TemplateContested = "dev.sluice.template.contested"
+	// ClaimPreempted: a policy took the template from another.
+	ClaimPreempted = "dev.sluice.claim.preempted"
+	// BindingActivated: what the binding holds is in force.
+	BindingActivated = "dev.sluice.binding.activated"
+	// BindingDeferred: a newer policy is claimed and waits.
+	BindingDeferred = "dev.sluice.binding.deferred"
+	// BindingRemoved: the binding is gone; its Works have to go.
+	BindingRemoved = "dev.sluice.binding.removed"
+	// BindingScheduled: the binding's clusters are chosen.
+	BindingScheduled = "dev.sluice.binding.scheduled"
+	// WorkRendered: a member's Work holds what that member shall get.
+	WorkRendered = "dev.sluice.work.rendered"
+	// WorkRemoved: a member shall no longer have the Work's objects.
+	WorkRemoved = "dev.sluice.work.removed"
+	// WorkApplied: the member has what the Work says.
+	WorkApplied = "dev.sluice.work.applied"
+	// WorkHeld: the Work is suspended; the member was not touched.
+	WorkHeld = "dev.sluice.work.held"
+	// WorkFailed: the member does not have what the Work says, and why.
+	WorkFailed = "dev.sluice.work.failed"
+	// WorkDeleted: the Work and its objects in the member are gone.
+	WorkDeleted = "dev.sluice.work.deleted"
+	// TemplateReported: the status of the template is up to date.
+	TemplateReported = "dev.sluice.template.reported"
+	// ClusterChanged: a cluster joined, left, changed its labels or readiness.
+	ClusterChanged = "dev.sluice.cluster.changed"
+	// PolicyChanged continues the fan-out of a policy's change (paged).
+	PolicyChanged = "dev.sluice.policy.changed"
+	// OverridesChanged continues the fan-out of an override's change (paged).
+	OverridesChanged = "dev.sluice.overrides.changed"
+	// GatesChanged: a feature gate was switched.
+	GatesChanged = "dev.sluice.gates.changed"
+	// IndexLost: Redis lost its data and has to be rebuilt.
+	IndexLost = "dev.sluice.index.lost"
+)
+
+// The types of Knative's sources that the stages consume.
+const (
+	// ResourceAdded, ResourceUpdated and ResourceDeleted are ApiServerSource's
+	// in Reference mode.
+	ResourceAdded   = "dev.knative.apiserver.ref.add"
+	ResourceUpdated = "dev.knative.apiserver.ref.update"
+	ResourceDeleted = "dev.knative.apiserver.ref.delete"
+	// Ping is PingSource's.
+	Ping = "dev.knative.sources.ping"
+)
+
+// The names of the extensions, for filters.
+const (
+	ExtAPIVersion    = "apiversion"    // of the template or object
+	ExtKind          = "kind"          // of the template or object
+	ExtName          = "name"          // of the template or object
+	ExtNamespace     = "namespace"     // of the template or object
+	ExtCluster       = "cluster"       // the member concerned
+	ExtPolicy        = "policy"        // "namespace/name" or "name"
+	ExtSchedulerName = "schedulername" // of the binding
+	ExtPartitionKey  = "partitionkey"  // what must stay in order
+	ExtReason        = "reason"        // from the fixed list of reasons
+	ExtTraceParent   = "traceparent"   // W3C trace context
+)
+
+// MaxSize is the size that no event of ours exceeds, in bytes.
+const MaxSize = 4 << 10
+
+// ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
+// Work has no conclusion yet, and it is time that it has one.
+const ReasonUnfinished = "Unfinished"

@@ -1,0 +1,80 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schematest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func TestKindsAreServedAsReleased(t *testing.T) {
+	type served struct {
+		Version   string
+		Scope     apiextensionsv1.ResourceScope
+		Kind      string
+		ShortName string
+		Status    bool
+	}
+	want := map[string]served{
+		"propagationpolicies.policy.karmada.io":        {"v1alpha1", "Namespaced", "PropagationPolicy", "pp", true},
+		"clusterpropagationpolicies.policy.karmada.io": {"v1alpha1", "Cluster", "ClusterPropagationPolicy", "cpp", true},
+		"overridepolicies.policy.karmada.io":           {"v1alpha1", "Namespaced", "OverridePolicy", "op", false},
+		"clusteroverridepolicies.policy.karmada.io":    {"v1alpha1", "Cluster", "ClusterOverridePolicy", "cop", false},
+		"resourcebindings.work.karmada.io":             {"v1alpha2", "Namespaced", "ResourceBinding", "rb", true},
+		"clusterresourcebindings.work.karmada.io":      {"v1alpha2", "Cluster", "ClusterResourceBinding", "crb", true},
+		"works.work.karmada.io":                        {"v1alpha1", "Namespaced", "Work", "wk", true},
+		"clusters.cluster.karmada.io":                  {"v1alpha1", "Cluster", "Cluster", "", true},
+	}
+	got := map[string]served{}
+	for _, crd := range load(t).CRDs() {
+		if len(crd.Spec.Versions) != 1 {
+			t.Errorf("%s has %d versions, want 1", crd.Name, len(crd.Spec.Versions))
+		}
+		v := crd.Spec.Versions[0]
+		s := served{Version: v.Name, Scope: crd.Spec.Scope, Kind: crd.Spec.Names.Kind}
+		if len(crd.Spec.Names.ShortNames) > 0 {
+			s.ShortName = crd.Spec.Names.ShortNames[0]
+		}
+		s.Status = v.Subresources != nil && v.Subresources.Status != nil
+		got[crd.Name] = s
+		if diff := cmp.Diff([]string{"karmada-io", "sluice"}, crd.Spec.Names.Categories); diff != "" {
+			t.Errorf("categories of %s (-want +got):\n%s", crd.Name, diff)
+		}
+		if !v.Served || !v.Storage {
+			t.Errorf("%s is not served and stored", crd.Name)
+		}
+		age := false
+		for _, column := range v.AdditionalPrinterColumns {
+			age = age || column.Name == "AGE"
+		}
+		if !age {
+			t.Errorf("%s has no column AGE", crd.Name)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("served (-want +got):\n%s", diff)
+	}
+}
+
+func TestEachFieldIsDescribed(t *testing.T) {
+	for _, crd := range load(t).CRDs() {
+		describe(t, crd.Spec.Names.Kind, crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	}
+}
+
+func describe(t *testing.T, path string, s *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	for name := range s.Properties {
+		field := s.Properties[name]
+		if field.Description == "" && name != "metadata" {
+			t.Errorf("%s.%s has no description", path, name)
+		}
+		describe(t, path+"."+name, &field)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		describe(t, path+"[]", s.Items.Schema)
+	}
+}

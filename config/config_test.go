@@ -1,0 +1,211 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"knative.dev/pkg/apis"
+	"sigs.k8s.io/yaml"
+
+	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
+
+	events "sluice.dev/apis/events/v1"
+)
+
+// stages are those that may subscribe.
+var stages = []string{"applier", "dependencies", "detector", "gate", "preemptor", "renderer", "reporter", "scheduler", "sweeper"}
+
+// unheard are the events that no stage needs: they are for people and for other
+// teams' Triggers.
+var unheard = []string{events.BindingDeferred, events.TemplateReported}
+
+// sourceTypes are the types of events that come from outside.
+var sourceTypes = []string{events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted, events.Ping}
+
+// extensions are what a filter may look at, besides the type.
+var extensions = []string{
+	events.ExtAPIVersion, events.ExtKind, events.ExtName, events.ExtNamespace, events.ExtCluster,
+	events.ExtPolicy, events.ExtSchedulerName, events.ExtReason,
+}
+
+func manifests(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	files, err := fs.Glob(Eventing, "600-eventing/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if out[path.Base(file)], err = Eventing.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func triggers(t *testing.T) map[string]eventingv1.Trigger {
+	t.Helper()
+	applier, err := ApplierTrigger("member1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]eventingv1.Trigger{"trigger-applier.yaml.tmpl": applier}
+	for file, raw := range manifests(t) {
+		if strings.HasPrefix(file, "trigger-") {
+			var tr eventingv1.Trigger
+			if err := yaml.UnmarshalStrict(raw, &tr); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			out[file] = tr
+		}
+	}
+	return out
+}
+
+func TestEveryManifestPassesItsOwnValidation(t *testing.T) {
+	of := map[string]func() apis.Validatable{
+		"Broker":          func() apis.Validatable { return &eventingv1.Broker{} },
+		"Trigger":         func() apis.Validatable { return &eventingv1.Trigger{} },
+		"PingSource":      func() apis.Validatable { return &sourcesv1.PingSource{} },
+		"ApiServerSource": func() apis.Validatable { return &sourcesv1.ApiServerSource{} },
+		"SinkBinding":     func() apis.Validatable { return &sourcesv1.SinkBinding{} },
+	}
+	for file, raw := range manifests(t) {
+		t.Run(file, func(t *testing.T) {
+			var meta struct {
+				Kind     string
+				Metadata struct{ Namespace string }
+			}
+			if err := yaml.Unmarshal(raw, &meta); err != nil {
+				t.Fatal(err)
+			}
+			if of[meta.Kind] == nil {
+				t.Fatalf("kind %q is none of %v", meta.Kind, slices.Collect(maps.Keys(of)))
+			}
+			o := of[meta.Kind]()
+			if err := yaml.UnmarshalStrict(raw, o); err != nil {
+				t.Fatal(err)
+			}
+			if b, ok := o.(*eventingv1.Broker); ok { // the cluster's default, set by its webhook
+				b.Annotations = map[string]string{eventingv1.BrokerClassAnnotationKey: "MTChannelBasedBroker"}
+			}
+			if err := o.Validate(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if meta.Metadata.Namespace != "sluice-system" {
+				t.Errorf("namespace is %q, want sluice-system", meta.Metadata.Namespace)
+			}
+		})
+	}
+}
+
+func TestTriggersNameTypesAndStagesThatExist(t *testing.T) {
+	types := append(slices.Collect(maps.Keys(events.Catalog)), sourceTypes...)
+	heard := map[string]bool{}
+	for file, tr := range triggers(t) {
+		t.Run(file, func(t *testing.T) {
+			if want := "trigger-" + strings.TrimSuffix(tr.Name, "-member1") + ".yaml"; !strings.HasPrefix(file, want) {
+				t.Errorf("holds the Trigger %q, want it in %s", tr.Name, want)
+			}
+			if err := tr.Validate(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if tr.Spec.Broker != "sluice" {
+				t.Errorf("broker is %q, want sluice", tr.Spec.Broker)
+			}
+			if s := tr.Spec.Subscriber.Ref; s == nil || s.Kind != "Service" || !slices.Contains(stages, s.Name) {
+				t.Errorf("subscriber %+v is none of the stages %v", s, stages)
+			}
+			for _, c := range comparisons(tr.Spec.Filters) {
+				if err := c.check(types, heard); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, typ := range types {
+		if heard[typ] == slices.Contains(unheard, typ) {
+			t.Errorf("%s: a Trigger takes it: %v, and it is among the unheard: %v", typ, heard[typ], !heard[typ])
+		}
+	}
+}
+
+// comparison is one leaf of a filter.
+type comparison struct{ dialect, attribute, value string }
+
+func comparisons(filters []eventingv1.SubscriptionsAPIFilter) (out []comparison) {
+	add := func(dialect string, m map[string]string) {
+		for k, v := range m {
+			out = append(out, comparison{dialect, k, v})
+		}
+	}
+	for _, f := range filters {
+		add("exact", f.Exact)
+		add("prefix", f.Prefix)
+		add("suffix", f.Suffix)
+		if m := regexp.MustCompile(`^(?:NOT )?EXISTS (\w+)$`).FindStringSubmatch(f.CESQL); m != nil {
+			add("exists", map[string]string{m[1]: ""})
+		} else if f.CESQL != "" {
+			add("cesql", map[string]string{f.CESQL: ""})
+		}
+		out = append(out, comparisons(f.All)...)
+		out = append(out, comparisons(f.Any)...)
+		if f.Not != nil {
+			out = append(out, comparisons([]eventingv1.SubscriptionsAPIFilter{*f.Not})...)
+		}
+	}
+	return out
+}
+
+func (c comparison) check(types []string, heard map[string]bool) error {
+	if c.attribute != "type" {
+		if !slices.Contains(extensions, c.attribute) {
+			return fmt.Errorf("%s: %q is no extension of apis/events/v1", c.dialect, c.attribute)
+		}
+		return nil
+	}
+	known := false
+	for _, typ := range types {
+		if typ == c.value || c.dialect == "prefix" && strings.HasPrefix(typ, c.value) {
+			known, heard[typ] = true, true
+		}
+	}
+	if !known {
+		return fmt.Errorf("%s: %q is no type of apis/events/v1", c.dialect, c.value)
+	}
+	return nil
+}
+
+func TestApplierTriggerIsMadeForOneMember(t *testing.T) {
+	tests := map[string]struct {
+		cluster  string
+		wantName string
+	}{
+		"a cluster's name is the Trigger's":       {"member1", "applier-member1"},
+		"a name that YAML takes for a number":     {"12345", "applier-12345"},
+		"a name that would break out of the file": {"m1\n  x: y", ""},
+		"upper case is no cluster's name":         {"Member1", ""},
+		"no name":                                 {"", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			tr, err := ApplierTrigger(tc.cluster)
+			if (err == nil) != (tc.wantName != "") || tr.Name != tc.wantName {
+				t.Errorf("got %q, %v, want %q", tr.Name, err, tc.wantName)
+			}
+			if err == nil && tr.Spec.Filters[0].Exact[events.ExtCluster] != tc.cluster {
+				t.Errorf("filter %v does not name the cluster", tr.Spec.Filters[0])
+			}
+		})
+	}
+}

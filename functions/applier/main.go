@@ -1,0 +1,33 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command applier writes to one member, behind the brake.
+package main
+
+import (
+	"context"
+	"time"
+
+	"sluice.dev/pkg/connect"
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/suspension"
+)
+
+func main() {
+	function.Main(applier.Name, func(ctx context.Context) (function.Stage, error) {
+		h, err := connect.Hub(ctx, hub.ClusterKind())
+		if err != nil {
+			return nil, err
+		}
+		rdb, err := connect.Redis()
+		if err != nil {
+			return nil, err
+		}
+		fleet := member.NewFleet(h)
+		members := func(ctx context.Context, cluster string) (applier.Member, error) { return fleet.Client(ctx, cluster) }
+		return applier.New(h, suspension.New(rdb), members, time.Now), nil
+	})
+}

@@ -1,0 +1,25 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command renderer makes of a binding what each member gets.
+package main
+
+import (
+	"context"
+	"time"
+
+	"sluice.dev/pkg/connect"
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/renderer"
+)
+
+func main() {
+	function.Main(renderer.Name, func(ctx context.Context) (function.Stage, error) {
+		h, err := connect.Hub(ctx, append(hub.OverrideKinds(), hub.ClusterKind())...)
+		if err != nil {
+			return nil, err
+		}
+		return renderer.New(h, time.Now), nil
+	})
+}

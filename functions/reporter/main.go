@@ -1,0 +1,28 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command reporter brings back how a template is doing.
+package main
+
+import (
+	"context"
+	"time"
+
+	"sluice.dev/pkg/connect"
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/pipeline/reporter"
+)
+
+func main() {
+	function.Main(reporter.Name, func(ctx context.Context) (function.Stage, error) {
+		h, err := connect.Hub(ctx, hub.ClusterKind())
+		if err != nil {
+			return nil, err
+		}
+		fleet := member.NewFleet(h)
+		members := func(ctx context.Context, cluster string) (reporter.Member, error) { return fleet.Client(ctx, cluster) }
+		return reporter.New(h, members, time.Now), nil
+	})
+}

@@ -1,0 +1,23 @@
+-- begin takes the lock of a rebuild and empties Redis. It has no guard.
+--
+-- KEYS[1]  epoch   KEYS[2]  lock   KEYS[3]  revision   KEYS[4]  indexed
+-- KEYS[5…]  all other data
+-- ARGV[1]  token   ARGV[2]  milliseconds until the lock expires
+--
+-- Returns {DONE}, {SAME} where Redis is built, or {BUSY} where another rebuild
+-- has the lock.
+if redis.call("EXISTS", KEYS[1]) == 1 then
+	return {SAME}
+end
+local holder = redis.call("GET", KEYS[2])
+if holder and holder ~= ARGV[1] then
+	return {BUSY}
+end
+redis.call("SET", KEYS[2], ARGV[1], "PX", ARGV[2])
+for i = 3, #KEYS do
+	redis.call("UNLINK", KEYS[i])
+end
+local now = redis.call("TIME")
+local revision = now[1] .. string.format("%06d", now[2])
+redis.call("MSET", KEYS[3], revision, KEYS[4], revision)
+return {DONE}

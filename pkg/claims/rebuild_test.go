@@ -1,0 +1,287 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package claims_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/claims/schema"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redistest"
+	"sluice.dev/pkg/suspension"
+)
+
+var errLoad = errors.New("the hub is away")
+
+// loadHub loads one policy, one claimed template and one that waits.
+func loadHub(ctx context.Context, r *claims.Rebuild) error {
+	p := policy("shop/web", 5, "Deployment")
+	return errors.Join(
+		r.IndexPolicy(ctx, p, claims.SelectorsOf(p)),
+		r.Suspend(ctx, p.Key, suspension.Flag{Clusters: []string{"m1"}}),
+		r.Record(ctx, template("Deployment shop/a"), p.Claim()),
+		r.Park(ctx, template("Deployment shop/b"), labelled("app=web")),
+		r.SuspendBinding(ctx, propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, suspension.Flag{Clusters: []string{"m2"}}),
+	)
+}
+
+func TestRebuildLoadsTheHub(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		m := claims.New(rdb)
+		if err := m.Rebuild(t.Context(), loadHub); err != nil {
+			t.Fatal(err)
+		}
+		a := look(t, m, template("Deployment shop/a"))
+		diff(t, claims.View{
+			Candidates: []claims.Candidate{{Policy: policyKey("shop/web"), Since: 5, Version: 5}},
+			Holder:     claimOf("shop/web"), Revision: a.Revision,
+		}, a)
+		diff(t, []string{"Deployment shop/a"}, held(t, m, "shop/web", 10))
+		diff(t, []string{"Deployment shop/b"}, waiting(t, m, policy("web", 7, "Deployment app=web"), 10))
+		flags := suspension.New(rdb)
+		for cluster, want := range map[string]suspension.Verdict{
+			"m1": {Suspended: true, By: "policy shop/web"},
+			"m2": {Suspended: true, By: "binding shop/a-deployment"},
+			"m3": {},
+		} {
+			got, err := flags.Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, want, got)
+		}
+	})
+}
+
+type rebuildRow struct {
+	load    func(ctx context.Context, r *claims.Rebuild, rdb redis.UniversalClient) error
+	wantErr error
+}
+
+// interrupted rebuilds must all end not built.
+var interruptedRows = map[string]rebuildRow{
+	"loading fails": {
+		load: func(ctx context.Context, r *claims.Rebuild, _ redis.UniversalClient) error {
+			return errors.Join(loadHub(ctx, r), errLoad)
+		},
+		wantErr: errLoad,
+	},
+	"redis is flushed before the last write": {
+		load: func(ctx context.Context, r *claims.Rebuild, rdb redis.UniversalClient) error {
+			return errors.Join(rdb.FlushAll(ctx).Err(), loadHub(ctx, r))
+		},
+		wantErr: claims.ErrLockLost,
+	},
+	"redis is flushed after the last write": {
+		load: func(ctx context.Context, r *claims.Rebuild, rdb redis.UniversalClient) error {
+			return errors.Join(loadHub(ctx, r), rdb.FlushAll(ctx).Err())
+		},
+		wantErr: claims.ErrLockLost,
+	},
+	"redis is flushed and the loader does not care about errors": {
+		load: func(ctx context.Context, r *claims.Rebuild, rdb redis.UniversalClient) error {
+			_ = rdb.FlushAll(ctx)
+			_ = loadHub(ctx, r)
+			return nil
+		},
+		wantErr: claims.ErrLockLost,
+	},
+	"the lock expires": {
+		load: func(ctx context.Context, r *claims.Rebuild, rdb redis.UniversalClient) error {
+			return errors.Join(rdb.Del(ctx, schema.Lock).Err(), loadHub(ctx, r))
+		},
+		wantErr: claims.ErrLockLost,
+	},
+	"the lock is another's": {
+		load: func(ctx context.Context, r *claims.Rebuild, rdb redis.UniversalClient) error {
+			return errors.Join(rdb.Set(ctx, schema.Lock, "another", 0).Err(), loadHub(ctx, r))
+		},
+		wantErr: claims.ErrLockLost,
+	},
+}
+
+func TestAnInterruptedRebuildLeavesNothingBuilt(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		for name, tc := range interruptedRows {
+			t.Run(name, func(t *testing.T) {
+				if err := rdb.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				m := claims.New(rdb)
+				err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error { return tc.load(ctx, r, rdb) })
+				if !errors.Is(err, tc.wantErr) {
+					t.Errorf("rebuild: %v, want %v", err, tc.wantErr)
+				}
+				if built, err := m.Built(t.Context()); built || err != nil {
+					t.Errorf("built %t, %v", built, err)
+				}
+				if _, err := m.Look(t.Context(), template("Deployment shop/a")); !errors.Is(err, outcome.ErrNotBuilt) {
+					t.Errorf("look: %v, want %v", err, outcome.ErrNotBuilt)
+				}
+			})
+		}
+	})
+}
+
+func TestRebuildBeginsFromEmpty(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		m := claims.New(rdb)
+		err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error { return errors.Join(loadHub(ctx, r), errLoad) })
+		if !errors.Is(err, errLoad) {
+			t.Fatalf("rebuild: %v, want %v", err, errLoad)
+		}
+		if err := m.Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"Deployment shop/a", "Deployment shop/b"} {
+			v := look(t, m, template(name))
+			diff(t, claims.View{Revision: v.Revision}, v)
+		}
+		diff(t, []string(nil), held(t, m, "shop/web", 10))
+		diff(t, []string(nil), waiting(t, m, policy("web", 7, "Deployment"), 10))
+	})
+}
+
+func TestRebuildKeepsOthersOut(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		m := claims.New(s.Client(t))
+		err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error {
+			if err := loadHub(ctx, r); err != nil {
+				return err
+			}
+			for _, c := range life {
+				if err := c.do(ctx, m); !errors.Is(err, outcome.ErrNotBuilt) {
+					t.Errorf("%s while rebuilding: %v, want %v", c.name, err, outcome.ErrNotBuilt)
+				}
+			}
+			err := m.Rebuild(ctx, func(context.Context, *claims.Rebuild) error {
+				t.Error("a second rebuild runs")
+				return nil
+			})
+			if !errors.Is(err, claims.ErrRebuilding) || !errors.Is(err, outcome.ErrNotBuilt) {
+				t.Errorf("a second rebuild: %v, want %v", err, claims.ErrRebuilding)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return errLoad }); err != nil {
+			t.Errorf("a rebuild of what is built: %v, want nothing to happen", err)
+		}
+	})
+}
+
+func TestAPanicGivesTheLockBack(t *testing.T) {
+	m := claims.New(redistest.Real(t).Client(t))
+	func() {
+		defer func() { _ = recover() }()
+		_ = m.Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { panic("malformed") })
+	}()
+	if err := m.Rebuild(t.Context(), loadHub); err != nil {
+		t.Errorf("a rebuild after a panic: %v", err)
+	}
+}
+
+func TestALongRebuildKeepsItsLock(t *testing.T) {
+	rdb := redistest.Real(t).Client(t)
+	m := claims.New(rdb)
+	const lease = 600 * time.Millisecond
+	m.SetLease(lease)
+	err := m.Rebuild(t.Context(), func(ctx context.Context, _ *claims.Rebuild) error {
+		if err := rdb.PExpire(ctx, schema.Lock, time.Hour).Err(); err != nil {
+			return err
+		}
+		for { // until the lease is set again
+			if left, err := rdb.PTTL(ctx, schema.Lock).Result(); err != nil || left <= lease {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLosingTheLockEndsTheLoad(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		m := claims.New(rdb)
+		m.SetLease(300 * time.Millisecond)
+		err := m.Rebuild(t.Context(), func(ctx context.Context, _ *claims.Rebuild) error {
+			if err := rdb.FlushAll(ctx).Err(); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, claims.ErrLockLost) {
+			t.Errorf("rebuild: %v, want %v", err, claims.ErrLockLost)
+		}
+	})
+}
+
+// TestRebuildersDoNotMix lets rebuilders fight over a Redis that is flushed at
+// random. Whatever is built at the end was loaded by one of them.
+func TestRebuildersDoNotMix(t *testing.T) {
+	const rebuilders, templates = 6, 20
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		for round := range map[string]int{"unix": 10, "tcp": 2}[s.Network] {
+			var wg sync.WaitGroup
+			for i := range rebuilders {
+				wg.Go(func() {
+					m, me := claims.New(rdb), claimOf(fmt.Sprintf("shop/p%d", i))
+					for range 5 {
+						err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error { return loadAs(ctx, r, me, templates) })
+						if err != nil && !errors.Is(err, outcome.ErrNotBuilt) {
+							t.Errorf("round %d: rebuild: %v", round, err)
+						}
+						if rand.IntN(8) == 0 {
+							rdb.FlushAll(t.Context())
+						}
+					}
+				})
+			}
+			wg.Wait()
+			m := claims.New(rdb)
+			err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error {
+				return loadAs(ctx, r, claimOf("shop/last"), templates)
+			})
+			if err != nil {
+				t.Fatalf("round %d: the last rebuild: %v", round, err)
+			}
+			holder := look(t, m, template("Deployment shop/d0")).Holder
+			if n := len(held(t, m, holder.Policy.Namespace+"/"+holder.Policy.Name, 100)); n != templates {
+				t.Errorf("round %d: %s holds %d templates of %d", round, holder.Policy, n, templates)
+			}
+			if n := rdb.ZCard(t.Context(), schema.Held).Val(); n != templates {
+				t.Errorf("round %d: %d templates are held, want %d", round, n, templates)
+			}
+			rdb.FlushAll(t.Context())
+		}
+	})
+}
+
+func loadAs(ctx context.Context, r *claims.Rebuild, me propagation.Claim, templates int) error {
+	for i := range templates {
+		if err := r.Record(ctx, template(fmt.Sprintf("Deployment shop/d%d", i)), me); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schema says what Sluice keeps in Redis, and guards it: the keys, the
+// form of the values, the answers of scripts, and the check in front of each.
+// It is shared by packages claims and suspension and means nothing to others.
+//
+// Invariants:
+//   - Every key is named in this file and has the one hash tag, so that a script
+//     finds them all on one node of a Redis cluster.
+//   - The set of keys is fixed, whatever is stored: emptying is one command.
+//   - A script made by Guarded does nothing unless its guard holds: the epoch,
+//     which says that Redis was built, or the lock of a rebuild.
+//   - All of it can be rebuilt from the hub. Redis must therefore lose
+//     everything or nothing: no eviction (maxmemory-policy noeviction), and
+//     either no persistence or one that keeps each acknowledged write.
+//
+// It must not decide anything, nor know what policies and templates are.
+package schema
+
+// The keys. "\n" stands between the two parts of a member of a sorted set, whose
+// scores are all 0: a range by prefix lists what belongs to the first part.
+const (
+	// Epoch is a string: the token of the rebuild that built the rest. Where it
+	// is missing, nothing else may be believed.
+	Epoch = "{sluice}:epoch"
+	// Lock is a string with an expiry: the token of the rebuild that is running.
+	Lock = "{sluice}:lock"
+	// Revision is an integer that grows with each change of Index and of
+	// Templates. A rebuild starts it at the time in microseconds, so that no number
+	// comes twice.
+	Revision = "{sluice}:revision"
+	// Indexed is the revision of the last change of Index.
+	Indexed = "{sluice}:indexed"
+	// Policies is a hash: policy id → "version since digest".
+	Policies = "{sluice}:policies"
+	// Selectors is a hash: policy id → its entries in Index, one a line.
+	Selectors = "{sluice}:selectors"
+	// Index is a sorted set: entry "\n" policy id.
+	Index = "{sluice}:index"
+	// Templates is a hash: template id → revision of its last change "\n" record;
+	// the record's first line is the id of the policy that holds the template,
+	// empty while it waits.
+	Templates = "{sluice}:templates"
+	// Held is a sorted set: policy id "\n" template id.
+	Held = "{sluice}:held"
+	// Waiting is a sorted set: place "\n" template id; two places a template.
+	Waiting = "{sluice}:waiting"
+	// PolicyFlags is a hash: policy id → version "\n" suspension flag.
+	PolicyFlags = "{sluice}:suspended-policies"
+	// BindingFlags is a hash: binding id → version "\n" suspension flag.
+	BindingFlags = "{sluice}:suspended-bindings"
+)
+
+// Data lists the keys that a rebuild fills: all but Epoch and Lock.
+func Data() []string {
+	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags}
+}

@@ -1,0 +1,245 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+type activateOptions struct {
+	*session
+	output
+	policyArg, selector  string
+	allNamespaces        bool
+	dryRun, wait, goOn   bool
+	rate                 string
+	timeout              time.Duration
+	pause                time.Duration // between two templates; from rate
+	policyKey            propagation.PolicyKey
+	labels               labels.Selector
+	named                []propagation.TemplateKey
+	namespaceOfSelection string
+
+	world  explaining.World
+	readAt time.Time
+}
+
+func activateCommand(s *session) *cobra.Command {
+	o := &activateOptions{session: s, labels: labels.Everything()}
+	cmd := &cobra.Command{
+		Use:     "activate KIND/NAME... | --policy pp/NAME | -l SELECTOR | all",
+		Aliases: []string{"reconcile"},
+		Short:   "Let what waits act now",
+		Long: `Let what waits act now: the current form of the policy, on templates that did not
+change. Templates are chosen by name, by the policy that holds them, by their
+labels, or all of a namespace. Nothing of a template is touched: the wish is
+noted at its binding, holds for the policy as it is now, and is void as soon as
+the policy changes again.
+
+Templates are released one after the other. Where one fails, the command stops;
+run again, it goes on with what still waits.`,
+		Example: examples(`
+			# What would happen
+			kubectl sluice activate --policy pp/nginx -n shop --dry-run
+
+			# One template
+			kubectl sluice activate deployment/nginx -n shop
+
+			# All of a policy, ten a minute, each available before the next
+			kubectl sluice activate --policy cpp/default --rate 10/m --wait
+
+			# By label, in a namespace
+			kubectl sluice activate -l tier=web -n shop
+
+			# The same in another system's words
+			kubectl sluice reconcile all -l clusterpropagationpolicy.karmada.io/name=default`),
+		ValidArgsFunction: s.completeObjects(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.parse(args); err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.policyArg, "policy", "", "templates that this policy holds: pp/NAME or cpp/NAME")
+	f.StringVarP(&o.selector, "selector", "l", "", "templates with these labels")
+	f.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would happen")
+	f.BoolVar(&o.wait, "wait", false, "wait for each template to be available before the next")
+	f.BoolVar(&o.goOn, "keep-going", false, "go on where a template fails")
+	f.StringVar(&o.rate, "rate", "", "at most this many templates in a time: 1/s, 10/m, 100/h")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for one template")
+	o.addTo(cmd, formatJSON, formatYAML)
+	_ = cmd.RegisterFlagCompletionFunc("policy", s.completePolicies)
+	return cmd
+}
+
+func (o *activateOptions) parse(args []string) error {
+	var err error
+	if o.pause, err = parseRate(o.rate); err != nil {
+		return err
+	}
+	if o.forMachines() && !o.dryRun {
+		return usagef("-o %s goes with --dry-run", o.format)
+	}
+	if err := o.parseSelector(); err != nil {
+		return err
+	}
+	all := len(args) == 1 && args[0] == "all"
+	if !all && len(args) > 0 {
+		if o.policyArg != "" || o.selector != "" || o.allNamespaces {
+			return usagef("templates are chosen by name, or else by --policy, -l and -A: not by both")
+		}
+		o.named, err = o.objects(args)
+		return err
+	}
+	if !all && o.policyArg == "" && o.selector == "" {
+		return usagef("nothing is chosen: name templates, or choose them with --policy or -l; 'all' is all of the namespace")
+	}
+	if o.policyArg != "" {
+		if o.policyKey, err = o.policy(o.policyArg); err != nil {
+			return err
+		}
+	}
+	return o.parseScope()
+}
+
+// parseScope finds the namespace of the selection: that of -n, unless the
+// choice of a cluster policy or -A opens it.
+func (o *activateOptions) parseScope() error {
+	namespace, err := o.namespace()
+	if err != nil {
+		return err
+	}
+	explicit := o.flags.Namespace != nil && *o.flags.Namespace != ""
+	if o.policyKey.Scope == propagation.Namespaced && o.policyKey.Namespace == "" {
+		o.policyKey.Namespace = namespace
+	}
+	if !o.allNamespaces && (explicit || o.policyKey.Scope != propagation.Cluster) {
+		o.namespaceOfSelection = namespace
+	}
+	return nil
+}
+
+// parseSelector takes a policy's name out of the labels: it is an annotation of
+// the template, and a label in another system's words.
+func (o *activateOptions) parseSelector() error {
+	sel, err := labels.Parse(o.selector)
+	if err != nil {
+		return usagef("-l %s: %v", o.selector, err)
+	}
+	requirements, _ := sel.Requirements()
+	for _, r := range requirements {
+		scope := propagation.Namespaced
+		switch r.Key() {
+		case propagation.ClaimClusterName:
+			scope = propagation.Cluster
+		case propagation.ClaimNamespacedName:
+		case propagation.ClaimNamespacedNamespace:
+			return usagef("-l %s: name the policy's namespace with -n", r.Key())
+		default:
+			o.labels = o.labels.Add(r)
+			continue
+		}
+		value, one := r.Values().PopAny()
+		if !one || r.Operator() != selection.Equals && r.Operator() != selection.DoubleEquals || o.policyKey.Name != "" || o.policyArg != "" {
+			return usagef("-l %s: want one policy, as in %s=NAME", r.Key(), r.Key())
+		}
+		o.policyKey = propagation.PolicyKey{Scope: scope, Name: value}
+	}
+	return nil
+}
+
+// parseRate is the pause between two templates.
+func parseRate(rate string) (time.Duration, error) {
+	if rate == "" {
+		return 0, nil
+	}
+	number, unit, _ := strings.Cut(rate, "/")
+	n, err := strconv.Atoi(number)
+	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if err != nil || n <= 0 || per == 0 {
+		return 0, usagef("--rate %s: want a number a second, minute or hour, as in 10/m", rate)
+	}
+	return per / time.Duration(n), nil
+}
+
+func (o *activateOptions) run(ctx context.Context) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	if o.world, err = world(ctx, h); err != nil {
+		return err
+	}
+	o.readAt = time.Now()
+	chosen, err := o.choose(ctx, h)
+	if err != nil {
+		return err
+	}
+	var waiting []explaining.Release
+	for _, s := range chosen {
+		r := o.world.Release(s)
+		if r.Pending || o.named != nil && r.Refusal != "" {
+			waiting = append(waiting, r)
+		}
+	}
+	if o.dryRun {
+		return o.preview(waiting)
+	}
+	switch {
+	case len(chosen) == 0:
+		o.screen.Println("Nothing is chosen: no template that a policy holds matches.")
+		return nil
+	case len(waiting) == 0:
+		o.screen.Printf("Nothing waits: %s\n", noun(len(chosen), "template is as its policy says", "templates are as their policies say"))
+		return nil
+	}
+	return o.activate(ctx, h, waiting)
+}
+
+// choose reads the templates that the command line chooses.
+func (o *activateOptions) choose(ctx context.Context, h *hub.Hub) ([]explaining.Subject, error) {
+	if o.named != nil {
+		var out []explaining.Subject
+		for _, key := range o.named {
+			s, err := subject(ctx, h, key)
+			if err != nil {
+				return nil, notFound(key, err)
+			}
+			out = append(out, s)
+		}
+		return out, nil
+	}
+	f := filter{kinds: map[schema.GroupVersionKind]bool{}, also: func(*propagation.Binding) bool { return true }}
+	if !o.policyKey.IsZero() {
+		p, err := h.Policy(ctx, o.policyKey)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: 'kubectl get %s -A' lists them", policyRef(o.policyKey), err, shortNames[o.policyKey.Scope])
+		}
+		f = concerning(p)
+	} else {
+		for _, p := range o.world.Policies {
+			for gvk := range concerning(p).kinds {
+				f.kinds[gvk] = true
+			}
+		}
+	}
+	f.namespace, f.policy, f.labels, f.selected = o.namespaceOfSelection, o.policyKey, o.labels, false
+	return subjects(ctx, h, f)
+}

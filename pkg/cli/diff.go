@@ -1,0 +1,198 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+type diffOptions struct {
+	*session
+	output
+	file string
+}
+
+func diffCommand(s *session) *cobra.Command {
+	o := &diffOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "diff -f FILE",
+		Short: "Show what a policy that is not applied yet would do, now and later",
+		Long: `Show what the policies of a file would do to templates if they were applied: who
+would hold them and which clusters they would leave, join or change in, at once
+and later, when what waits is let through. The hub checks the policies as it
+would on apply; nothing is written.`,
+		Example: examples(`
+			kubectl sluice diff -f policy.yaml
+
+			# With the policies' differences, for programs
+			kubectl sluice diff -f policy.yaml -o yaml`),
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "file with policies; - is the standard input")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+	o.addTo(cmd, formatWide, formatJSON, formatYAML)
+	return cmd
+}
+
+func (o *diffOptions) run(ctx context.Context) error {
+	raw, err := o.read()
+	if err != nil {
+		return err
+	}
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	before, err := world(ctx, h)
+	if err != nil {
+		return err
+	}
+	planned, err := o.plan(ctx, raw)
+	if err != nil {
+		return err
+	}
+	after, concerned := before, []*propagation.Policy(nil)
+	for _, p := range planned {
+		old, err := h.Policy(ctx, p.Key)
+		switch {
+		case err == nil:
+			p.ID, p.Created = old.ID, old.Created
+			concerned = append(concerned, old)
+		case !errors.Is(err, outcome.ErrGone):
+			return err
+		}
+		after = after.With(p)
+		concerned = append(concerned, p)
+	}
+	changes, same, err := o.changes(ctx, h, before, after, concerned)
+	if err != nil {
+		return err
+	}
+	if o.forMachines() {
+		return o.screen.Encode(o.format, map[string]any{"items": changes})
+	}
+	o.show(changes, same)
+	return nil
+}
+
+func (o *diffOptions) read() ([]byte, error) {
+	switch o.file {
+	case "":
+		return nil, usagef("-f is missing: it names the file with the policies")
+	case "-":
+		raw, err := io.ReadAll(o.streams.In)
+		if err != nil {
+			return nil, fmt.Errorf("read the standard input: %w", err)
+		}
+		return raw, nil
+	}
+	return os.ReadFile(o.file)
+}
+
+// changes compares what happens to each template that a policy of either world
+// may concern, and counts those to which nothing happens.
+func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, same int, err error) {
+	f := concerning(concerned...)
+	f.namespace = onlyOneOf(concerned)
+	all, err := subjects(ctx, h, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range all {
+		is, becomes := before.Compare(before, s), before.Compare(after, s)
+		switch {
+		case !becomes.None() && !equalChange(is, becomes):
+			changes = append(changes, becomes)
+		case becomes.To != nil:
+			same++
+		}
+	}
+	return changes, same, nil
+}
+
+// onlyOneOf is the one namespace that the policies select in; empty: any.
+func onlyOneOf(policies []*propagation.Policy) string {
+	namespaces := make([]string, len(policies))
+	for i, p := range policies {
+		if p.Key.Scope == propagation.Cluster {
+			return ""
+		}
+		namespaces[i] = p.Key.Namespace
+	}
+	return onlyOne(namespaces)
+}
+
+func (o *diffOptions) show(changes []explaining.Change, same int) {
+	now, later := 0, 0
+	rows := make([][]screen.Cell, 0, len(changes))
+	for _, c := range changes {
+		row := []screen.Cell{screen.Text(c.Template.Namespace), screen.Text(refOf(c.Template)), claimCell(c), nowCell(c), screen.Text(""), screen.Text(c.Message)}
+		if c.Later != nil {
+			row[4] = screen.Text(c.Later.String())
+			later++
+		}
+		if row[3].Paint != screen.Plain {
+			now++
+		}
+		rows = append(rows, row)
+	}
+	if len(changes) > 0 {
+		columns := append(screen.Columns("NAMESPACE", "TEMPLATE", "HELD BY", "NOW", "LATER"), screen.Column{Title: "WHY", Wide: true})
+		o.screen.Table("", columns, rows, o.wide())
+		o.screen.Println("")
+	}
+	o.screen.Printf("%s now, %d later; %s.\n", noun(now, "template changes", "templates change"), later, noun(same, "other stays as it is", "others stay as they are"))
+	if later > 0 {
+		o.screen.Printf("Later: when the template changes, or with '%s activate'.\n", name)
+	}
+}
+
+func claimCell(c explaining.Change) screen.Cell {
+	from, to := "nobody", "nobody"
+	if c.From != nil {
+		from = policyRef(*c.From)
+	}
+	if c.To != nil {
+		to = policyRef(*c.To)
+	}
+	if from == to {
+		return screen.Text(to)
+	}
+	return screen.Cell{Text: from + " → " + to, Paint: screen.Warn}
+}
+
+// nowCell is painted where something happens to a cluster at once.
+func nowCell(c explaining.Change) screen.Cell {
+	var what []string
+	if c.Now != nil && !c.Now.None() {
+		what = append(what, c.Now.String())
+	}
+	if c.Suspension != "" {
+		what = append(what, "suspended: "+c.Suspension)
+	}
+	if len(what) == 0 {
+		return screen.Text("")
+	}
+	cell := screen.Cell{Text: what[0], Paint: screen.Warn}
+	for _, w := range what[1:] {
+		cell.Text += "; " + w
+	}
+	return cell
+}

@@ -1,0 +1,305 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+type explainOptions struct {
+	*session
+	output
+}
+
+func explainCommand(s *session) *cobra.Command {
+	o := &explainOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "explain KIND/NAME | pp/NAME | cpp/NAME",
+		Short: "Say why a template is where it is, or where a policy's templates stand",
+		Long: `Say why a template is where it is: which policies select it, in which order, and
+why the others do not; who holds it; whether what the policy and the template
+say is in force, and otherwise what it waits for and what it would change; which
+clusters were chosen and why, and how far each of them is.
+
+Of a policy, say which templates it holds and where each of them stands.
+
+It asks the functions that Sluice itself decides with.`,
+		Example: examples(`
+			kubectl sluice explain deployment/nginx -n shop
+
+			# Policies that select nothing alike as well
+			kubectl sluice explain deployment/nginx -n shop -o wide
+
+			# The templates of a policy, by state
+			kubectl sluice explain pp/nginx -n shop
+			kubectl sluice explain cpp/default -o json`),
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: s.completeObjects(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			h, err := s.hub()
+			if err != nil {
+				return err
+			}
+			for i, key := range keys {
+				if i > 0 && !o.forMachines() {
+					s.screen.Println("")
+				}
+				if err := o.explain(cmd.Context(), h, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	o.addTo(cmd, formatWide, formatJSON, formatYAML)
+	return cmd
+}
+
+func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
+	if policy, ok := hub.PolicyKeyOf(key); ok {
+		return o.explainPolicy(ctx, h, policy)
+	}
+	sub, err := subject(ctx, h, key)
+	if err != nil {
+		return notFound(key, err)
+	}
+	w, err := world(ctx, h)
+	if err != nil {
+		return err
+	}
+	if sub.Binding != nil {
+		if sub.Revision, err = inForce(ctx, h, sub.Binding); err != nil {
+			return err
+		}
+		if sub.Works, err = h.WorksOf(ctx, sub.Binding.Key); err != nil {
+			return err
+		}
+	}
+	report := w.Explain(sub)
+	if o.forMachines() {
+		return o.screen.Encode(o.format, report)
+	}
+	o.show(report, o.claimedAt(ctx, sub.Template))
+	return nil
+}
+
+// claimedAt is when Sluice last wrote the template's metadata, which it does
+// for a claim and for nothing else; zero: not known.
+func (o *explainOptions) claimedAt(ctx context.Context, t *propagation.Template) time.Time {
+	mapping, err := o.mapping(t.Key.GroupVersionKind())
+	if err != nil {
+		return time.Time{}
+	}
+	client, err := o.metadata()
+	if err != nil {
+		return time.Time{}
+	}
+	m, err := client.Resource(mapping.Resource).Namespace(t.Key.Namespace).Get(ctx, t.Key.Name, metav1.GetOptions{})
+	if err != nil {
+		return time.Time{}
+	}
+	last := time.Time{}
+	for _, f := range m.ManagedFields {
+		if f.Manager == propagation.FieldManager && f.Subresource == "" && f.Time != nil && f.Time.After(last) {
+			last = f.Time.Time
+		}
+	}
+	return last
+}
+
+// show writes a report on one screen.
+func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
+	s := o.screen
+	s.Println(s.Paint(screen.Bold, where(r.Template)))
+	field := func(title, text string) { s.Printf("  %-10s %s\n", title, text) }
+	field("Held by", o.holder(r, claimedAt))
+	if f := r.InForce; f != nil {
+		field("In force", force(f))
+	} else {
+		field("In force", "nothing was ever propagated")
+	}
+	if message := r.Gate.Message; message != "" {
+		field("Gate", o.gate(r)+": "+message)
+	} else {
+		field("Gate", o.gate(r))
+	}
+	o.showPolicies(r)
+	o.showPending(r)
+	o.showClusters(r)
+}
+
+func (o *explainOptions) holder(r explaining.Report, claimedAt time.Time) string {
+	text := "nobody"
+	if r.Claim.Policy != nil {
+		text = policyRef(*r.Claim.Policy)
+		if !claimedAt.IsZero() {
+			text += " since " + age(claimedAt)
+		}
+	}
+	if !r.Claim.Settled || r.Claim.Policy == nil {
+		text += ": " + r.Claim.Decision.Message
+	}
+	return text
+}
+
+func force(f *explaining.InForce) string {
+	var parts []string
+	if f.Policy != nil {
+		parts = append(parts, fmt.Sprintf("%s, generation %s", policyRef(*f.Policy), f.Generation))
+	}
+	if len(f.RequiredBy) > 0 {
+		parts = append(parts, "required by "+some(f.RequiredBy, fewClusters))
+	}
+	if f.Number > 0 {
+		parts = append(parts, fmt.Sprintf("content revision %d (%s)", f.Number, short(f.Hash)))
+	} else {
+		parts = append(parts, "content "+short(f.Hash))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (o *explainOptions) gate(r explaining.Report) string {
+	switch {
+	case r.Gate.PolicyPending || r.Gate.ContentPending:
+		return o.screen.Paint(screen.Warn, "closed") + ", " + r.Gate.Reason
+	case r.Gate.Verdict.Verdict == string(gating.Open) && r.Gate.Reason != string(gating.UpToDate):
+		return o.screen.Paint(screen.Warn, "open") + ", " + r.Gate.Reason
+	case r.InForce == nil:
+		return r.Gate.Reason
+	}
+	return o.screen.Paint(screen.Good, "nothing waits")
+}
+
+// showPolicies lists those that select the template and those that nearly do;
+// -o wide all of them.
+func (o *explainOptions) showPolicies(r explaining.Report) {
+	var rows [][]screen.Cell
+	hidden := 0
+	for _, p := range r.Policies {
+		if !o.wide() && (p.Mismatch == matching.OtherKind || p.Mismatch == matching.OtherNamespace || p.Mismatch == matching.ScopeMismatch) && !p.Holds {
+			hidden++
+			continue
+		}
+		rank, note := screen.Text(""), p.Note
+		if p.Rank > 0 {
+			rank = screen.Text(strconv.Itoa(p.Rank))
+		}
+		policy := screen.Text(policyRef(p.Policy))
+		if p.Holds {
+			policy.Paint = screen.Good
+			note = strings.Join(nonEmpty("holds it", note), "; ")
+		}
+		rows = append(rows, []screen.Cell{rank, policy, screen.Text(strconv.Itoa(int(p.Priority))), screen.Text(p.Selects), screen.Text(traits(p)), screen.Text(note)})
+	}
+	o.screen.Println("\nPolicies")
+	if len(rows) > 0 {
+		o.screen.Table("  ", screen.Columns("RANK", "POLICY", "PRIORITY", "SELECTS", "TRAITS", "NOTE"), rows, false)
+	}
+	switch {
+	case hidden > 0:
+		o.screen.Printf("  %s other kinds or namespaces (-o wide lists them)\n", noun(hidden, "policy selects", "policies select"))
+	case len(rows) == 0:
+		o.screen.Println("  none selects it")
+	}
+}
+
+func traits(p explaining.Policy) string {
+	var t []string
+	if p.Lazy {
+		t = append(t, "lazy")
+	}
+	if p.Preempts {
+		t = append(t, "preempts")
+	}
+	return strings.Join(t, ",")
+}
+
+func nonEmpty(texts ...string) []string {
+	var out []string
+	for _, t := range texts {
+		if t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (o *explainOptions) showPending(r explaining.Report) {
+	p := r.Pending
+	if p == nil {
+		return
+	}
+	o.screen.Println("\nPending")
+	if p.PolicyDiff != "" {
+		o.screen.Println("  of the policy:")
+		o.screen.Diff("    ", p.PolicyDiff)
+	}
+	if p.ContentDiff != "" {
+		o.screen.Println("  of the content:")
+		o.screen.Diff("    ", p.ContentDiff)
+	}
+	if p.Moves != nil {
+		o.screen.Printf("  Released now, it %s: '%s activate %s%s'\n", p.Moves, name, refOf(r.Template), inNamespace(r.Template.Namespace))
+	}
+}
+
+func (o *explainOptions) showClusters(r explaining.Report) {
+	if r.InForce == nil {
+		return
+	}
+	o.screen.Println("\nClusters")
+	if m := r.Scheduled.Message; m != "" {
+		o.screen.Printf("  %s\n", m)
+	}
+	others := r.NotChosen
+	if !o.wide() && len(others) > fewOthers {
+		others = others[:fewOthers]
+	}
+	if len(r.Clusters)+len(others) == 0 {
+		return
+	}
+	rows := make([][]screen.Cell, 0, len(r.Clusters)+len(others))
+	for _, c := range slices.Concat(r.Clusters, others) {
+		replicas := ""
+		if c.Replicas > 0 {
+			replicas = strconv.Itoa(int(c.Replicas))
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(c.Name), screen.Text(replicas), {Text: string(c.State), Paint: statePaints[c.State]}, screen.Text(c.Health),
+			screen.Text(strings.Join(nonEmpty(c.Reason, c.Message), ": ")),
+		})
+	}
+	o.screen.Table("  ", screen.Columns("CLUSTER", "REPLICAS", "STATE", "HEALTH", "WHY"), rows, false)
+	if n := len(r.NotChosen) - len(others); n > 0 {
+		o.screen.Printf("  %s not chosen either (-o wide lists them)\n", noun(n, "more is", "more are"))
+	}
+}
+
+// fewOthers is how many clusters that were not chosen are shown unless all are
+// asked for.
+const fewOthers = 5
+
+var statePaints = map[explaining.State]screen.Paint{
+	explaining.Applied: screen.Good, explaining.Failed: screen.Bad, explaining.Held: screen.Warn,
+	explaining.Applying: screen.Warn, explaining.Rendering: screen.Warn, explaining.Leaving: screen.Dim, explaining.NotChosen: screen.Dim,
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// explainPolicy says where the templates of a policy stand.
+func (o *explainOptions) explainPolicy(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) error {
+	w, err := world(ctx, h)
+	if err != nil {
+		return err
+	}
+	p, err := h.Policy(ctx, key)
+	if errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("%s not found: 'kubectl get %s%s' lists them", policyRef(key), shortNames[key.Scope], inNamespace(key.Namespace))
+	}
+	if err != nil {
+		return err
+	}
+	subjects, err := subjects(ctx, h, concerning(p))
+	if err != nil {
+		return err
+	}
+	r := w.ExplainPolicy(p, subjects)
+	if o.forMachines() {
+		return o.screen.Encode(o.format, r)
+	}
+	o.showPolicy(r)
+	return nil
+}
+
+func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
+	s := o.screen
+	s.Println(s.Paint(screen.Bold, r.Policy.String()))
+	traits := []string{fmt.Sprintf("generation %d", r.Generation), fmt.Sprintf("priority %d", r.Priority)}
+	if r.Lazy {
+		traits = append(traits, "lazy")
+	}
+	if r.Preempts {
+		traits = append(traits, "preempts")
+	}
+	if r.Suspended != "none" {
+		traits = append(traits, "suspends "+r.Suspended)
+	}
+	s.Println("  " + strings.Join(traits, ", "))
+	if len(r.Templates) == 0 {
+		s.Println("  holds no template, and none that another policy holds is selected by it")
+		return
+	}
+	var counts []string
+	for _, standing := range explaining.Standings {
+		if n := r.Counts[standing]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, standingWords[standing]))
+		}
+	}
+	s.Printf("  %s: %s\n\n", noun(len(r.Templates), "template", "templates"), strings.Join(counts, ", "))
+	rows := make([][]screen.Cell, 0, len(r.Templates))
+	for _, t := range r.Templates {
+		standing := screen.Cell{Text: standingWords[t.Standing], Paint: standingPaints[t.Standing]}
+		if t.HeldBy != nil {
+			standing.Text = "held by " + policyRef(*t.HeldBy)
+		}
+		rows = append(rows, []screen.Cell{screen.Text(t.Template.Namespace), screen.Text(refOf(t.Template)), standing, screen.Text(t.Message)})
+	}
+	s.Table("  ", screen.Columns("NAMESPACE", "TEMPLATE", "STATE", "WHY"), rows, false)
+}
+
+var standingWords = map[explaining.Standing]string{
+	explaining.StandsActive: "active", explaining.StandsPending: "pending", explaining.StandsSuspended: "suspended",
+	explaining.StandsFailed: "failed", explaining.StandsAside: "held by another",
+}
+
+var standingPaints = map[explaining.Standing]screen.Paint{
+	explaining.StandsActive: screen.Good, explaining.StandsPending: screen.Warn, explaining.StandsSuspended: screen.Warn,
+	explaining.StandsFailed: screen.Bad, explaining.StandsAside: screen.Dim,
+}

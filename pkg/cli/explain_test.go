@@ -1,0 +1,179 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipelinetest/make"
+)
+
+// explainShop has a lazy policy that changed after it had acted.
+func explainShop(t *testing.T) *api {
+	hub := serve(t, "hub").shop()
+	p := make.Policy("web").Kind().Lazy().To("member1")
+	hub.policy(p.To("member2").Generation(2))
+	hub.policy(make.ClusterPolicy("all").Priority(9))
+	hub.policy(make.Policy("db").Labelled("tier", "db"))
+	hub.policy(make.ClusterPolicy("roles").Selecting())
+	b := hub.propagated(make.Deployment("nginx"), p)
+	hub.work(b, "member1", "False")
+	return hub
+}
+
+func TestExplain(t *testing.T) {
+	a := run(t, explainShop(t), "explain", "deploy/nginx")
+	a.wants(t, "")
+	wantText(t, `
+		deployment/nginx in shop
+		Held by pp/web
+		In force pp/web, generation 1; content revision 1 (HASH)
+		Gate closed, WaitingForTemplateChange: policy shop/web, generation 2, waits until the template changes; in force is policy shop/web, generation 1
+
+		Policies
+		RANK POLICY PRIORITY SELECTS TRAITS NOTE
+		1 pp/web 0 by kind lazy holds it
+		2 cpp/all 9 by name - policy shop/web comes first: a namespaced policy comes before a cluster policy
+		- pp/db 0 - - the labels do not match its labelSelector
+		1 policy selects other kinds or namespaces (-o wide lists them)
+
+		Pending
+		of the policy:
+		@@ -1,4 +1,4 @@
+		placement:
+		clusterAffinity:
+		clusterNames:
+		- - member1
+		+ - member2
+		Released now, it leaves member1; joins member2: 'kubectl sluice activate deployment/nginx -n shop'
+
+		Clusters
+		Binding has been scheduled successfully.
+		CLUSTER REPLICAS STATE HEALTH WHY
+		member1 2 Failed Healthy RefusedByMember: quota exceeded
+		member2 - NotChosen - is not in clusterNames
+		member3 - NotChosen - is not in clusterNames`, a.out)
+}
+
+func TestExplainForMachines(t *testing.T) {
+	a := run(t, explainShop(t), "explain", "deploy/nginx", "-o", "json")
+	a.wants(t, "")
+	var r explaining.Report
+	if err := json.Unmarshal([]byte(a.out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Gate.PolicyPending || r.Gate.ContentPending || r.Pending.Moves.Join[0] != "member2" || len(r.Policies) != 4 {
+		t.Errorf("got %s", a.out)
+	}
+}
+
+func TestExplainWhatNobodyHolds(t *testing.T) {
+	hub := explainShop(t)
+	hub.template(make.ClusterRole("admin"))
+	a := run(t, hub, "explain", "clusterrole", "admin")
+	a.wants(t, "")
+	wantText(t, `
+		clusterrole/admin
+		Held by nobody: no policy selects the template
+		In force nothing was ever propagated
+		Gate NoPolicy
+
+		Policies
+		4 policies select other kinds or namespaces (-o wide lists them)`, a.out)
+}
+
+func TestExplainPolicy(t *testing.T) {
+	hub := explainShop(t)
+	hub.template(make.Deployment("late").ClaimedBy(make.Policy("web")).Baseline())
+	a := run(t, hub, "explain", "pp/web")
+	a.wants(t, "")
+	wantText(t, `
+		policy shop/web
+		generation 2, priority 0, lazy
+		2 templates: 2 pending
+
+		NAMESPACE TEMPLATE STATE WHY
+		shop deployment/late pending policy shop/web, generation 2, waits until the template changes; nothing was ever propagated
+		shop deployment/nginx pending policy shop/web, generation 2, waits until the template changes; in force is policy shop/web, generation 1`, a.out)
+
+	a = run(t, hub, "explain", "cpp/all")
+	a.wants(t, "")
+	wantText(t, `
+		cluster policy all
+		generation 1, priority 9
+		1 template: 1 held by another
+
+		NAMESPACE TEMPLATE STATE WHY
+		shop deployment/nginx held by pp/web a namespaced policy comes before a cluster policy`, a.out)
+}
+
+func TestHistory(t *testing.T) {
+	hub := explainShop(t)
+	p := make.Policy("web").Kind().Lazy().To("member1")
+	b := hub.propagated(make.Deployment("nginx"), p)
+	older := make.Deployment("nginx").Replicas(1).Template()
+	hub.revision(b, older, 0)
+	a := run(t, hub, "history", "deploy/nginx")
+	a.wants(t, "")
+	wantText(t, "REVISION HASH AGE IN FORCE\n1 HASH AGE yes\n0 HASH AGE", strings.ReplaceAll(a.out, older.Hash[:10], "HASH"))
+
+	a = run(t, hub, "history", "deploy/nginx", "--revision", "1")
+	a.wants(t, "")
+	wantText(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata:\nname: nginx\nnamespace: shop\nspec:\nreplicas: 2", a.out)
+	run(t, hub, "history", "deploy/nginx", "--revision", "7").wants(t, "revision 7 is not kept: there are 1, 0")
+}
+
+func TestResume(t *testing.T) {
+	p := make.Policy("web").Kind().To("member1").Suspending("member1")
+	for name, tc := range map[string]struct {
+		given  func(hub *api)
+		out    string
+		want   string
+		stands bool
+	}{
+		"the policy is gone":               {given: func(*api) {}, out: "deployment/nginx is resumed: what was held back in member1 goes on\n"},
+		"a policy of that name made anew":  {given: func(hub *api) { other := p; hub.policy(other.Kind()); hub.rename("PropagationPolicy/shop/web") }, out: "deployment/nginx is resumed: what was held back in member1 goes on\n"},
+		"the policy still suspends it":     {given: func(hub *api) { hub.policy(p) }, want: "edit spec.suspension there, 'kubectl edit pp/web -n shop'", stands: true},
+		"the policy suspends it no longer": {given: func(hub *api) { hub.policy(make.Policy("web").Kind()) }, want: "Sluice is about to lift the suspension", stands: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := serve(t, "hub").shop()
+			b := hub.propagated(make.Deployment("nginx"), p)
+			yes := true
+			b.Spec.Suspension.Scheduling = &yes
+			hub.binding(b)
+			tc.given(hub)
+			a := run(t, hub, "resume", "deploy/nginx")
+			a.wants(t, tc.want)
+			if a.out != tc.out {
+				t.Errorf("said %q", a.out)
+			}
+			spec, _ := hub.get(bindingRef(b.Key)).Object["spec"].(map[string]any)
+			suspension, _ := spec["suspension"].(map[string]any)
+			if _, stands := suspension["dispatchingOnClusters"]; stands != tc.stands {
+				t.Errorf("the suspension is %v", suspension)
+			}
+			if suspension["scheduling"] != true {
+				t.Error("what others hold back was lifted too")
+			}
+		})
+	}
+	hub := serve(t, "hub").shop()
+	hub.propagated(make.Deployment("nginx"), make.Policy("web"))
+	if a := run(t, hub, "resume", "deploy/nginx"); a.code != 0 || a.out != "deployment/nginx is not suspended\n" {
+		t.Errorf("said %+v", a)
+	}
+}
+
+// rename gives a policy another permanent id.
+func (a *api) rename(ref string) {
+	ref = "policy.karmada.io/v1alpha1/" + ref
+	u := a.get(ref)
+	u.SetLabels(map[string]string{propagation.ClaimLabelNamespaced: "another"})
+	a.put(ref, u.Object)
+}

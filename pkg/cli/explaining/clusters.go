@@ -1,0 +1,144 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/core/scheduling/filters"
+)
+
+// State is how far a cluster has got.
+type State string
+
+// The states.
+const (
+	// Applied: the member has what is in force.
+	Applied State = "Applied"
+	// Applying: the member has not answered for what is in force yet.
+	Applying State = "Applying"
+	// Failed: the member refused it, or could not be reached.
+	Failed State = "Failed"
+	// Held: a suspension holds back what is in force.
+	Held State = "Held"
+	// Rendering: there is no Work yet.
+	Rendering State = "Rendering"
+	// Leaving: the object is being taken away.
+	Leaving State = "Leaving"
+	// NotChosen: the template does not go there.
+	NotChosen State = "NotChosen"
+)
+
+// Cluster is what became of a template in one cluster.
+type Cluster struct {
+	Name     string `json:"name"`
+	Replicas int32  `json:"replicas,omitempty"`
+	State    State  `json:"state"`
+	Health   string `json:"health,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// clusters are those that the binding names, and those that still have a Work.
+func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
+	if b == nil {
+		return nil
+	}
+	replicas := map[string]int32{}
+	for _, c := range b.Spec.Clusters {
+		replicas[c.Name] = c.Replicas
+	}
+	targets := b.TargetClusters()
+	var out []Cluster
+	for _, name := range targets {
+		i := slices.IndexFunc(works, func(w *propagation.Work) bool { return w.Key.Cluster == name })
+		if i < 0 {
+			out = append(out, Cluster{Name: name, Replicas: replicas[name], State: Rendering})
+			continue
+		}
+		c := ClusterOf(b, works[i])
+		c.Replicas = replicas[name]
+		out = append(out, c)
+	}
+	for _, w := range works {
+		if !slices.Contains(targets, w.Key.Cluster) {
+			c := ClusterOf(b, w)
+			if c.State != Held {
+				c.State = Leaving
+			}
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(x, y Cluster) int { return cmp.Compare(x.Name, y.Name) })
+	return out
+}
+
+// notChosen are the joined clusters that the template does not go to, and why.
+func (w World) notChosen(b *propagation.Binding) []Cluster {
+	if b == nil || b.ActedHash() == "" || b.Spec.Placement == nil || foreignScheduler(b) != "" {
+		return nil
+	}
+	affinity := b.Spec.Placement.ClusterAffinity
+	name := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Affinity
+	for i := range b.Spec.Placement.ClusterAffinities {
+		if term := &b.Spec.Placement.ClusterAffinities[i]; term.AffinityName == name {
+			affinity = &term.ClusterAffinity
+		}
+	}
+	targets := b.TargetClusters()
+	var out []Cluster
+	for _, c := range w.Clusters {
+		if slices.Contains(targets, c.Name) {
+			continue
+		}
+		why := filters.Reject(filters.Input{Binding: b, Affinity: affinity, Cluster: c})
+		out = append(out, Cluster{Name: c.Name, State: NotChosen, Message: cmp.Or(why, "others come first")})
+	}
+	slices.SortFunc(out, func(x, y Cluster) int { return cmp.Compare(x.Name, y.Name) })
+	return out
+}
+
+// ClusterOf is what a Work says of its cluster, measured by what is in force.
+func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
+	c := Cluster{Name: w.Key.Cluster, Health: health(w)}
+	applied := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
+	dispatching := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionDispatching)
+	held := w.Suspended() || dispatching != nil && dispatching.Status == metav1.ConditionFalse
+	current := applied != nil && applied.ObservedGeneration >= w.Generation && w.Annotations[propagation.AnnotationRevision] == b.Revision()
+	switch {
+	case w.Deleting:
+		c.State = Leaving
+	case held && !(current && applied.Status == metav1.ConditionTrue):
+		c.State = Held
+		c.Reason, c.Message = workv1alpha1.ReasonSuspendDispatching, workv1alpha1.MessageSuspendDispatching
+	case !current:
+		c.State = Applying
+	case applied.Status == metav1.ConditionTrue:
+		c.State = Applied
+	default:
+		c.State, c.Reason, c.Message = Failed, applied.Reason, applied.Message
+	}
+	return c
+}
+
+// health is that of the least healthy of the Work's objects; empty: not known.
+func health(w *propagation.Work) string {
+	worst := workv1alpha1.ResourceHealth("")
+	for _, m := range w.Status.ManifestStatuses {
+		switch {
+		case m.Health == workv1alpha1.ResourceUnhealthy, worst == "":
+			worst = m.Health
+		case m.Health != workv1alpha1.ResourceHealthy && worst == workv1alpha1.ResourceHealthy:
+			worst = m.Health
+		}
+	}
+	return string(worst)
+}

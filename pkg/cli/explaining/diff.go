@@ -1,0 +1,77 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/cli/textdiff"
+	"sluice.dev/pkg/core/propagation"
+)
+
+const context = 3
+
+// notThePolicys are the fields of a binding's spec that no policy says.
+var notThePolicys = []string{"resource", "replicas", "replicaRequirements", "components", "clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt", "suspension", "schedulePriority"}
+
+// policyDiff compares what two forms of a binding hold of their policy.
+func policyDiff(b, next *propagation.Binding) string {
+	before := ""
+	if b != nil && b.ActedHash() != "" {
+		before = policyText(&b.Spec)
+	}
+	return textdiff.Unified(before, policyText(&next.Spec), context)
+}
+
+func policyText(s *workv1alpha2.ResourceBindingSpec) string {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return err.Error()
+	}
+	maps.DeleteFunc(m, func(k string, _ any) bool { return slices.Contains(notThePolicys, k) })
+	return text(m)
+}
+
+// contentDiff compares two contents of a template.
+func contentDiff(k propagation.TemplateKey, before, after map[string]any) string {
+	if k.APIVersion == "v1" && k.Kind == "Secret" {
+		before, after = masked(before, after)
+	}
+	return textdiff.Unified(text(before), text(after), context)
+}
+
+// masked hides what Secrets hold, and shows which keys differ.
+func masked(before, after map[string]any) (map[string]any, map[string]any) {
+	before, after = maps.Clone(before), maps.Clone(after)
+	for _, field := range []string{"data", "stringData"} {
+		was, _ := before[field].(map[string]any)
+		is, _ := after[field].(map[string]any)
+		before[field], after[field] = mask(was, is, "before"), mask(is, was, "after")
+	}
+	return before, after
+}
+
+func mask(m, other map[string]any, when string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = "***"
+		if o, ok := other[k]; ok && o != v {
+			out[k] = "*** (" + when + ")"
+		}
+	}
+	return out
+}
+
+func text(m map[string]any) string {
+	raw, err := yaml.Marshal(m)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}

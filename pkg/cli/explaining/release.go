@@ -1,0 +1,97 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling"
+)
+
+// Release is what letting a template's pending change act would do.
+type Release struct {
+	Template propagation.TemplateKey `json:"template"`
+	Policy   *propagation.PolicyKey  `json:"policy,omitempty"`
+	// Pending tells whether anything waits that a wish can release.
+	Pending bool   `json:"pending"`
+	Moves   *Moves `json:"moves,omitempty"`
+	// Refusal says why what waits cannot be released.
+	Refusal string `json:"refusal,omitempty"`
+
+	// Current is the binding as it is (nil: none), and Wished the one that
+	// carries the wish.
+	Current *propagation.Binding `json:"-"`
+	Wished  *propagation.Binding `json:"-"`
+}
+
+// Release says what a release of the template would do.
+func (w World) Release(s Subject) Release {
+	r := Release{Template: s.Template.Key, Current: s.Binding}
+	in := w.Gate(s)
+	d := gating.Decide(in)
+	if in.Policy != nil {
+		r.Policy = &in.Policy.Key
+	}
+	// A wish that was noted and did not come true yet waits like any other.
+	wished := d.Reason == gating.Requested && d.Next != in.Binding
+	switch {
+	case !d.Pending() && !wished:
+	case in.Policy == nil:
+		r.Refusal = "no policy holds it: make one that selects it"
+	case d.Reason == gating.TemplateDeleting:
+		r.Refusal = "it is being deleted"
+	default:
+		moves := w.moves(in.Binding, Released(in))
+		r.Pending, r.Moves, r.Wished = true, &moves, Wished(in)
+	}
+	return r
+}
+
+// Stands tells whether a wish is for the policy that holds the template, as it
+// is now.
+func (w World) Stands(s Subject, wish string) bool {
+	in := w.Gate(s)
+	return in.Policy != nil && gating.Wish(in.Policy) == wish
+}
+
+// Available tells whether every cluster of the template has what is in force and
+// does well with it, and otherwise what is missing. What is suspended is not
+// waited for. What time will not mend is an error.
+func (w World) Available(s Subject) (done bool, missing string, err error) {
+	b := s.Binding
+	if foreign := foreignScheduler(b); foreign == "" {
+		d := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters})
+		switch {
+		case d.Unschedulable:
+			return false, "", fmt.Errorf("it cannot be scheduled: %s", d.Condition.Message)
+		case !equality.Semantic.DeepEqual(d.Targets, b.Spec.Clusters):
+			return false, "waiting for the scheduler", nil
+		}
+	}
+	var waiting []string
+	for _, c := range clusters(b, s.Works) {
+		switch c.State {
+		case Held:
+		case Failed:
+			return false, "", fmt.Errorf("%s refused it: %s: %s", c.Name, c.Reason, c.Message)
+		case Applied:
+			// Kinds whose health nobody knows are as well as they can be.
+			if c.Health == string(workv1alpha1.ResourceUnhealthy) {
+				waiting = append(waiting, c.Name)
+			}
+		default:
+			waiting = append(waiting, c.Name)
+		}
+	}
+	if len(waiting) > 0 {
+		return false, "waiting for " + strings.Join(waiting, ", "), nil
+	}
+	return true, "", nil
+}

@@ -1,0 +1,239 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/claiming"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling"
+)
+
+// Report is the answer about one template.
+type Report struct {
+	Template propagation.TemplateKey `json:"template"`
+	Claim    Claim                   `json:"claim"`
+	// Policies that select the template, best first, then those that do not.
+	Policies []Policy `json:"policies"`
+	Gate     Gate     `json:"gate"`
+	// Pending is what waits; absent: nothing.
+	Pending   *Pending  `json:"pending,omitempty"`
+	InForce   *InForce  `json:"inForce,omitempty"`
+	Scheduled Verdict   `json:"scheduled"`
+	Clusters  []Cluster `json:"clusters"`
+	// NotChosen are the joined clusters that the template does not go to.
+	NotChosen []Cluster `json:"notChosen,omitempty"`
+}
+
+// Verdict is a decision with its reason.
+type Verdict struct {
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Claim says who holds the template, and what the next look at it decides.
+type Claim struct {
+	// Policy that the template's metadata names; absent: nobody's.
+	Policy *propagation.PolicyKey `json:"policy,omitempty"`
+	// Settled: the claim is as it has to be. Otherwise Decision is on its way.
+	Settled  bool    `json:"settled"`
+	Decision Verdict `json:"decision"`
+}
+
+// Policy is one policy, from the template's point of view.
+type Policy struct {
+	Policy propagation.PolicyKey `json:"policy"`
+	// Rank counts those that select the template, from 1; 0: it does not.
+	Rank     int    `json:"rank,omitempty"`
+	Holds    bool   `json:"holds,omitempty"`
+	Selects  string `json:"selects,omitempty"`
+	Priority int32  `json:"priority"`
+	Preempts bool   `json:"preempts,omitempty"`
+	Lazy     bool   `json:"lazy,omitempty"`
+	// Mismatch says why it does not select the template.
+	Mismatch matching.Mismatch `json:"mismatch,omitempty"`
+	// Note says, for people, why it does not select the template, or why it
+	// comes after the one before.
+	Note string `json:"note,omitempty"`
+}
+
+// Gate says whether the claiming policy's form and the content may act.
+type Gate struct {
+	Verdict
+	PolicyPending  bool `json:"policyPending"`
+	ContentPending bool `json:"contentPending"`
+}
+
+// InForce is what was acted on.
+type InForce struct {
+	Policy     *propagation.PolicyKey `json:"policy,omitempty"`
+	Generation string                 `json:"generation,omitempty"`
+	Hash       string                 `json:"hash,omitempty"`
+	Revision   string                 `json:"revision,omitempty"`
+	Number     int64                  `json:"revisionNumber,omitempty"`
+	RequiredBy []string               `json:"requiredBy,omitempty"`
+}
+
+// Pending is what waits for the gate.
+type Pending struct {
+	// PolicyDiff leads from the policy in force to the one that waits.
+	PolicyDiff string `json:"policyDiff,omitempty"`
+	// ContentDiff leads from the content in force to the template's.
+	ContentDiff string `json:"contentDiff,omitempty"`
+	// Moves are what happens to the clusters when it acts; absent: it cannot
+	// be asked for, as no policy holds the template.
+	Moves *Moves `json:"moves,omitempty"`
+}
+
+// Explain answers about one template.
+func (w World) Explain(s Subject) Report {
+	in := w.Gate(s)
+	d := gating.Decide(in)
+	r := Report{
+		Template: s.Template.Key,
+		Claim:    w.claim(s),
+		Policies: w.rank(s.Template),
+		Gate: Gate{
+			Verdict:       Verdict{Verdict: string(d.Verdict), Reason: string(d.Reason), Message: d.Message},
+			PolicyPending: d.PolicyPending, ContentPending: d.ContentPending && d.Verdict == gating.Closed,
+		},
+		InForce:   inForce(in.Binding, s.Revision),
+		Scheduled: w.scheduled(in.Binding),
+		Clusters:  clusters(in.Binding, s.Works),
+		NotChosen: w.notChosen(in.Binding),
+	}
+	if d.Pending() {
+		r.Pending = w.pending(in, s.Revision)
+	}
+	if d.Verdict == gating.Open {
+		r.Gate.Reason, r.Gate.Message = settled(in, d)
+	}
+	return r
+}
+
+// settled says what an open gate means just now.
+func settled(in gating.Input, d gating.Decision) (reason, message string) {
+	if d.Next == in.Binding {
+		return string(gating.UpToDate), gating.InForce(in.Binding)
+	}
+	return string(d.Reason), "what the policy and the template say is about to act"
+}
+
+func (w World) claim(s Subject) Claim {
+	d := w.Claim(s)
+	c := Claim{
+		Settled:  d.Verdict == claiming.Keep || d.Verdict == claiming.Wait,
+		Decision: Verdict{Verdict: string(d.Verdict), Reason: string(d.Reason), Message: d.Message},
+	}
+	if s.Template.Claim.Held() {
+		c.Policy = &s.Template.Claim.Policy
+	}
+	return c
+}
+
+// rank is every policy, those that select the template first.
+func (w World) rank(t *propagation.Template) []Policy {
+	if matching.Exempt(t.Key) != "" {
+		return nil
+	}
+	var out []Policy
+	ranked := matching.Rank(w.Policies, t)
+	for i, c := range ranked {
+		line := policyLine(c.Policy, t)
+		line.Rank, line.Selects = i+1, c.By.String()
+		if i > 0 {
+			line.Note = ranked[i-1].Policy.Key.String() + " comes first: " + matching.Outranks(ranked[i-1], c)
+		}
+		out = append(out, line)
+	}
+	for _, p := range w.Policies {
+		if _, miss := matching.Select(p, t); miss != "" {
+			line := policyLine(p, t)
+			line.Mismatch, line.Note = miss, misses[miss]
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func policyLine(p *propagation.Policy, t *propagation.Template) Policy {
+	return Policy{Policy: p.Key, Holds: t.Claim.By(p), Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy()}
+}
+
+var misses = map[matching.Mismatch]string{
+	matching.OtherKind:      "it selects no object of this kind and version",
+	matching.OtherNamespace: "it selects in another namespace",
+	matching.OtherName:      "it selects another name",
+	matching.OtherLabels:    "the labels do not match its labelSelector",
+	matching.ScopeMismatch:  "a namespaced policy selects nothing cluster-scoped",
+	matching.PolicyDeleting: "it is being deleted",
+}
+
+func inForce(b *propagation.Binding, r *propagation.Revision) *InForce {
+	if b == nil || b.ActedHash() == "" {
+		return nil
+	}
+	f := &InForce{Generation: b.Annotations[propagation.AnnotationActiveGeneration], Hash: b.ActedHash(), Revision: b.Revision()}
+	if r != nil {
+		f.Number = r.Number
+	}
+	if key, err := propagation.ParsePolicyID(b.Annotations[propagation.AnnotationActivePolicy]); err == nil {
+		f.Policy = &key
+	}
+	for _, other := range b.Spec.RequiredBy {
+		f.RequiredBy = append(f.RequiredBy, propagation.BindingKey{Namespace: other.Namespace, Name: other.Name}.String())
+	}
+	return f
+}
+
+// scheduled is what the scheduler said, or says where it has not said anything
+// that is worth a condition.
+func (w World) scheduled(b *propagation.Binding) Verdict {
+	if b == nil || b.ActedHash() == "" {
+		return Verdict{}
+	}
+	if c := meta.FindStatusCondition(b.Status.Conditions, workv1alpha2.ConditionScheduled); c != nil {
+		return Verdict{Verdict: string(c.Status), Reason: c.Reason, Message: c.Message}
+	}
+	if s := foreignScheduler(b); s != "" {
+		return Verdict{Verdict: "Unknown", Message: "scheduler " + s + " has not said"}
+	}
+	c := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Condition
+	return Verdict{Verdict: string(c.Status), Reason: c.Reason, Message: c.Message}
+}
+
+func foreignScheduler(b *propagation.Binding) string {
+	if b.Spec.SchedulerName == propagation.DefaultScheduler {
+		return ""
+	}
+	return b.Spec.SchedulerName
+}
+
+// pending says what waits, and what it would do.
+func (w World) pending(in gating.Input, r *propagation.Revision) *Pending {
+	p := &Pending{}
+	if r != nil {
+		p.ContentDiff = contentDiff(in.Template.Key, r.Content, propagation.Content(in.Template.Object))
+	}
+	if in.Policy == nil {
+		return p
+	}
+	next := Released(in)
+	p.PolicyDiff = policyDiff(in.Binding, next)
+	moves := w.moves(in.Binding, next)
+	p.Moves = &moves
+	return p
+}
+
+// Selected are the templates' policies, as far as they select them.
+func Selected(r Report) []Policy {
+	return slices.DeleteFunc(slices.Clone(r.Policies), func(p Policy) bool { return p.Rank == 0 })
+}

@@ -1,0 +1,282 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+type getOptions struct {
+	*session
+	output
+	all bool
+	// what the arguments name; a nil kind means all kinds.
+	kind *meta.RESTMapping
+	name string
+}
+
+func getCommand(s *session) *cobra.Command {
+	o := &getOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "get [KIND | KIND/NAME]",
+		Short: "Show templates at a glance: policy, clusters, how far they got",
+		Long: `Show templates at a glance: who holds them, where they go, in how many of these
+clusters they are applied and available, what waits for a template to change,
+and what is suspended. With a KIND, templates that a policy holds and that were
+never propagated are shown too.`,
+		Example: examples(`
+			# What is propagated in a namespace, and everywhere
+			kubectl sluice get -n shop
+			kubectl sluice get -A
+
+			# Deployments only, with what is in force and what went wrong
+			kubectl sluice get deploy -n shop -o wide
+
+			# For programs
+			kubectl sluice get deploy/nginx -n shop -o json`),
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: s.completeObjects(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.parse(args); err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
+	return cmd
+}
+
+func (o *getOptions) parse(args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	kind, name, _ := strings.Cut(strings.Join(args, "/"), "/")
+	if o.all && name != "" {
+		return usagef("an object has one namespace: name it with -n instead of -A")
+	}
+	var err error
+	o.kind, err = o.session.kind(kind)
+	o.name = name
+	return err
+}
+
+func (o *getOptions) run(ctx context.Context) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	lines, err := o.lines(ctx, h)
+	if err != nil {
+		return err
+	}
+	switch o.format {
+	case formatName:
+		for _, l := range lines {
+			o.screen.Println(fullRef(l.TemplateKey))
+		}
+		return nil
+	case formatJSON, formatYAML:
+		if o.name != "" {
+			return o.screen.Encode(o.format, lines[0])
+		}
+		return o.screen.Encode(o.format, map[string]any{"items": lines})
+	}
+	if len(lines) == 0 {
+		return o.nothing()
+	}
+	o.screen.Table("", glanceColumns(o.all), glanceRows(lines, o.all, o.wide()), o.wide())
+	return nil
+}
+
+func (o *getOptions) nothing() error {
+	namespace, err := o.namespace()
+	switch {
+	case err != nil:
+		return err
+	case o.all:
+		o.screen.Note("Nothing is propagated.")
+	default:
+		o.screen.Note("Nothing is propagated in namespace %s. -A shows every namespace, a KIND shows what waits.", namespace)
+	}
+	return nil
+}
+
+// lines are the templates asked for, as glances.
+func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]glance, error) {
+	namespace, err := o.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if o.name != "" {
+		line, err := o.one(ctx, h, keyIn(o.kind, namespace, o.name))
+		return []glance{line}, err
+	}
+	if o.kind != nil && o.kind.Scope.Name() == meta.RESTScopeNameRoot || o.all {
+		namespace = ""
+	}
+	bindings, err := o.bindings(ctx, h, namespace)
+	if err != nil {
+		return nil, installed(err)
+	}
+	var lines []glance
+	bound := map[string]bool{}
+	for _, b := range bindings {
+		key := b.Template()
+		if o.kind != nil && key.GroupVersionKind().GroupKind() != o.kind.GroupVersionKind.GroupKind() {
+			continue
+		}
+		if namespace != "" && key.Namespace != namespace {
+			continue
+		}
+		bound[key.ID()] = true
+		lines = append(lines, glanceAt(b))
+	}
+	o.datesOf(ctx, lines)
+	if o.kind == nil {
+		return lines, nil
+	}
+	waiting, err := o.waiting(ctx, h, namespace, bound)
+	return append(lines, waiting...), err
+}
+
+// bindings are those of a namespace, and of all where it is empty. Who may not
+// look at all of them sees those of the namespace one by one.
+func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string) ([]*propagation.Binding, error) {
+	all, err := h.Bindings(ctx)
+	if namespace == "" || !apierrors.IsForbidden(err) {
+		return all, err
+	}
+	names, err := o.created(ctx, bindingKind(propagation.Namespaced), namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	for n := range names {
+		b, err := h.Binding(ctx, propagation.BindingKey{Namespace: n.Namespace, Name: n.Name})
+		if errors.Is(err, outcome.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	slices.SortFunc(all, func(a, b *propagation.Binding) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
+	return all, nil
+}
+
+// one is the glance at one template; that there is none is an error.
+func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (glance, error) {
+	b, err := h.Binding(ctx, propagation.BindingOf(key))
+	if err == nil {
+		lines := []glance{glanceAt(b)}
+		o.datesOf(ctx, lines)
+		return lines[0], nil
+	}
+	if !errors.Is(err, outcome.ErrGone) {
+		return glance{}, err
+	}
+	t, err := h.Template(ctx, key)
+	if err != nil {
+		return glance{}, notFound(key, err)
+	}
+	return glanceAtTemplate(t), nil
+}
+
+// waiting are the templates of the kind that a policy holds and that were never
+// propagated.
+func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]glance, error) {
+	var lines []glance
+	err := eachTemplate(ctx, h, o.kind.GroupVersionKind, namespace, func(t *propagation.Template) {
+		if t.Claim.Held() && !bound[t.Key.ID()] {
+			lines = append(lines, glanceAtTemplate(t))
+		}
+	})
+	return lines, err
+}
+
+// eachTemplate calls f for all objects of a kind; a kind that is not served has
+// none.
+func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, namespace string, f func(*propagation.Template)) error {
+	const pageSize = 500
+	seen := map[types.UID]bool{}
+	for cont := ""; ; {
+		page, next, err := h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
+		if errors.Is(err, outcome.ErrGone) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			if !seen[t.UID] {
+				seen[t.UID] = true
+				f(t)
+			}
+		}
+		if cont = next; cont == "" {
+			return nil
+		}
+	}
+}
+
+// datesOf says since when the templates are propagated. Who may not list the
+// metadata sees no age.
+func (o *getOptions) datesOf(ctx context.Context, lines []glance) {
+	for _, scope := range propagation.Scopes {
+		var namespaces []string
+		for _, l := range lines {
+			if l.binding.Scope() == scope {
+				namespaces = append(namespaces, l.Namespace)
+			}
+		}
+		if len(namespaces) == 0 {
+			continue
+		}
+		created, err := o.created(ctx, bindingKind(scope), onlyOne(namespaces), "")
+		if err != nil {
+			continue
+		}
+		for i := range lines {
+			if k := lines[i].binding; k.Scope() == scope {
+				lines[i].Created = created[types.NamespacedName{Namespace: k.Namespace, Name: k.Name}].CreationTimestamp.Time
+			}
+		}
+	}
+}
+
+// onlyOne is the one namespace of all; empty: they are several.
+func onlyOne(namespaces []string) string {
+	for _, ns := range namespaces {
+		if ns != namespaces[0] {
+			return ""
+		}
+	}
+	return namespaces[0]
+}
+
+// bindingKind is the kind of bindings of a scope.
+func bindingKind(scope propagation.Scope) schema.GroupVersionKind {
+	key := propagation.BindingKey{Name: "x"}
+	if scope == propagation.Namespaced {
+		key.Namespace = "x"
+	}
+	about := hub.AboutBinding(&propagation.Binding{Key: key})
+	return schema.FromAPIVersionAndKind(about.APIVersion, about.Kind)
+}

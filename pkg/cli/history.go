@@ -1,0 +1,180 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+type historyOptions struct {
+	*session
+	output
+	revision int64
+}
+
+// revisionLine is one revision of a template.
+type revisionLine struct {
+	Revision int64     `json:"revision"`
+	Name     string    `json:"name"`
+	Hash     string    `json:"hash"`
+	InForce  bool      `json:"inForce"`
+	Created  time.Time `json:"created,omitzero"`
+}
+
+func historyCommand(s *session) *cobra.Command {
+	o := &historyOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "history KIND/NAME",
+		Short: "Show the contents of a template that were let through",
+		Long: `Show the contents of a template that were let through to the members, the newest
+first, and which of them is in force. What waits is not among them.`,
+		Example: examples(`
+			kubectl sluice history deployment/nginx -n shop
+
+			# What revision 3 said
+			kubectl sluice history deployment/nginx -n shop --revision 3 -o yaml`),
+		Args:              oneArg("KIND/NAME"),
+		ValidArgsFunction: s.completeObjects(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), keys[0])
+		},
+	}
+	cmd.Flags().Int64Var(&o.revision, "revision", 0, "show the content of this revision")
+	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
+	return cmd
+}
+
+func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	b, err := h.Binding(ctx, propagation.BindingOf(key))
+	if errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("%s was never propagated: '%s explain %s%s' says why", refOf(key), name, refOf(key), inNamespace(key.Namespace))
+	}
+	if err != nil {
+		return err
+	}
+	revisions, err := h.Revisions(ctx, b)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(revisions, func(x, y *propagation.Revision) int { return cmp.Compare(y.Number, x.Number) })
+	if o.revision != 0 {
+		return o.content(revisions)
+	}
+	return o.list(ctx, b, revisions)
+}
+
+// content prints one revision.
+func (o *historyOptions) content(revisions []*propagation.Revision) error {
+	var kept []string
+	for _, r := range revisions {
+		if r.Number == o.revision {
+			return o.screen.Encode(cmp.Or(o.machineFormat(), formatYAML), r.Content)
+		}
+		kept = append(kept, strconv.FormatInt(r.Number, 10))
+	}
+	return fmt.Errorf("revision %d is not kept: there are %s", o.revision, strings.Join(kept, ", "))
+}
+
+func (o *historyOptions) machineFormat() string {
+	if o.forMachines() {
+		return o.format
+	}
+	return ""
+}
+
+func (o *historyOptions) list(ctx context.Context, b *propagation.Binding, revisions []*propagation.Revision) error {
+	lines := o.lines(ctx, b, revisions)
+	switch o.format {
+	case formatJSON, formatYAML:
+		return o.screen.Encode(o.format, map[string]any{"items": lines})
+	case formatName:
+		for _, l := range lines {
+			o.screen.Println(l.Name)
+		}
+		return nil
+	}
+	if len(lines) == 0 {
+		o.screen.Note("No content was let through yet.")
+		return nil
+	}
+	columns := append(screen.Columns("REVISION", "HASH", "AGE", "IN FORCE"), screen.Column{Title: "NAME", Wide: true})
+	rows := make([][]screen.Cell, 0, len(lines))
+	for _, l := range lines {
+		force := screen.Cell{}
+		if l.InForce {
+			force = screen.Cell{Text: "yes", Paint: screen.Good}
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(strconv.FormatInt(l.Revision, 10)), screen.Text(short(l.Hash)), screen.Text(age(l.Created)), force, screen.Text(l.Name),
+		})
+	}
+	o.screen.Table("", columns, rows, o.wide())
+	return nil
+}
+
+func (o *historyOptions) lines(ctx context.Context, b *propagation.Binding, revisions []*propagation.Revision) []revisionLine {
+	lines := make([]revisionLine, 0, len(revisions))
+	for _, r := range revisions {
+		lines = append(lines, revisionLine{Revision: r.Number, Name: r.Name, Hash: r.Hash, InForce: r.Name == b.Revision()})
+	}
+	if len(revisions) == 0 {
+		return lines
+	}
+	namespace := revisions[0].Namespace
+	created, err := o.created(ctx, revisionKind(b), namespace, propagation.LabelBinding+"="+propagation.BindingLabel(b.Key))
+	if err != nil {
+		return lines // who may not list the metadata sees no age
+	}
+	for i := range lines {
+		lines[i].Created = created[types.NamespacedName{Namespace: namespace, Name: lines[i].Name}].CreationTimestamp.Time
+	}
+	return lines
+}
+
+// revisionKind is the kind that keeps the contents of the binding's template.
+func revisionKind(b *propagation.Binding) schema.GroupVersionKind {
+	if gvk := b.Template().GroupVersionKind(); gvk.Group == "" && gvk.Kind == "Secret" {
+		return gvk
+	}
+	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+}
+
+// short is the beginning of a hash.
+func short(hash string) string { return hash[:min(len(hash), 10)] }
+
+// inForce is the content in force; nil: there is none, or it is not kept.
+func inForce(ctx context.Context, h *hub.Hub, b *propagation.Binding) (*propagation.Revision, error) {
+	if b == nil || b.Revision() == "" {
+		return nil, nil
+	}
+	r, err := h.Revision(ctx, b, b.Revision())
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	return r, err
+}

@@ -1,0 +1,189 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+type joinOptions struct {
+	*session
+	name, file, context string
+	wait                bool
+	timeout             time.Duration
+}
+
+func joinCommand(s *session) *cobra.Command {
+	o := &joinOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "join NAME --cluster-kubeconfig FILE",
+		Short: "Let a cluster become a member",
+		Long: `Let a cluster become a member. The cluster is asked first whether it is ready and
+whether the credentials may write every kind of object; they are then kept on
+the hub in Secret sluice-system/NAME. Certificates and tokens that the file only
+refers to are put into it.
+
+If anything fails, nothing stays behind.`,
+		Example: examples(`
+			kubectl sluice join member1 --cluster-kubeconfig member1.yaml
+
+			# Another context of the file than the current one
+			kubectl sluice join member1 --cluster-kubeconfig ~/.kube/config --cluster-context prod-eu`),
+		Args:              oneArg("NAME"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			return o.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&o.file, "cluster-kubeconfig", "", "kubeconfig of the cluster that joins")
+	cmd.Flags().StringVar(&o.context, "cluster-context", "", "context in that file (default: its current one)")
+	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the cluster is ready")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait")
+	_ = cmd.MarkFlagFilename("cluster-kubeconfig")
+	_ = cmd.RegisterFlagCompletionFunc("cluster-context", completeContexts("cluster-kubeconfig"))
+	return cmd
+}
+
+func (o *joinOptions) run(ctx context.Context) error {
+	if err := validCluster(o.name); err != nil {
+		return err
+	}
+	if o.file == "" {
+		return usagef("--cluster-kubeconfig is missing: it names the kubeconfig of the cluster that joins")
+	}
+	member, err := joining.Load(o.file, o.context)
+	if err != nil {
+		return err
+	}
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	clusters, err := h.Clusters(ctx)
+	if err != nil {
+		return installed(err)
+	}
+	if already, err := o.joined(clusters, member); err != nil || already {
+		return err
+	}
+	id, err := o.check(ctx, clusters, member)
+	if err != nil {
+		return err
+	}
+	if err := o.register(ctx, member, id); err != nil {
+		return err
+	}
+	o.screen.Printf("%s joined: Kubernetes %s at %s\n", o.name, id.Version, member.Endpoint)
+	if !o.wait {
+		return nil
+	}
+	return o.ready(ctx, h)
+}
+
+// validCluster checks the name: it becomes a part of other names.
+func validCluster(name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return fmt.Errorf("%q cannot be a cluster's name: %s", name, strings.Join(problems, "; "))
+	}
+	if len(name) > clusterv1alpha1.MaxNameLength {
+		return fmt.Errorf("%q cannot be a cluster's name: it has %d characters, and at most %d are allowed", name, len(name), clusterv1alpha1.MaxNameLength)
+	}
+	return nil
+}
+
+// joined tells whether this very member has the name already; that another one
+// has it is an error.
+func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (bool, error) {
+	for _, c := range clusters {
+		switch {
+		case c.Name != o.name:
+		case c.DeletionTimestamp != nil:
+			return false, fmt.Errorf("%s is being unjoined: try again when 'kubectl get clusters.%s %s' finds nothing", o.name, clusterv1alpha1.GroupName, o.name)
+		case c.Spec.APIEndpoint == member.Endpoint:
+			o.screen.Printf("%s is already joined\n", o.name)
+			return true, nil
+		default:
+			return false, fmt.Errorf("%s is already joined, with another endpoint: %s and not %s. Choose another name, or '%s unjoin %s' first",
+				o.name, c.Spec.APIEndpoint, member.Endpoint, name, o.name)
+		}
+	}
+	return false, nil
+}
+
+// check asks the member, and makes sure that it is nobody we know.
+func (o *joinOptions) check(ctx context.Context, clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (joining.Identity, error) {
+	p := o.screen.Progress()
+	defer p.Clear()
+	p.Say("asking the cluster at %s", member.Endpoint)
+	id, err := member.Check(ctx)
+	if err != nil {
+		return id, err
+	}
+	for _, c := range clusters {
+		if c.Spec.ID == id.ID {
+			return id, fmt.Errorf("this cluster is already joined, under the name %s: '%s unjoin %s' first if it shall be %s", c.Name, name, c.Name, o.name)
+		}
+	}
+	kube, err := o.kube()
+	if err != nil {
+		return id, err
+	}
+	own, err := joining.SystemID(ctx, kube)
+	if err != nil {
+		return id, fmt.Errorf("ask the hub who it is: %w", err)
+	}
+	if own == id.ID {
+		return id, fmt.Errorf("%s leads to the hub itself: name the kubeconfig of another cluster", o.file)
+	}
+	return id, nil
+}
+
+// ready waits until Sluice has found the cluster ready.
+func (o *joinOptions) ready(ctx context.Context, h *hub.Hub) error {
+	p := o.screen.Progress()
+	defer p.Clear()
+	why := ""
+	err := poll(ctx, o.timeout, func(ctx context.Context) (bool, error) {
+		c, err := h.Cluster(ctx, o.name)
+		if errors.Is(err, outcome.ErrGone) {
+			return false, fmt.Errorf("%s was unjoined meanwhile", o.name)
+		}
+		if err != nil {
+			return false, err
+		}
+		if cond := meta.FindStatusCondition(c.Status.Conditions, clusterv1alpha1.ConditionReady); cond != nil {
+			if cond.Status == metav1.ConditionTrue {
+				return true, nil
+			}
+			why = ": " + cond.Message
+		}
+		p.Say("waiting until %s is ready%s", o.name, why)
+		return false, nil
+	})
+	if errors.Is(err, errTimeout) {
+		why = cmp.Or(why, ": nothing has looked at it yet, is Sluice running?")
+		return fmt.Errorf("%s is joined and was not ready within %s%s. It stays joined; '%s unjoin %s' takes it back", o.name, o.timeout, why, name, o.name)
+	}
+	if err == nil {
+		p.Clear()
+		o.screen.Println(o.name + " is ready")
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package joining
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// answerWithin is how long a member may take to answer one request.
+const answerWithin = 10 * time.Second
+
+// Identity is what a member says of itself.
+type Identity struct {
+	// ID tells two names of one cluster: the uid of its namespace kube-system.
+	ID      string
+	Version string
+}
+
+// Check asks the member whether it is ready, lets the credentials do what Sluice
+// does, and who it is.
+func (c *Credentials) Check(ctx context.Context) (Identity, error) {
+	client, err := c.client()
+	if err != nil {
+		return Identity{}, err
+	}
+	if err := c.ready(ctx, client); err != nil {
+		return Identity{}, err
+	}
+	if err := c.rights(ctx, client); err != nil {
+		return Identity{}, err
+	}
+	id, err := SystemID(ctx, client)
+	if err != nil {
+		return Identity{}, fmt.Errorf("ask the member who it is: %w", err)
+	}
+	version, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return Identity{}, fmt.Errorf("ask the member for its version: %w", err)
+	}
+	return Identity{ID: id, Version: version.GitVersion}, nil
+}
+
+func (c *Credentials) client() (*kubernetes.Clientset, error) {
+	client, err := kubernetes.NewForConfig(c.config)
+	if err != nil {
+		return nil, fmt.Errorf("use the credentials of %s: %w", c.source, err)
+	}
+	return client, nil
+}
+
+func (c *Credentials) ready(ctx context.Context, client kubernetes.Interface) error {
+	raw, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	switch {
+	case err == nil, apierrors.IsForbidden(err): // it answers; the rights are checked next
+		return nil
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the member at %s does not accept the credentials of %s: are they still valid? %w", c.Endpoint, c.source, err)
+	case len(raw) > 0:
+		return fmt.Errorf("the member at %s is not ready: %s", c.Endpoint, strings.Join(strings.Fields(string(raw)), " "))
+	}
+	return fmt.Errorf("the member at %s does not answer: is it running, and is this address right? %w", c.Endpoint, err)
+}
+
+// verbs are what Sluice does with objects of any kind in a member.
+var verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
+
+func (c *Credentials) rights(ctx context.Context, client kubernetes.Interface) error {
+	var denied []string
+	for _, verb := range verbs {
+		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: "*", Resource: "*"}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("ask the member what the credentials of %s may do: %w", c.source, err)
+		}
+		if !review.Status.Allowed {
+			denied = append(denied, verb)
+		}
+	}
+	if len(denied) > 0 {
+		return fmt.Errorf("the credentials of %s may not %s every kind of object in the member: bind their user to the ClusterRole cluster-admin", c.source, strings.Join(denied, ", "))
+	}
+	return nil
+}
+
+// SystemID is the identity of a cluster.
+func SystemID(ctx context.Context, client kubernetes.Interface) (string, error) {
+	ns, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("get namespace %s: %w", metav1.NamespaceSystem, err)
+	}
+	return string(ns.UID), nil
+}

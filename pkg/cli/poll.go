@@ -1,0 +1,56 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice.dev/pkg/outcome"
+)
+
+var errTimeout = errors.New("timed out")
+
+// The pause between two questions grows from firstPause to longestPause.
+const (
+	firstPause   = 20 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+)
+
+// poll asks until the answer is yes or an error, or the time is over.
+func poll(ctx context.Context, timeout time.Duration, ask func(context.Context) (bool, error)) error {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
+		done, err := ask(limited)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case limited.Err() != nil && !done:
+			return errTimeout
+		case done || err != nil:
+			return err
+		}
+		select {
+		case <-limited.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// attempts is how often a command reads again after a lost race.
+const attempts = 5
+
+// again repeats f while it loses races.
+func again(f func() error) error {
+	var err error
+	for range attempts {
+		if err = f(); !outcome.IsConflict(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: somebody else writes it all the time, try again", err)
+}

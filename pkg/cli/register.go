@@ -1,0 +1,201 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/core/propagation"
+)
+
+const (
+	// labelCluster, on what a join makes on the hub, is the cluster's name.
+	labelCluster = "sluice.dev/cluster"
+	// keyKubeconfig is the key of the credentials in their Secret.
+	keyKubeconfig = "kubeconfig"
+)
+
+var clusterResource = clusterv1alpha1.SchemeGroupVersion.WithResource(clusterv1alpha1.ResourceClusters)
+
+// registration makes the objects of a cluster on the hub, the Cluster last: as
+// long as it is not there, nothing of Sluice takes notice.
+type registration struct {
+	*joinOptions
+	kube   kubernetes.Interface
+	member *joining.Credentials
+	id     joining.Identity
+	// undo takes back what was made, the last first.
+	undo []func(context.Context) error
+}
+
+func (o *joinOptions) register(ctx context.Context, member *joining.Credentials, id joining.Identity) error {
+	kube, err := o.kube()
+	if err != nil {
+		return err
+	}
+	r := &registration{joinOptions: o, kube: kube, member: member, id: id}
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return r.namespace(ctx, propagation.SystemNamespace, nil) },
+		r.secret,
+		func(ctx context.Context) error {
+			return r.namespace(ctx, propagation.WorkNamespace(o.name), map[string]string{labelCluster: o.name})
+		},
+		r.free,
+		r.cluster,
+	} {
+		if err := step(ctx); err != nil {
+			return errors.Join(err, r.rollBack())
+		}
+	}
+	return nil
+}
+
+// rollBackWithin is the time for cleaning up; the command's own may be over.
+const rollBackWithin = 15 * time.Second
+
+func (r *registration) rollBack() error {
+	ctx, cancel := context.WithTimeout(context.Background(), rollBackWithin)
+	defer cancel()
+	var errs []error
+	for _, undo := range slices.Backward(r.undo) {
+		if err := undo(ctx); err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("roll back: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// namespace makes one, unless it is there. One that is on its way out, as after
+// an unjoin, is waited for.
+func (r *registration) namespace(ctx context.Context, name string, labels map[string]string) error {
+	namespaces := r.kube.CoreV1().Namespaces()
+	p := r.screen.Progress()
+	defer p.Clear()
+	err := poll(ctx, r.timeout, func(ctx context.Context) (bool, error) {
+		ns, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+		if err == nil {
+			r.undo = append(r.undo, func(ctx context.Context) error { return namespaces.Delete(ctx, name, only(ns.ObjectMeta)) })
+			return true, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return false, fmt.Errorf("make namespace %s: %w", name, err)
+		}
+		ns, err = namespaces.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && ns.DeletionTimestamp == nil {
+			return true, nil
+		}
+		p.Say("waiting until the former namespace %s is gone", name)
+		return false, ignoreNotFound(err)
+	})
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("namespace %s is still being deleted after %s: 'kubectl get namespace %s -o yaml' says why", name, r.timeout, name)
+	}
+	return err
+}
+
+// secret keeps the credentials. One that a join left behind which was killed is
+// taken over; anybody else's is not.
+func (r *registration) secret(ctx context.Context) error {
+	secrets := r.kube.CoreV1().Secrets(propagation.SystemNamespace)
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: r.name, Labels: map[string]string{labelCluster: r.name}},
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{keyKubeconfig: r.member.Kubeconfig},
+	}
+	made, err := secrets.Create(ctx, s, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		old, getErr := secrets.Get(ctx, r.name, metav1.GetOptions{})
+		if getErr != nil {
+			return fmt.Errorf("get Secret %s/%s: %w", propagation.SystemNamespace, r.name, getErr)
+		}
+		if old.Labels[labelCluster] != r.name {
+			return fmt.Errorf("secret %s/%s exists and is not a cluster's: choose another name, or delete it", propagation.SystemNamespace, r.name)
+		}
+		s.ResourceVersion = old.ResourceVersion
+		made, err = secrets.Update(ctx, s, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("keep the credentials in Secret %s/%s: %w", propagation.SystemNamespace, r.name, err)
+	}
+	r.undo = append(r.undo, func(ctx context.Context) error { return secrets.Delete(ctx, r.name, only(made.ObjectMeta)) })
+	return nil
+}
+
+// free waits until nothing of a former cluster of that name is left: its Works
+// on their way out would take their objects away from the new member.
+func (r *registration) free(ctx context.Context) error {
+	h, err := r.hub()
+	if err != nil {
+		return err
+	}
+	p := r.screen.Progress()
+	defer p.Clear()
+	err = poll(ctx, r.timeout, func(ctx context.Context) (bool, error) {
+		works, err := h.WorksOn(ctx, r.name)
+		if err != nil {
+			return false, err
+		}
+		if len(works) == 0 {
+			return true, nil
+		}
+		p.Say("waiting until the former %s is left: %s", r.name, noun(len(works), "Work", "Works"))
+		return false, nil
+	})
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("there are still Works of a former %s after %s: '%s unjoin %s' first", r.name, r.timeout, name, r.name)
+	}
+	return err
+}
+
+func (r *registration) cluster(ctx context.Context) error {
+	c := &clusterv1alpha1.Cluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: clusterv1alpha1.KindCluster},
+		ObjectMeta: metav1.ObjectMeta{Name: r.name},
+		Spec: clusterv1alpha1.ClusterSpec{
+			ID: r.id.ID, SyncMode: clusterv1alpha1.Push, APIEndpoint: r.member.Endpoint,
+			SecretRef:                   &clusterv1alpha1.LocalSecretReference{Namespace: propagation.SystemNamespace, Name: r.name},
+			InsecureSkipTLSVerification: r.member.Insecure,
+			ProxyURL:                    r.member.ProxyURL,
+		},
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c)
+	if err != nil {
+		return fmt.Errorf("encode Cluster %s: %w", r.name, err)
+	}
+	client, err := r.dynamic()
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(u.Object, "status")
+	if _, err := client.Resource(clusterResource).Create(ctx, u, metav1.CreateOptions{FieldManager: "kubectl-sluice"}); err != nil {
+		return fmt.Errorf("make Cluster %s: %w", r.name, err)
+	}
+	return nil
+}
+
+// only deletes that very object.
+func only(m metav1.ObjectMeta) metav1.DeleteOptions {
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &m.UID}}
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+func resumeCommand(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume KIND/NAME",
+		Short: "Lift a suspension whose policy is gone",
+		Long: `Lift a suspension that stayed behind when the policy that asked for it was
+deleted. What was held back reaches the members at once. While a policy holds
+the template, that policy says what is suspended: edit its spec.suspension.`,
+		Example: examples(`
+			kubectl sluice resume deployment/nginx -n shop`),
+		Args:              oneArg("KIND/NAME"),
+		ValidArgsFunction: s.completeObjects(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			h, err := s.hub()
+			if err != nil {
+				return err
+			}
+			return again(func() error { return s.resume(cmd.Context(), h, keys[0]) })
+		},
+	}
+}
+
+func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
+	sub, err := subject(ctx, h, key)
+	if err != nil {
+		return notFound(key, err)
+	}
+	b := sub.Binding
+	if b == nil || explaining.Suspended(b.Spec.Suspension) == "none" {
+		s.screen.Println(refOf(key) + " is not suspended")
+		return nil
+	}
+	if err := holds(ctx, h, sub.Template, b); err != nil {
+		return err
+	}
+	next := *b
+	next.Spec.Suspension = nil
+	if own := b.Spec.Suspension.Scheduling; own != nil {
+		next.Spec.Suspension = &workv1alpha2.Suspension{Scheduling: own}
+	}
+	if _, err := h.CommitBinding(ctx, b, &next); err != nil {
+		return err
+	}
+	s.screen.Printf("%s is resumed: what was held back in %s goes on\n", refOf(key), explaining.Suspended(b.Spec.Suspension))
+	return nil
+}
+
+// holds refuses while a policy holds the template.
+func holds(ctx context.Context, h *hub.Hub, t *propagation.Template, b *propagation.Binding) error {
+	if !t.Claim.Held() {
+		return nil
+	}
+	p, err := h.Policy(ctx, t.Claim.Policy)
+	if errors.Is(err, outcome.ErrGone) || err == nil && !t.Claim.By(p) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if all, names := p.Spec.Suspension.Dispatch(); all || len(names) > 0 {
+		return fmt.Errorf("%s suspends it (%s): edit spec.suspension there, 'kubectl edit %s%s'",
+			p.Key, explaining.Suspended(b.Spec.Suspension), policyRef(p.Key), inNamespace(p.Key.Namespace))
+	}
+	return fmt.Errorf("%s holds the template and suspends nothing: Sluice is about to lift the suspension. If it does not, is Sluice running?", p.Key)
+}

@@ -1,0 +1,76 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package screen writes for people and for machines: tables, progress, JSON and
+// YAML.
+//
+// Invariants:
+//   - Colours and lines that change in place go to terminals alone.
+//   - Progress goes to the error stream, so that output can be piped.
+//   - What machines read depends on no terminal.
+//
+// It must not know what it writes about.
+package screen
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+)
+
+// Screen is where a command writes to.
+type Screen struct {
+	out, err io.Writer
+	// colours on the output, and lines that change in place on the error
+	// stream.
+	colours, live bool
+}
+
+// New makes a Screen of the streams.
+func New(s genericiooptions.IOStreams) *Screen {
+	return &Screen{
+		out: s.Out, err: s.ErrOut,
+		colours: terminal(s.Out) && os.Getenv("NO_COLOR") == "",
+		live:    terminal(s.ErrOut),
+	}
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// Printf writes to the output.
+func (s *Screen) Printf(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
+
+// Println writes a line to the output.
+func (s *Screen) Println(line string) { _, _ = fmt.Fprintln(s.out, line) }
+
+// Note writes a line to the error stream: what people want to know, and what
+// the next program in a pipe does not.
+func (s *Screen) Note(format string, args ...any) { _, _ = fmt.Fprintf(s.err, format+"\n", args...) }
+
+// Live tells whether progress is seen as it happens.
+func (s *Screen) Live() bool { return s.live }
+
+// Encode writes v as "json" or "yaml".
+func (s *Screen) Encode(format string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "    ")
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	if format == "yaml" {
+		if raw, err = yaml.JSONToYAML(raw); err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		s.Printf("%s", raw)
+		return nil
+	}
+	s.Printf("%s\n", raw)
+	return nil
+}

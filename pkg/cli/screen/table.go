@@ -1,0 +1,114 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package screen
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Paint is what a cell means; terminals show it as a colour.
+type Paint string
+
+// The paints.
+const (
+	Plain Paint = ""
+	Good  Paint = "\x1b[32m"
+	Bad   Paint = "\x1b[31m"
+	Warn  Paint = "\x1b[33m"
+	Dim   Paint = "\x1b[2m"
+	Bold  Paint = "\x1b[1m"
+)
+
+const reset = "\x1b[0m"
+
+// Cell is one field of a table.
+type Cell struct {
+	Text  string
+	Paint Paint
+}
+
+// Text is a cell without a paint; a dash where there is no text.
+func Text(s string) Cell {
+	if s == "" {
+		return Cell{Text: "-"}
+	}
+	return Cell{Text: s}
+}
+
+// Column of a table. A wide one is shown on request only.
+type Column struct {
+	Title string
+	Wide  bool
+}
+
+// Columns are plain columns of these titles.
+func Columns(titles ...string) []Column {
+	out := make([]Column, len(titles))
+	for i, t := range titles {
+		out[i] = Column{Title: t}
+	}
+	return out
+}
+
+const gap = 3
+
+// Table writes rows under titles; each row has a cell for each column. Every
+// line starts with indent.
+func (s *Screen) Table(indent string, columns []Column, rows [][]Cell, wide bool) {
+	widths := make([]int, len(columns))
+	last := 0
+	for i, c := range columns {
+		if c.Wide && !wide {
+			continue
+		}
+		last = i
+		widths[i] = utf8.RuneCountInString(c.Title)
+		for _, r := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i].Text))
+		}
+	}
+	titles := make([]Cell, len(columns))
+	for i, c := range columns {
+		titles[i] = Cell{Text: c.Title}
+	}
+	for _, r := range append([][]Cell{titles}, rows...) {
+		var line strings.Builder
+		for i, c := range r {
+			if columns[i].Wide && !wide {
+				continue
+			}
+			line.WriteString(s.Paint(c.Paint, c.Text))
+			if i != last {
+				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.Text)+gap))
+			}
+		}
+		s.Println(indent + strings.TrimRight(line.String(), " "))
+	}
+}
+
+// Paint is the text in its paint, where there are colours.
+func (s *Screen) Paint(p Paint, text string) string {
+	if p == Plain || !s.colours {
+		return text
+	}
+	return string(p) + text + reset
+}
+
+// Diff writes a unified diff, added and removed lines painted.
+func (s *Screen) Diff(indent, diff string) {
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		paint := Plain
+		switch {
+		case strings.HasPrefix(line, "+"):
+			paint = Good
+		case strings.HasPrefix(line, "-"):
+			paint = Bad
+		case strings.HasPrefix(line, "@"):
+			paint = Dim
+		}
+		s.Println(indent + s.Paint(paint, line))
+	}
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// session is what all commands share: the flags of kubectl, and the clients
+// made of them.
+type session struct {
+	flags   *genericclioptions.ConfigFlags
+	streams genericiooptions.IOStreams
+	screen  *screen.Screen
+}
+
+func (s *session) config() (*rest.Config, error) {
+	c, err := s.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	c = rest.CopyConfig(c)
+	c.QPS, c.WarningHandler = -1, rest.NoWarnings{}
+	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	return c, nil
+}
+
+func (s *session) hub() (*hub.Hub, error) {
+	c, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	c.UserAgent = "kubectl-sluice"
+	return hub.Connect(c)
+}
+
+func (s *session) kube() (kubernetes.Interface, error) {
+	c, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(c)
+}
+
+func (s *session) dynamic() (dynamic.Interface, error) {
+	c, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(c)
+}
+
+func (s *session) metadata() (metadata.Interface, error) {
+	c, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.NewForConfig(c)
+}
+
+func (s *session) mapper() (meta.RESTMapper, error) { return s.flags.ToRESTMapper() }
+
+// namespace is that of -n, or of the kubeconfig's context.
+func (s *session) namespace() (string, error) {
+	ns, _, err := s.flags.ToRawKubeConfigLoader().Namespace()
+	return ns, err
+}
+
+// mapping is where the hub serves a kind.
+func (s *session) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	m, err := s.mapper()
+	if err != nil {
+		return nil, err
+	}
+	return m.RESTMapping(gvk.GroupKind(), gvk.Version)
+}
+
+// created is the metadata of the objects of a kind, by name.
+func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string) (map[types.NamespacedName]metav1.ObjectMeta, error) {
+	mapping, err := s.mapping(gvk)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s.metadata()
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Resource(mapping.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", mapping.Resource.Resource, err)
+	}
+	out := make(map[types.NamespacedName]metav1.ObjectMeta, len(list.Items))
+	for _, o := range list.Items {
+		out[types.NamespacedName{Namespace: o.Namespace, Name: o.Name}] = o.ObjectMeta
+	}
+	return out, nil
+}
+
+// installed turns the answer to a list of Sluice's own kinds into what to do
+// about it.
+func installed(err error) error {
+	if errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("%w: the hub does not serve Sluice's kinds: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
+	}
+	return err
+}
+
+// world reads what decisions about every template depend on.
+func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
+	var (
+		w   explaining.World
+		err error
+	)
+	if w.Policies, err = h.Policies(ctx); err != nil {
+		return w, installed(err)
+	}
+	if w.Clusters, err = h.Clusters(ctx); err != nil {
+		return w, installed(err)
+	}
+	w.Features, err = h.Features(ctx)
+	return w, err
+}
+
+// subject reads a template and its binding. A template that is gone is
+// outcome.ErrGone.
+func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (explaining.Subject, error) {
+	var s explaining.Subject
+	b, err := h.Binding(ctx, propagation.BindingOf(key))
+	switch {
+	case err == nil:
+		s.Binding = b
+		// The hub may serve several versions of the kind; the policy's counts.
+		key.APIVersion = b.Spec.Resource.APIVersion
+	case !errors.Is(err, outcome.ErrGone):
+		return s, err
+	}
+	s.Template, err = h.Template(ctx, key)
+	return s, err
+}
+
+// notFound says so in kubectl's words.
+func notFound(key propagation.TemplateKey, err error) error {
+	if errors.Is(err, outcome.ErrGone) {
+		where := ""
+		if key.Namespace != "" {
+			where = " in namespace " + key.Namespace
+		}
+		return fmt.Errorf("%s not found%s: name another namespace with -n", refOf(key), where)
+	}
+	return err
+}

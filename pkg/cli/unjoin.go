@@ -1,0 +1,284 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+type unjoinOptions struct {
+	*session
+	name    string
+	purge   bool
+	timeout time.Duration
+}
+
+func unjoinCommand(s *session) *cobra.Command {
+	o := &unjoinOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "unjoin NAME",
+		Short: "Let a member leave, with or without what it was given",
+		Long: `Let a member leave. What Sluice put there stays there and goes on running, unless
+--purge asks for its deletion; an object that does not carry Sluice's label is
+never deleted. Templates that were placed there may move to other members, as
+their policies say.
+
+A command that was interrupted can be run again.`,
+		Example: examples(`
+			# The member keeps its objects
+			kubectl sluice unjoin member1
+
+			# The member is left clean
+			kubectl sluice unjoin member1 --purge`),
+		Args:              oneArg("NAME"),
+		ValidArgsFunction: s.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			return o.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&o.purge, "purge", false, "delete what Sluice put into the member")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until Sluice has let the member go")
+	return cmd
+}
+
+// departure is what there is of a cluster that leaves.
+type departure struct {
+	*unjoinOptions
+	hub     *hub.Hub
+	kube    kubernetes.Interface
+	cluster types.UID // empty: it is deleted already
+	secret  *corev1.Secret
+	works   []*propagation.Work
+	member  *joining.Credentials // only to purge
+}
+
+func (o *unjoinOptions) run(ctx context.Context) error {
+	d, err := o.find(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.leave(ctx); err != nil {
+		return err
+	}
+	objects := joining.ObjectsOf(d.works)
+	// Right after the Cluster is gone, and once more when its Works are: what
+	// was on its way to the member has arrived by then.
+	if err := d.clean(ctx, objects); err != nil {
+		return err
+	}
+	if err := d.released(ctx); err != nil {
+		return err
+	}
+	if err := d.clean(ctx, objects); err != nil {
+		return err
+	}
+	if err := d.forget(ctx); err != nil {
+		return err
+	}
+	o.screen.Println(o.name + " is unjoined")
+	if !o.purge {
+		o.stay(objects)
+	}
+	return nil
+}
+
+// manyObjects is how many objects are named one by one.
+const manyObjects = 20
+
+// stay says what goes on running in the member.
+func (o *unjoinOptions) stay(objects []joining.Object) {
+	if len(objects) == 0 {
+		return
+	}
+	o.screen.Printf("%s in it, with the label %s:\n", noun(len(objects), "object stays", "objects stay"), propagation.LabelMemberWork)
+	for i, object := range objects {
+		if i == manyObjects {
+			o.screen.Printf("  and %d more\n", len(objects)-i)
+			return
+		}
+		o.screen.Println("  " + where(object.TemplateKey))
+	}
+}
+
+// find reads what there is of the cluster, and refuses where there is nothing,
+// or where a purge cannot succeed.
+func (o *unjoinOptions) find(ctx context.Context) (*departure, error) {
+	d := &departure{unjoinOptions: o}
+	var err error
+	if d.hub, err = o.hub(); err != nil {
+		return nil, err
+	}
+	if d.kube, err = o.kube(); err != nil {
+		return nil, err
+	}
+	c, err := d.hub.Cluster(ctx, o.name)
+	switch {
+	case err == nil:
+		d.cluster = c.UID
+	case !errors.Is(err, outcome.ErrGone):
+		return nil, err
+	}
+	secret, err := d.kube.CoreV1().Secrets(propagation.SystemNamespace).Get(ctx, o.name, metav1.GetOptions{})
+	if err = ignoreNotFound(err); err != nil {
+		return nil, fmt.Errorf("get the credentials of %s: %w", o.name, err)
+	}
+	if secret != nil && secret.Labels[labelCluster] == o.name {
+		d.secret = secret
+	}
+	if d.works, err = d.hub.WorksOn(ctx, o.name); err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, err
+	}
+	if d.cluster == "" && d.secret == nil && len(d.works) == 0 {
+		return nil, fmt.Errorf("%s is not joined: 'kubectl get clusters' lists the members", o.name)
+	}
+	if o.purge {
+		return d, d.reach(ctx)
+	}
+	return d, nil
+}
+
+// reach makes sure that the member can be purged, before anything is changed.
+func (d *departure) reach(ctx context.Context) error {
+	const instead = "nothing was changed. Without --purge the cluster can be unjoined all the same; its objects stay"
+	if d.secret == nil {
+		return fmt.Errorf("there are no credentials for %s any more: %s", d.name, instead)
+	}
+	var err error
+	d.member, err = joining.Parse(d.secret.Data[keyKubeconfig], "Secret "+propagation.SystemNamespace+"/"+d.name)
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, instead)
+	}
+	if _, err := d.member.Check(ctx); err != nil {
+		return fmt.Errorf("%w: %s", err, instead)
+	}
+	return nil
+}
+
+// leave deletes the Cluster: from then on nothing of Sluice writes to it.
+func (d *departure) leave(ctx context.Context) error {
+	if d.cluster == "" {
+		return nil
+	}
+	client, err := d.dynamic()
+	if err != nil {
+		return err
+	}
+	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &d.cluster}}
+	if err := client.Resource(clusterResource).Delete(ctx, d.name, opts); ignoreNotFound(err) != nil {
+		return fmt.Errorf("delete Cluster %s: %w", d.name, err)
+	}
+	err = poll(ctx, d.timeout, func(ctx context.Context) (bool, error) {
+		_, err := d.hub.Cluster(ctx, d.name)
+		if errors.Is(err, outcome.ErrGone) {
+			return true, nil
+		}
+		return false, err
+	})
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("cluster %s is still being deleted after %s: 'kubectl get clusters %s -o yaml' shows the finalizers that it waits for", d.name, d.timeout, d.name)
+	}
+	return err
+}
+
+// clean deletes what the Works put into the member, if that is wanted.
+func (d *departure) clean(ctx context.Context, objects []joining.Object) error {
+	if d.member == nil {
+		return nil
+	}
+	p := d.screen.Progress()
+	defer p.Clear()
+	n := 0
+	err := d.member.Purge(ctx, objects, func(o joining.Object) {
+		n++
+		p.Clear()
+		d.screen.Printf("%s deleted from %s\n", where(o.TemplateKey), d.name)
+		p.Say("%s", "purging "+d.name)
+	})
+	if err != nil {
+		return fmt.Errorf("purge %s: %w. The cluster is unjoined already; what is left there carries the label %s", d.name, err, propagation.LabelMemberWork)
+	}
+	return nil
+}
+
+// ownAccord is how long Sluice has for letting the Works of a Cluster go that is
+// gone. By then everything of it knows that, and nothing can reach the member
+// any more: this command helps with what is left, as where Sluice is down.
+const ownAccord = 5 * time.Second
+
+// released waits until Sluice has let go of the cluster's Works.
+func (d *departure) released(ctx context.Context) error {
+	p := d.screen.Progress()
+	defer p.Clear()
+	left, began := 0, time.Now()
+	err := poll(ctx, d.timeout, func(ctx context.Context) (bool, error) {
+		works, err := d.hub.WorksOn(ctx, d.name)
+		if errors.Is(err, outcome.ErrGone) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if left = len(works); left == 0 {
+			return true, nil
+		}
+		p.Say("waiting until Sluice has let go of %s: %s left", d.name, noun(left, "Work", "Works"))
+		if time.Since(began) < ownAccord {
+			return false, nil
+		}
+		return false, d.help(ctx, works)
+	})
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("%s of %s after %s: run this command again", noun(left, "Work is left", "Works are left"), d.name, d.timeout)
+	}
+	return err
+}
+
+// help lets Works go.
+func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
+	for _, w := range works {
+		if !w.Deleting {
+			if err := d.hub.DeleteWork(ctx, w); err != nil {
+				return err
+			}
+			continue // it is released when it is seen next
+		}
+		if err := d.hub.ReleaseWork(ctx, w); err != nil && !outcome.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget deletes what only the cluster needed: the namespace, and the
+// credentials last, so that this command can be run again until then.
+func (d *departure) forget(ctx context.Context) error {
+	ns := propagation.WorkNamespace(d.name)
+	if err := d.kube.CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete namespace %s: %w", ns, err)
+	}
+	if d.secret == nil {
+		return nil
+	}
+	err := d.kube.CoreV1().Secrets(propagation.SystemNamespace).Delete(ctx, d.name, only(d.secret.ObjectMeta))
+	if ignoreNotFound(err) != nil {
+		return fmt.Errorf("delete Secret %s/%s: %w", propagation.SystemNamespace, d.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// versions is the answer of the command.
+type versions struct {
+	Client clientVersion `json:"client"`
+	Hub    *hubVersion   `json:"hub,omitempty"`
+}
+
+type clientVersion struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+type hubVersion struct {
+	Version  string `json:"version"`
+	Endpoint string `json:"endpoint"`
+}
+
+func versionCommand(s *session) *cobra.Command {
+	var (
+		out        output
+		clientOnly bool
+	)
+	cmd := &cobra.Command{
+		Use: "version", Short: "Show the versions of this command and of the hub's API server", Args: noArgs,
+		Example: examples(`
+			kubectl sluice version
+			kubectl sluice version --client -o json`),
+		RunE: func(*cobra.Command, []string) error {
+			v := versions{Client: ownVersion()}
+			var hubErr error
+			if !clientOnly {
+				v.Hub, hubErr = s.hubVersion()
+			}
+			if err := s.showVersions(v, &out); err != nil {
+				return err
+			}
+			return hubErr
+		},
+	}
+	cmd.Flags().BoolVar(&clientOnly, "client", false, "do not ask the hub")
+	out.addTo(cmd, formatJSON, formatYAML)
+	return cmd
+}
+
+func (s *session) showVersions(v versions, out *output) error {
+	if out.forMachines() {
+		return s.screen.Encode(out.format, v)
+	}
+	s.screen.Printf("Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
+	if v.Hub != nil {
+		s.screen.Printf("Hub:    Kubernetes %s at %s\n", v.Hub.Version, v.Hub.Endpoint)
+	}
+	return nil
+}
+
+// ownVersion is what the build recorded.
+func ownVersion() clientVersion {
+	v := clientVersion{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			v.Revision = setting.Value
+		}
+	}
+	return v
+}
+
+func (s *session) hubVersion() (*hubVersion, error) {
+	c, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	kube, err := s.kube()
+	if err != nil {
+		return nil, err
+	}
+	v, err := kube.Discovery().ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("ask the hub for its version: %w", err)
+	}
+	return &hubVersion{Version: v.GitVersion, Endpoint: c.Host}, nil
+}

@@ -1,0 +1,61 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package connect gives a function what it works with, from its environment:
+//
+//	KUBECONFIG     the hub, as a file; empty: the cluster that the function is in
+//	REDIS_ADDRESS  the Redis, as host:port or as a URL (rediss:// for TLS)
+//
+// Invariant: what a function does not ask for here it has no credentials for.
+//
+// It must not be used by anything but functions.
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"sluice.dev/pkg/hub"
+)
+
+// Hub connects to the hub and watches the small kinds that are named: what
+// changes slowly and is read often. All else is read live.
+func Hub(ctx context.Context, watched ...schema.GroupVersionKind) (*hub.Hub, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		return nil, fmt.Errorf("find the hub (KUBECONFIG): %w", err)
+	}
+	h, err := hub.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, gvk := range watched {
+		if err := h.Watch(ctx, gvk, func(hub.Change) {}); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// Redis connects to the Redis.
+func Redis() (redis.UniversalClient, error) {
+	address := os.Getenv("REDIS_ADDRESS")
+	if address == "" {
+		return nil, errors.New("REDIS_ADDRESS is empty: name the Redis as host:port")
+	}
+	if !strings.Contains(address, "://") {
+		return redis.NewClient(&redis.Options{Addr: address}), nil
+	}
+	opts, err := redis.ParseURL(address)
+	if err != nil {
+		return nil, fmt.Errorf("REDIS_ADDRESS: %w", err)
+	}
+	return redis.NewClient(opts), nil
+}

@@ -1,0 +1,67 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"maps"
+	"slices"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// serviceImport is the kind whose policies carry dependencies: an imported
+// Service is nothing without its EndpointSlices.
+var serviceImport = policyv1alpha1.ResourceSelector{APIVersion: "multicluster.x-k8s.io/v1alpha1", Kind: "ServiceImport"}
+
+// Default fills in what p leaves out. At creation (old is nil) newID becomes
+// the permanent id of a policy that brings none; at an update it is what it
+// was, so that a policy which had none keeps its UID. It changes nothing in
+// place.
+func Default(p Policy, old *Policy, newID string) Policy {
+	p.Spec = *p.Spec.DeepCopy()
+	id := newID
+	if old != nil {
+		id = old.id()
+	}
+	label := p.idLabel()
+	if p.Labels = maps.Clone(p.Labels); p.Labels[label] == "" && id != "" {
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		p.Labels[label] = id
+	}
+	namespaces(p.Key, p.Spec.ResourceSelectors)
+	if slices.ContainsFunc(p.Spec.ResourceSelectors, isServiceImport) {
+		p.Spec.PropagateDeps = true
+	}
+	for i := range p.Spec.Placement.SpreadConstraints {
+		c := &p.Spec.Placement.SpreadConstraints[i]
+		if c.SpreadByField == "" && c.SpreadByLabel == "" {
+			c.SpreadByField = policyv1alpha1.SpreadByFieldCluster
+		}
+		c.MinGroups = max(c.MinGroups, 1)
+	}
+	return p
+}
+
+// DefaultOverride fills in what o leaves out. It changes nothing in place.
+func DefaultOverride(o Override) Override {
+	o.Spec = *o.Spec.DeepCopy()
+	namespaces(o.Key, o.Spec.ResourceSelectors)
+	return o
+}
+
+// namespaces writes out that a namespaced policy selects in its own namespace.
+func namespaces(key propagation.PolicyKey, selectors []policyv1alpha1.ResourceSelector) {
+	for i := range selectors {
+		if key.Scope == propagation.Namespaced && selectors[i].Namespace == "" {
+			selectors[i].Namespace = key.Namespace
+		}
+	}
+}
+
+func isServiceImport(s policyv1alpha1.ResourceSelector) bool {
+	return s.APIVersion == serviceImport.APIVersion && s.Kind == serviceImport.Kind
+}

@@ -1,0 +1,214 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package claiming decides who holds a template now.
+//
+// Invariants:
+//   - The decision follows from the objects alone: the same template, policies
+//     and gates yield the same claim, whatever event brought them here.
+//   - A claim that stands is kept, unless the gate Preemption is open and a
+//     policy is entitled to more, or the gate Static is open and the template
+//     changed.
+//   - Nobody is left holding what he no longer selects.
+//   - Nothing here says when a policy acts: that is gating.
+//
+// It must not read anything, know the time, or log.
+package claiming
+
+import (
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/preemption"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Input is all that a claim depends on.
+type Input struct {
+	Template *propagation.Template
+	// Candidates are policies that exist now, among them all that select the
+	// template, and the one that holds it if it exists.
+	Candidates []Candidate
+	// Binding of the template; nil where there is none. Only StaticPolicy
+	// needs it.
+	Binding  *propagation.Binding
+	Features propagation.Features
+}
+
+// Candidate is a policy, and since when its selectors are as they are.
+type Candidate struct {
+	*propagation.Policy
+	// Since is the policy's resourceVersion at which its present selectors
+	// were first seen; 0 where that is not known.
+	Since uint64
+}
+
+// Verdict is what has to be done with the claim.
+type Verdict string
+
+// The verdicts.
+const (
+	// Keep: the claim stands.
+	Keep Verdict = "Keep"
+	// Take: Decision.Policy claims the template now.
+	Take Verdict = "Take"
+	// Contest: Decision.Policy is entitled to take the template from the
+	// living policy that holds it. Only the preemptor acts on it.
+	Contest Verdict = "Contest"
+	// Release: the claim goes, and nobody follows now.
+	Release Verdict = "Release"
+	// Wait: nobody holds the template, and nobody may now.
+	Wait Verdict = "Wait"
+)
+
+// Reason says why, for machines; a fixed list.
+type Reason string
+
+// The reasons.
+const (
+	StillSelected  Reason = "StillSelected"
+	BestMatch      Reason = "BestMatch"
+	Successor      Reason = "Successor"
+	Preempted      Reason = "Preempted"
+	TemplateChange Reason = "TemplateChanged"
+	NoPolicy       Reason = "NoPolicy"
+	PolicyGone     Reason = "PolicyGone"
+	// StaticWaits: the gate StaticPolicy lets nobody claim what was propagated
+	// before, until the template changes.
+	StaticWaits   Reason = "StaticPolicyWaitsForTemplate"
+	NeverTemplate Reason = "NeverTemplate"
+)
+
+// Decision is the claim as it has to be.
+type Decision struct {
+	Verdict Verdict
+	// Policy that holds, takes, or is entitled to take; nil for Release, Wait.
+	Policy *propagation.Policy
+	// Holder is the living policy that holds the template now; nil: none.
+	Holder *propagation.Policy
+	// Baseline that goes with the claim. Only for Take and Contest.
+	Baseline propagation.Baseline
+	Reason   Reason
+	Message  string
+}
+
+// Decide says who holds the template.
+func Decide(in Input) Decision {
+	t := in.Template
+	if why := matching.Exempt(t.Key); why != "" {
+		return in.nobody(NeverTemplate, why)
+	}
+	ranked := in.rank()
+	holder := holderAmong(ranked, t.Claim)
+	if in.Features.Static && in.propagated() {
+		return in.static(ranked, holder)
+	}
+	if holder == nil {
+		if len(ranked) == 0 {
+			return in.nobody(NoPolicy, "no policy selects the template")
+		}
+		return in.take(Take, ranked[0].Policy, nil)
+	}
+	if in.Features.Preemption && !in.Features.Static {
+		if c := preemption.Challenger(ranked, *holder); c != nil {
+			return in.take(Contest, c.Policy, holder.Policy)
+		}
+	}
+	return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
+}
+
+// static is the rule of the gate StaticPolicy for a template that was
+// propagated before: policies change nothing, the template's change elects the
+// best.
+func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
+	switch {
+	case !in.changed() && holder != nil:
+		return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
+	case !in.changed():
+		return in.nobody(StaticWaits, "with StaticPolicy on, the template is claimed when it changes")
+	case len(ranked) == 0:
+		return in.nobody(NoPolicy, "no policy selects the template")
+	case holder != nil && holder.Policy == ranked[0].Policy:
+		return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
+	}
+	var h *propagation.Policy
+	if holder != nil {
+		h = holder.Policy
+	}
+	d := in.take(Take, ranked[0].Policy, h)
+	d.Reason, d.Baseline = TemplateChange, ""
+	if p := d.Policy; p.Lazy() && in.older(p) {
+		d.Baseline = propagation.NewBaseline(in.Template)
+	}
+	return d
+}
+
+// propagated tells whether a policy ever acted on this very template. What a
+// template that depends on this one brought does not count.
+func (in Input) propagated() bool {
+	b := in.Binding
+	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.Spec.Resource.UID == in.Template.UID
+}
+
+// changed tells whether the user changed the template since it was acted on.
+func (in Input) changed() bool { return in.Binding.ActedHash() != in.Template.Hash }
+
+// take is the claim of p, in place of holder or of nobody.
+func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
+	d := Decision{Verdict: v, Policy: p, Holder: holder, Reason: BestMatch, Message: p.Key.String() + " claims the template"}
+	switch {
+	case v == Contest:
+		d.Reason, d.Message = Preempted, p.Key.String()+" is entitled to take the template from "+holder.Key.String()
+	case in.Template.Claim.Held():
+		d.Reason, d.Message = Successor, p.Key.String()+" follows "+in.Template.Claim.Policy.String()
+	}
+	if p.Lazy() && (in.Template.Claim.Held() || in.older(p)) {
+		d.Baseline = propagation.NewBaseline(in.Template)
+	}
+	return d
+}
+
+// nobody releases the claim, or goes on waiting where there is none.
+func (in Input) nobody(r Reason, message string) Decision {
+	if !in.Template.Claim.Held() && propagation.ClaimMetadataMatches(propagation.Claim{}, in.Template.Labels, in.Template.Annotations()) {
+		return Decision{Verdict: Wait, Reason: r, Message: message}
+	}
+	if r == NoPolicy {
+		r, message = PolicyGone, in.Template.Claim.Policy.String()+" is gone or no longer selects the template, and no other policy does"
+	}
+	return Decision{Verdict: Release, Reason: r, Message: message}
+}
+
+// older tells whether the template, as it is, was there before the policy, as
+// it is: then a Lazy policy waits for the template's next change. What another
+// policy held was there before anyway. The last writes of the two by people are
+// compared (seconds), then resourceVersions, which order the writes of one API
+// server; a tie waits.
+func (in Input) older(p *propagation.Policy) bool {
+	t := in.Template
+	if d := t.LastUserWrite.Compare(p.LastUserWrite); d != 0 {
+		return d < 0
+	}
+	since := propagation.Version(p.ResourceVersion)
+	for _, c := range in.Candidates {
+		if c.Policy == p && c.Since != 0 {
+			since = c.Since
+		}
+	}
+	return propagation.Version(t.ResourceVersion) <= since
+}
+
+func (in Input) rank() []matching.Candidate {
+	policies := make([]*propagation.Policy, len(in.Candidates))
+	for i, c := range in.Candidates {
+		policies[i] = c.Policy
+	}
+	return matching.Rank(policies, in.Template)
+}
+
+func holderAmong(ranked []matching.Candidate, c propagation.Claim) *matching.Candidate {
+	for i := range ranked {
+		if c.By(ranked[i].Policy) {
+			return &ranked[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package conditions sets conditions without rewriting what did not change.
+//
+// Invariants:
+//   - A condition that says the same as before is left as it is, its times and
+//     observed generation included, so that no status write follows.
+//   - The transition time moves with the status alone.
+//   - The list is a copy, sorted by type.
+//
+// It must not know the time: it is told.
+package conditions
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Set is list with c in it, and whether that differs. ObservedGeneration counts
+// as a difference only where c's is not 0.
+func Set(list []metav1.Condition, c metav1.Condition, now time.Time) ([]metav1.Condition, bool) {
+	old := meta.FindStatusCondition(list, c.Type)
+	if old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message &&
+		(c.ObservedGeneration == 0 || old.ObservedGeneration == c.ObservedGeneration) {
+		return list, false
+	}
+	c.LastTransitionTime = metav1.NewTime(now)
+	if old != nil && old.Status == c.Status {
+		c.LastTransitionTime = old.LastTransitionTime
+	}
+	next := slices.DeleteFunc(slices.Clone(list), func(o metav1.Condition) bool { return o.Type == c.Type })
+	next = append(next, c)
+	slices.SortFunc(next, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	return next, true
+}
+
+// Has tells whether there is a condition of the type.
+func Has(list []metav1.Condition, conditionType string) bool {
+	return meta.FindStatusCondition(list, conditionType) != nil
+}
+
+// Is tells whether the condition of the type has the status.
+func Is(list []metav1.Condition, conditionType string, status metav1.ConditionStatus) bool {
+	return meta.IsStatusConditionPresentAndEqual(list, conditionType, status)
+}

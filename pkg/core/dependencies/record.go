@@ -1,0 +1,39 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Recorded is what the binding says that its template refers to.
+func Recorded(b *propagation.Binding) []propagation.TemplateKey {
+	var keys []propagation.TemplateKey
+	if err := json.Unmarshal([]byte(b.Annotations[propagation.AnnotationDependencies]), &keys); err != nil {
+		return nil // none, or none of ours
+	}
+	return keys
+}
+
+// Record is the binding that says that its template refers to keys; the very
+// binding where it says so already.
+func Record(b *propagation.Binding, keys []propagation.TemplateKey) *propagation.Binding {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b propagation.TemplateKey) int { return strings.Compare(a.ID(), b.ID()) })
+	keys = slices.Compact(keys)
+	next := clone(b)
+	delete(next.Annotations, propagation.AnnotationDependencies)
+	if len(keys) > 0 {
+		raw, err := json.Marshal(keys)
+		if err != nil {
+			return b // strings always encode
+		}
+		next.Annotations[propagation.AnnotationDependencies] = string(raw)
+	}
+	return unlessSame(b, next)
+}

@@ -1,0 +1,260 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gating decides whether the claiming policy's current form, and the
+// template's current content, may act now, and what the binding becomes.
+//
+// Invariants:
+//   - Content decides: "did the user change the template?" is the comparison of
+//     its hash with the one last acted on, or with the baseline that a Lazy
+//     policy found; never which event arrived.
+//   - A closed gate changes nothing of a binding but whose claim it records and
+//     the suspension: those are never deferred.
+//   - An open gate that finds everything in force already changes nothing.
+//   - Every "no" has a reason.
+//
+// It must not choose clusters (scheduling) or make manifests (rendering).
+package gating
+
+import (
+	"fmt"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Input is all that the gate depends on.
+type Input struct {
+	Template *propagation.Template
+	// Policy that holds the template now; nil: nobody.
+	Policy *propagation.Policy
+	// Binding of the template; nil: never propagated.
+	Binding  *propagation.Binding
+	Features propagation.Features
+}
+
+// Verdict is what happens at the gate.
+type Verdict string
+
+// The verdicts.
+const (
+	// Open: the policy's current form and the template's content act now.
+	Open Verdict = "Open"
+	// Closed: what was acted on stays in force.
+	Closed Verdict = "Closed"
+	// Idle: nobody holds the template, and nothing ever acted on it.
+	Idle Verdict = "Idle"
+)
+
+// Reason says why, for machines; a fixed list.
+type Reason string
+
+// The reasons. The first group opens.
+const (
+	FirstPropagation Reason = "FirstPropagation"
+	TemplateChanged  Reason = "TemplateChanged"
+	Immediate        Reason = "Immediate"
+	Requested        Reason = "Requested"
+	Dependency       Reason = "Dependency"
+
+	WaitingForTemplateChange Reason = "WaitingForTemplateChange"
+	StaticPolicy             Reason = "StaticPolicyWaitsForTemplate"
+	NoPolicy                 Reason = "NoPolicy"
+	TemplateDeleting         Reason = "TemplateDeleting"
+	UpToDate                 Reason = "UpToDate"
+)
+
+// Decision is the gate's answer.
+type Decision struct {
+	Verdict Verdict
+	Reason  Reason
+	// Message for people.
+	Message string
+	// PolicyPending: a policy's form is claimed that is not in force.
+	PolicyPending bool
+	// ContentPending: the template's content is not what was acted on.
+	ContentPending bool
+	// Next is the binding as it has to be; nil: there is to be none. It is the
+	// very Input.Binding where nothing changes.
+	Next *propagation.Binding
+}
+
+// Pending tells whether something waits for the gate to open.
+func (d Decision) Pending() bool {
+	return d.Verdict == Closed && (d.PolicyPending || d.ContentPending)
+}
+
+// Decide says whether the gate is open, and what the binding becomes.
+func Decide(in Input) Decision {
+	d := in.verdict()
+	d.ContentPending = in.contentPending()
+	switch d.Verdict {
+	case Open:
+		d.Next = in.activated()
+		d.PolicyPending = false
+	case Closed:
+		d.PolicyPending = in.policyPending()
+		switch {
+		case in.Binding == nil:
+		case in.serves() && !in.acted():
+			d.Next = in.carried()
+		default:
+			d.Next = in.deferred()
+		}
+		d.Message = in.explain(d)
+	}
+	if d.Next != nil && in.Binding != nil && equal(d.Next, in.Binding) {
+		d.Next = in.Binding
+	}
+	return d
+}
+
+// verdict asks the rules one after the other; the first that answers decides.
+func (in Input) verdict() Decision {
+	for _, rule := range []func(Input) (Verdict, Reason, bool){
+		deleting, unclaimed, requested, static, lazy,
+	} {
+		if v, r, ok := rule(in); ok {
+			return Decision{Verdict: v, Reason: r}
+		}
+	}
+	if !in.acted() {
+		return Decision{Verdict: Open, Reason: FirstPropagation}
+	}
+	return Decision{Verdict: Open, Reason: Immediate}
+}
+
+// A template that is being deleted gets nothing new.
+func deleting(in Input) (Verdict, Reason, bool) {
+	return Closed, TemplateDeleting, in.Template.Deleting
+}
+
+// Without a policy nothing acts, but what others depend on follows its owner.
+func unclaimed(in Input) (Verdict, Reason, bool) {
+	switch {
+	case in.Policy != nil:
+		return "", "", false
+	case in.Binding == nil:
+		return Idle, NoPolicy, true
+	case in.serves():
+		return Open, Dependency, true
+	}
+	return Closed, NoPolicy, true
+}
+
+// A person asked for exactly this form of the policy.
+func requested(in Input) (Verdict, Reason, bool) {
+	return Open, Requested, in.Binding != nil && in.Binding.Annotations[propagation.AnnotationActivate] == Wish(in.Policy)
+}
+
+// Wish is the value of AnnotationActivate that lets p, as it is, act.
+func Wish(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
+
+// With StaticPolicy on, only the template's change acts on what was propagated.
+func static(in Input) (Verdict, Reason, bool) {
+	switch {
+	case !in.Features.Static || !in.acted() || in.Policy.Lazy():
+		return "", "", false
+	case in.contentPending():
+		return Open, TemplateChanged, true
+	}
+	return Closed, StaticPolicy, true
+}
+
+// A Lazy policy acts with the template's change, and on what came after it.
+func lazy(in Input) (Verdict, Reason, bool) {
+	switch {
+	case !in.Policy.Lazy():
+		return "", "", false
+	case !in.changed():
+		return Closed, WaitingForTemplateChange, true
+	case !in.acted():
+		return Open, FirstPropagation, true
+	}
+	return Open, TemplateChanged, true
+}
+
+// acted tells whether anything ever acted on this very template for a policy.
+// What a template that depends on this one brought does not count.
+func (in Input) acted() bool {
+	b := in.Binding
+	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.Spec.Resource.UID == in.Template.UID
+}
+
+// serves tells whether other templates depend on this one: they carry its
+// content even while a policy of its own waits.
+func (in Input) serves() bool { return in.Binding != nil && len(in.Binding.Spec.RequiredBy) > 0 }
+
+// contentPending tells whether the template's content is not what was acted on.
+func (in Input) contentPending() bool {
+	b := in.Binding
+	return b == nil || b.ActedHash() != in.Template.Hash || b.Spec.Resource.UID != in.Template.UID
+}
+
+// changed tells whether the user changed the template since the Lazy policy
+// claimed it or, if it was acted on after that, since then.
+func (in Input) changed() bool {
+	base := in.Template.Baseline
+	consumed := propagation.Baseline("")
+	if in.Binding != nil {
+		consumed = propagation.Baseline(in.Binding.Annotations[propagation.AnnotationConsumedBaseline])
+	}
+	if base != "" && base != consumed {
+		return base.Hash() != in.Template.Hash
+	}
+	return !in.acted() || in.contentPending()
+}
+
+// policyPending tells whether what the policy says is not what is in force.
+func (in Input) policyPending() bool {
+	if in.Policy == nil {
+		return false
+	}
+	return in.Binding == nil || !inForce(in.Policy, in.Binding)
+}
+
+// explain is the sentence for a closed gate.
+func (in Input) explain(d Decision) string {
+	active := "nothing was ever propagated"
+	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {
+		active = "in force is " + activeForm(a)
+	}
+	switch d.Reason {
+	case NoPolicy:
+		if d.ContentPending {
+			return "the template changed and no policy carries the change; " + active
+		}
+		return "no policy holds the template; " + active
+	case TemplateDeleting:
+		return "the template is being deleted; " + active
+	}
+	if !d.Pending() {
+		return active
+	}
+	return fmt.Sprintf("%s, generation %d, waits until the template changes; %s", in.Policy.Key, in.Policy.Generation, active)
+}
+
+func activeForm(b *propagation.Binding) string {
+	key, err := propagation.ParsePolicyID(b.Annotations[propagation.AnnotationActivePolicy])
+	if err != nil {
+		return "an unknown policy"
+	}
+	return fmt.Sprintf("%s, generation %s", key, b.Annotations[propagation.AnnotationActiveGeneration])
+}
+
+// ConditionActive on a binding is True while what its policy says and what its
+// template holds are in force, and False while something of it waits.
+const ConditionActive = "Active"
+
+// ReasonActive is the reason of ConditionActive while it is True.
+const ReasonActive = "InForce"
+
+// InForce says, for people, what is in force in a binding.
+func InForce(b *propagation.Binding) string {
+	if b.Annotations[propagation.AnnotationActivePolicy] == "" {
+		if len(b.Spec.RequiredBy) > 0 {
+			return "follows the templates that depend on it"
+		}
+		return "nothing is in force"
+	}
+	return activeForm(b) + " is in force"
+}

@@ -1,0 +1,191 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gating
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// activated is the binding with the policy's snapshot and the template's
+// content in force. Without a policy, as for a dependency, it is the content
+// alone.
+func (in Input) activated() *propagation.Binding {
+	b := in.carried()
+	if p := in.Policy; p != nil {
+		snapshot(&p.Spec, &b.Spec)
+		b.Annotations[propagation.AnnotationActivePolicy] = p.Key.ID()
+		b.Annotations[propagation.AnnotationActivePolicyID] = p.ID
+		b.Annotations[propagation.AnnotationActiveGeneration] = strconv.FormatInt(p.Generation, 10)
+		setOrDelete(b.Annotations, propagation.AnnotationConsumedBaseline, string(in.Template.Baseline))
+		delete(b.Annotations, propagation.AnnotationActivate)
+	}
+	return b
+}
+
+// carried is the binding with the template's content in force, and the policy's
+// snapshot as it is.
+func (in Input) carried() *propagation.Binding {
+	b, t := in.deferred(), in.Template
+	b.Annotations[propagation.AnnotationContentHash] = t.Hash
+	b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)
+	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion
+	b.Spec.Replicas = Replicas(t.Object)
+	return b
+}
+
+// deferred is the binding as it is, or an empty one, with what is never
+// deferred: whose claim it records, and the suspension.
+func (in Input) deferred() *propagation.Binding {
+	b := in.base()
+	claim := propagation.Claim{}
+	if in.Policy != nil {
+		claim = in.Policy.Claim()
+		b.Spec.Suspension = suspension(in.Policy.Spec.Suspension, b.Spec.Suspension)
+	}
+	labels, annotations := claim.Metadata()
+	merge(b.Labels, labels)
+	merge(b.Annotations, annotations)
+	return b
+}
+
+// base is a copy of the binding whose maps may be changed; where there is none,
+// a new one for the template.
+func (in Input) base() *propagation.Binding {
+	if in.Binding == nil {
+		k := in.Template.Key
+		return &propagation.Binding{
+			Key:         propagation.BindingOf(k),
+			Labels:      map[string]string{},
+			Annotations: map[string]string{},
+			Spec: workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{
+				APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, UID: in.Template.UID,
+			}},
+		}
+	}
+	b := *in.Binding
+	b.Labels, b.Annotations = copied(b.Labels), copied(b.Annotations)
+	return &b
+}
+
+// snapshot puts into a binding what a policy says about propagation. What says
+// whose template it is (selectors, priority, preemption) is no part of it, and
+// neither is the suspension, which never waits.
+func snapshot(p *policyv1alpha1.PropagationSpec, b *workv1alpha2.ResourceBindingSpec) {
+	b.PropagateDeps = p.PropagateDeps || p.Association
+	b.Placement = p.Placement.DeepCopy()
+	b.SchedulerName = p.SchedulerName
+	b.Failover = p.Failover.DeepCopy()
+	b.ConflictResolution = p.ConflictResolution
+	b.PreserveResourcesOnDeletion = p.PreserveResourcesOnDeletion
+}
+
+// inForce tells whether the binding holds what the policy says.
+func inForce(p *propagation.Policy, b *propagation.Binding) bool {
+	var is, shall workv1alpha2.ResourceBindingSpec
+	snapshot(&p.Spec, &shall)
+	is.PropagateDeps, is.Placement, is.SchedulerName = b.Spec.PropagateDeps, b.Spec.Placement, b.Spec.SchedulerName
+	is.Failover, is.ConflictResolution, is.PreserveResourcesOnDeletion = b.Spec.Failover, b.Spec.ConflictResolution, b.Spec.PreserveResourcesOnDeletion
+	return b.Annotations[propagation.AnnotationActivePolicyID] == p.ID &&
+		b.Annotations[propagation.AnnotationActivePolicy] == p.Key.ID() && equality.Semantic.DeepEqual(is, shall)
+}
+
+// suspension is the policy's, in the released form, and of the binding's own
+// what no policy says: whether scheduling is suspended.
+func suspension(p *policyv1alpha1.Suspension, own *workv1alpha2.Suspension) *workv1alpha2.Suspension {
+	out := &workv1alpha2.Suspension{}
+	if own != nil {
+		out.Scheduling = own.Scheduling
+	}
+	all, clusters := p.Dispatch()
+	switch {
+	case all:
+		out.Dispatching = ptr.To(true)
+	case len(clusters) > 0:
+		out.DispatchingOnClusters = &policyv1alpha1.SuspendClusters{ClusterNames: clusters}
+	case out.Scheduling == nil:
+		return nil
+	}
+	return out
+}
+
+// Replicas is spec.replicas of a workload, or spec.parallelism of a Job; 0 for
+// what has none. A workload without the field has one.
+func Replicas(obj map[string]any) int32 {
+	spec, _ := obj["spec"].(map[string]any)
+	field := "replicas"
+	switch obj["kind"] {
+	case "Job":
+		field = "parallelism"
+	case "Deployment", "StatefulSet", "ReplicaSet":
+	default:
+		if _, ok := spec["template"].(map[string]any); !ok {
+			return 0
+		}
+		if _, ok := spec[field]; !ok {
+			return 0
+		}
+	}
+	switch n := spec[field].(type) {
+	case int64:
+		return int32(n) //nolint:gosec // the API server has checked it
+	case float64:
+		return int32(n)
+	}
+	return 1
+}
+
+// equal tells whether two forms of a binding are the same to everybody who
+// reads it.
+func equal(a, b *propagation.Binding) bool {
+	x, y := a.Spec, b.Spec
+	x.Resource.ResourceVersion, y.Resource.ResourceVersion = "", ""
+	return maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) && equality.Semantic.DeepEqual(x, y)
+}
+
+// sameAnnotations compares without the generation: a policy that changed and
+// changed back, or changed in its selectors alone, is in force as it is.
+func sameAnnotations(a, b map[string]string) bool {
+	keys := slices.Collect(maps.Keys(a))
+	keys = slices.AppendSeq(keys, maps.Keys(b))
+	for _, k := range keys {
+		if a[k] != b[k] && k != propagation.AnnotationActiveGeneration {
+			return false
+		}
+	}
+	return true
+}
+
+func copied(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}
+
+func merge(m map[string]string, patch map[string]*string) {
+	for k, v := range patch {
+		if v == nil {
+			delete(m, k)
+		} else {
+			m[k] = *v
+		}
+	}
+}
+
+func setOrDelete(m map[string]string, key, value string) {
+	if value == "" {
+		delete(m, key)
+		return
+	}
+	m[key] = value
+}

@@ -1,0 +1,47 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package matching
+
+import (
+	"strings"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Exempt says why an object is never a template, whatever selects it; empty:
+// it may be one. What Kubernetes or Sluice makes by itself in every cluster is
+// not to be carried from one to another.
+func Exempt(k propagation.TemplateKey) string {
+	gvk := k.GroupVersionKind()
+	switch {
+	case reservedNamespace(k.Namespace):
+		return "namespace " + k.Namespace + " is reserved"
+	case gvk.Group == "" && gvk.Kind == "Namespace" && (reservedNamespace(k.Name) || k.Name == "default"):
+		return "namespace " + k.Name + " is reserved"
+	case ownGroups[gvk.Group]:
+		return "group " + gvk.Group + " is Sluice's own"
+	case neverTemplates[gvk.Group+"/"+gvk.Kind]:
+		return "kind " + gvk.Kind + " belongs to the cluster it is in"
+	case gvk.Group == "" && gvk.Kind == "ConfigMap" && k.Name == "kube-root-ca.crt",
+		gvk.Group == "" && gvk.Kind == "ServiceAccount" && k.Name == "default",
+		gvk.Group == "" && gvk.Kind == "Service" && k.Namespace == "default" && k.Name == "kubernetes":
+		return "every cluster makes its own " + gvk.Kind + " " + k.Name
+	}
+	return ""
+}
+
+func reservedNamespace(ns string) bool {
+	_, work := propagation.ClusterOfWorkNamespace(ns)
+	return work || ns == propagation.SystemNamespace || strings.HasPrefix(ns, "kube-") || strings.HasPrefix(ns, "karmada-")
+}
+
+var ownGroups = map[string]bool{
+	"policy.karmada.io": true, "work.karmada.io": true, "cluster.karmada.io": true,
+}
+
+var neverTemplates = map[string]bool{
+	"/Node": true, "/Event": true, "events.k8s.io/Event": true, "coordination.k8s.io/Lease": true,
+	"/Endpoints": true, "discovery.k8s.io/EndpointSlice": true, "apps/ControllerRevision": true,
+	"/Binding": true, "/ComponentStatus": true,
+}

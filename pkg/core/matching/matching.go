@@ -1,0 +1,182 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package matching decides which policies select a template, and holds the one
+// total order over them.
+//
+// Invariants:
+//   - The order is total: namespaced before cluster policies, then the higher
+//     explicit priority, then the more specific selector (name, labels, kind
+//     alone), then the name that comes first in the alphabet.
+//   - A namespaced policy selects nothing outside its namespace, and so nothing
+//     cluster-scoped.
+//   - Every "no" says why (Mismatch).
+//
+// It must not know who holds a template: that is claiming.
+package matching
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Specificity is how narrowly a selector chose a template: the implicit
+// priority.
+type Specificity int
+
+// From wide to narrow.
+const (
+	ByKind Specificity = iota + 1
+	ByLabels
+	ByName
+)
+
+// String is for people.
+func (s Specificity) String() string {
+	switch s {
+	case ByName:
+		return "by name"
+	case ByLabels:
+		return "by labels"
+	case ByKind:
+		return "by kind"
+	}
+	return "not at all"
+}
+
+// Candidate is a policy that selects a template.
+type Candidate struct {
+	Policy *propagation.Policy
+	// By is the narrowest of the policy's selectors that chose the template.
+	By Specificity
+	// Named tells whether a selector chose the template and no other: by name,
+	// and by namespace too where a cluster policy selects in namespaces. Only
+	// such a selector may preempt.
+	Named bool
+}
+
+// Mismatch says why a policy does not select a template.
+type Mismatch string
+
+// The reasons of a mismatch, the nearest miss last.
+const (
+	OtherKind      Mismatch = "OtherKind"
+	OtherNamespace Mismatch = "OtherNamespace"
+	OtherName      Mismatch = "OtherName"
+	OtherLabels    Mismatch = "OtherLabels"
+	ScopeMismatch  Mismatch = "ScopeMismatch"
+	PolicyDeleting Mismatch = "PolicyDeleting"
+)
+
+var nearness = map[Mismatch]int{OtherKind: 0, OtherNamespace: 1, OtherName: 2, OtherLabels: 3}
+
+// Select tells whether and how p selects t. Where it does not, the mismatch is
+// that of the selector that came nearest.
+func Select(p *propagation.Policy, t *propagation.Template) (Candidate, Mismatch) {
+	switch {
+	case p.Deleting:
+		return Candidate{}, PolicyDeleting
+	case p.Key.Scope == propagation.Namespaced && t.Key.Namespace == "":
+		return Candidate{}, ScopeMismatch
+	case p.Key.Scope == propagation.Namespaced && t.Key.Namespace != p.Key.Namespace:
+		return Candidate{}, OtherNamespace
+	}
+	c, miss := Candidate{Policy: p}, OtherKind
+	for i := range p.Spec.ResourceSelectors {
+		s := &p.Spec.ResourceSelectors[i]
+		by, why := selects(s, t)
+		if why != "" {
+			if nearness[why] > nearness[miss] {
+				miss = why
+			}
+			continue
+		}
+		c.By = max(c.By, by)
+		if by == ByName && (s.Namespace == t.Key.Namespace || p.Key.Scope == propagation.Namespaced) {
+			c.Named = true
+		}
+	}
+	if c.By == 0 {
+		return Candidate{}, miss
+	}
+	return c, ""
+}
+
+// selects tells how one selector selects t, or why it does not.
+func selects(s *policyv1alpha1.ResourceSelector, t *propagation.Template) (Specificity, Mismatch) {
+	switch {
+	case s.APIVersion != t.Key.APIVersion || s.Kind != t.Key.Kind:
+		return 0, OtherKind
+	case s.Namespace != "" && s.Namespace != t.Key.Namespace:
+		return 0, OtherNamespace
+	case s.Name != "" && s.Name != t.Key.Name:
+		return 0, OtherName
+	case s.Name != "":
+		return ByName, ""
+	case s.LabelSelector == nil:
+		return ByKind, ""
+	case !MatchesLabels(s, t.Labels):
+		return 0, OtherLabels
+	}
+	return ByLabels, ""
+}
+
+// MatchesLabels tells whether the selector's labels, if it has any, match. A
+// selector that cannot be understood matches nothing.
+func MatchesLabels(s *policyv1alpha1.ResourceSelector, l map[string]string) bool {
+	if s.Name != "" || s.LabelSelector == nil {
+		return true
+	}
+	sel, err := metav1.LabelSelectorAsSelector(s.LabelSelector)
+	return err == nil && sel.Matches(labels.Set(l))
+}
+
+// Rank is those of policies that select t, best first.
+func Rank(policies []*propagation.Policy, t *propagation.Template) []Candidate {
+	var ranked []Candidate
+	for _, p := range policies {
+		if c, miss := Select(p, t); miss == "" {
+			ranked = append(ranked, c)
+		}
+	}
+	slices.SortFunc(ranked, Compare)
+	return ranked
+}
+
+// Compare orders candidates of one template, best first. It is 0 only for a
+// policy and itself.
+func Compare(a, b Candidate) int {
+	return cmp.Or(
+		cmp.Compare(scopeRank(a.Policy), scopeRank(b.Policy)),
+		cmp.Compare(b.Policy.Priority(), a.Policy.Priority()),
+		cmp.Compare(b.By, a.By),
+		cmp.Compare(a.Policy.Key.Name, b.Policy.Key.Name),
+	)
+}
+
+func scopeRank(p *propagation.Policy) int {
+	if p.Key.Scope == propagation.Namespaced {
+		return 0
+	}
+	return 1
+}
+
+// Outranks says, for people, why a comes before b.
+func Outranks(a, b Candidate) string {
+	switch {
+	case scopeRank(a.Policy) != scopeRank(b.Policy):
+		return "a namespaced policy comes before a cluster policy"
+	case a.Policy.Priority() != b.Policy.Priority():
+		return fmt.Sprintf("priority %d is higher than %d", a.Policy.Priority(), b.Policy.Priority())
+	case a.By != b.By:
+		return fmt.Sprintf("it selects %s, the other %s", a.By, b.By)
+	}
+	return "its name comes first in the alphabet"
+}

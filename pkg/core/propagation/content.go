@@ -1,0 +1,112 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// skipAutoPropagation is the one label of the system's domain that a user sets.
+const skipAutoPropagation = "namespace.karmada.io/skip-auto-propagation"
+
+// systemMetadata are the fields of metadata that no user writes. Finalizers and
+// owner references are not among them: Sluice never touches a template's.
+var systemMetadata = []string{
+	"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds",
+}
+
+// instructions are labels and annotations of the system's domain that people
+// set and members have to see. They are frozen with the content, and their
+// change alone is no change of the template.
+var instructions = map[string]bool{
+	LabelRetainReplicas:                   true,
+	"work.karmada.io/conflict-resolution": true,
+}
+
+// IsSystemKey tells whether a label or annotation of this key is the system's
+// own, so that its change is no change of the template.
+func IsSystemKey(key string) bool {
+	if key == skipAutoPropagation {
+		return false
+	}
+	return strings.Contains(key, ".karmada.io") || strings.Contains(key, "sluice.dev/")
+}
+
+// Content is the user-owned part of an object: everything but its status, the
+// metadata that the API server writes, and the labels and annotations that are
+// the system's own. It shares no map with obj that it changes.
+func Content(obj map[string]any) map[string]any {
+	return contentWith(obj, func(key string) bool { return !IsSystemKey(key) || instructions[key] })
+}
+
+func contentWith(obj map[string]any, keep func(key string) bool) map[string]any {
+	out := make(map[string]any, len(obj))
+	for k, v := range obj {
+		if k != "status" && k != "metadata" {
+			out[k] = v
+		}
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	m := make(map[string]any, len(meta))
+	for k, v := range meta {
+		m[k] = v
+	}
+	for _, k := range systemMetadata {
+		delete(m, k)
+	}
+	for _, k := range []string{"labels", "annotations"} {
+		keepKeys(m, k, keep)
+	}
+	for _, k := range []string{"finalizers", "ownerReferences"} {
+		if l, ok := m[k].([]any); ok && len(l) == 0 {
+			delete(m, k)
+		}
+	}
+	out["metadata"] = m
+	return out
+}
+
+// keepKeys replaces the map m[field] by one of the keys to keep, and by nothing
+// where none is left: an empty map and none are the same content.
+func keepKeys(m map[string]any, field string, keep func(key string) bool) {
+	old, ok := m[field].(map[string]any)
+	if !ok {
+		delete(m, field)
+		return
+	}
+	kept := make(map[string]any, len(old))
+	for k, v := range old {
+		if keep(k) {
+			kept[k] = v
+		}
+	}
+	if len(kept) == 0 {
+		delete(m, field)
+		return
+	}
+	m[field] = kept
+}
+
+// HashContent is the hash of what a user changes: Content without instructions,
+// 32 hexadecimal digits. Equal content has equal hashes, whatever the order of
+// keys.
+func HashContent(obj map[string]any) string {
+	return HashJSON(contentWith(obj, func(key string) bool { return !IsSystemKey(key) }))
+}
+
+// HashJSON hashes a JSON value (maps, slices, strings, numbers, booleans, nil)
+// independently of the order of map keys: 32 hexadecimal digits.
+func HashJSON(v any) string {
+	b, err := json.Marshal(v) // sorts map keys
+	if err != nil {
+		// Decoded JSON always encodes; anything else is a programming error,
+		// and a hash that equals no other is the safe answer.
+		b = []byte(err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}

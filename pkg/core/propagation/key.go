@@ -1,0 +1,129 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Scope says whether an object lives in a namespace or in the whole cluster.
+type Scope string
+
+// The two scopes of policies, bindings and templates.
+const (
+	Namespaced Scope = "Namespaced"
+	Cluster    Scope = "Cluster"
+)
+
+// Scopes lists both scopes, for tables and loops that serve either.
+var Scopes = []Scope{Namespaced, Cluster}
+
+// ScopeOf is Namespaced where there is a namespace, and Cluster otherwise.
+func ScopeOf(namespace string) Scope {
+	if namespace == "" {
+		return Cluster
+	}
+	return Namespaced
+}
+
+// TemplateKey names a template on the hub. Two versions of one kind name the
+// same object: the version serves to read it and is no part of its identity
+// (see ID).
+type TemplateKey struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// GroupVersionKind splits the API version. A malformed version yields the
+// empty group, as in schema.FromAPIVersionAndKind.
+func (k TemplateKey) GroupVersionKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
+}
+
+// ID is the template's identity in indexes: group/kind/namespace/name. No part
+// can contain a slash.
+func (k TemplateKey) ID() string {
+	return k.GroupVersionKind().Group + "/" + k.Kind + "/" + k.Namespace + "/" + k.Name
+}
+
+// String is for people: "Deployment shop/nginx".
+func (k TemplateKey) String() string { return k.Kind + " " + join(k.Namespace, k.Name) }
+
+// PolicyKey names a policy of either scope. Namespace is empty for Cluster.
+type PolicyKey struct {
+	Scope     Scope  `json:"scope"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// ID is the policy's identity in indexes: scope/namespace/name.
+func (k PolicyKey) ID() string { return string(k.Scope) + "/" + k.Namespace + "/" + k.Name }
+
+// String is for people: "policy shop/nginx" or "cluster policy nginx".
+func (k PolicyKey) String() string {
+	if k.Scope == Cluster {
+		return "cluster policy " + k.Name
+	}
+	return "policy " + join(k.Namespace, k.Name)
+}
+
+// IsZero tells whether the key names nothing.
+func (k PolicyKey) IsZero() bool { return k.Name == "" }
+
+// ParsePolicyID is the inverse of PolicyKey.ID.
+func ParsePolicyID(id string) (PolicyKey, error) {
+	p := strings.SplitN(id, "/", 3)
+	if len(p) != 3 || p[2] == "" || (Scope(p[0]) != Namespaced && Scope(p[0]) != Cluster) {
+		return PolicyKey{}, fmt.Errorf("policy id %q: want scope/namespace/name", id)
+	}
+	return PolicyKey{Scope: Scope(p[0]), Namespace: p[1], Name: p[2]}, nil
+}
+
+// BindingKey names a binding. Its scope is that of its template.
+type BindingKey struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// Scope is that of the binding's kind.
+func (k BindingKey) Scope() Scope { return ScopeOf(k.Namespace) }
+
+// ID is the binding's identity in indexes: namespace/name.
+func (k BindingKey) ID() string { return k.Namespace + "/" + k.Name }
+
+// String is for people.
+func (k BindingKey) String() string { return "binding " + join(k.Namespace, k.Name) }
+
+// WorkKey names what one member gets for one binding. The Work lives in the
+// namespace that WorkNamespace(Cluster) names.
+type WorkKey struct {
+	Cluster string `json:"cluster"`
+	Name    string `json:"name"`
+}
+
+// String is for people: "work member1/nginx-deployment-6f9c".
+func (k WorkKey) String() string { return "work " + k.Cluster + "/" + k.Name }
+
+const workNamespacePrefix = "karmada-es-"
+
+// WorkNamespace is the hub namespace that holds a member's Works.
+func WorkNamespace(cluster string) string { return workNamespacePrefix + cluster }
+
+// ClusterOfWorkNamespace is the inverse of WorkNamespace; false where the
+// namespace is no member's.
+func ClusterOfWorkNamespace(namespace string) (string, bool) {
+	return strings.CutPrefix(namespace, workNamespacePrefix)
+}
+
+func join(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}

@@ -1,0 +1,152 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// SystemNamespace is where Sluice keeps its own objects on the hub: the gates,
+// the members' credentials, frozen content of cluster-scoped templates.
+const SystemNamespace = "sluice-system"
+
+// Labels and annotations that Sluice writes. All of them are the system's own
+// in the sense of Content: their change is no change of a template.
+const (
+	// ClaimLabelNamespaced and ClaimLabelCluster carry the claiming policy's
+	// permanent id, on the template and on its binding; never both.
+	ClaimLabelNamespaced = "propagationpolicy.karmada.io/permanent-id"
+	ClaimLabelCluster    = "clusterpropagationpolicy.karmada.io/permanent-id"
+
+	// Where the claiming policy is. Namespaced policies have both.
+	ClaimNamespacedNamespace = "propagationpolicy.karmada.io/namespace"
+	ClaimNamespacedName      = "propagationpolicy.karmada.io/name"
+	ClaimClusterName         = "clusterpropagationpolicy.karmada.io/name"
+
+	// AnnotationBaseline on a template is the content that a Lazy policy found
+	// when it claimed a template that was there before: no change by itself.
+	// Its value is "<resourceVersion>/<content hash>"; the version makes each
+	// claim's baseline unique.
+	AnnotationBaseline = "sluice.dev/baseline"
+
+	// On a binding: what is in force.
+	AnnotationActivePolicy     = "sluice.dev/active-policy"            // PolicyKey.ID
+	AnnotationActivePolicyID   = "sluice.dev/active-policy-id"         // its permanent id
+	AnnotationActiveGeneration = "sluice.dev/active-policy-generation" // its metadata.generation
+	AnnotationContentHash      = "sluice.dev/content-hash"             // content acted on
+	AnnotationRevision         = "sluice.dev/revision"                 // name of the frozen content
+	AnnotationConsumedBaseline = "sluice.dev/consumed-baseline"        // AnnotationBaseline when last acted on
+
+	// AnnotationActivate on a binding is a person's wish to let the pending
+	// policy change act now: "<policy permanent id>/<policy generation>".
+	AnnotationActivate = "sluice.dev/activate"
+
+	// AnnotationDependencies on a binding is what its template refers to, as a
+	// JSON list of TemplateKeys, where that shall follow it.
+	AnnotationDependencies = "sluice.dev/dependencies"
+
+	// LabelBinding on a Work and on a revision is BindingLabel(key).
+	LabelBinding = "sluice.dev/binding"
+
+	// On a Work: its binding and its template, in the released form.
+	AnnotationBindingNamespace   = "resourcebinding.karmada.io/namespace"
+	AnnotationBindingName        = "resourcebinding.karmada.io/name"
+	AnnotationClusterBindingName = "clusterresourcebinding.karmada.io/name"
+	AnnotationTemplate           = "sluice.dev/template" // TemplateKey as JSON
+	AnnotationBindingUID         = "sluice.dev/binding-uid"
+	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
+
+	// FinalizerWork keeps a Work until its objects have left the member.
+	FinalizerWork = "sluice.dev/member-object"
+
+	// LabelMemberWork on a member's object names the Work that it comes from:
+	// without it an object is not ours.
+	LabelMemberWork = "sluice.dev/work"
+
+	// LabelRetainReplicas on a template leaves spec.replicas to the members.
+	LabelRetainReplicas = "resourcetemplate.karmada.io/retain-replicas"
+)
+
+// inheritedSuspension and the label of a binding are the key of an annotation on
+// what that binding's template depends on: the clusters, separated by commas,
+// on which the binding is suspended, and so what it depends on.
+const inheritedSuspension = "suspended-by.sluice.dev/"
+
+// InheritedSuspension is the key of the annotation for one parent.
+func InheritedSuspension(parent BindingKey) string { return inheritedSuspension + BindingLabel(parent) }
+
+// DefaultScheduler is the name of Sluice's own scheduler.
+const DefaultScheduler = "default-scheduler"
+
+// FieldManager is the owner of Sluice's fields in hub and members.
+const FieldManager = "sluice"
+
+// BindingName is the deterministic name of a template's binding:
+// "<name>-<kind, lower case>" where that is a valid name and can be no other
+// kind's; otherwise it is cut and ends in a hash of the group, kind and name.
+// Only kinds of the built-in groups, whose kind names differ, get the short
+// form, so that two kinds of one name in different groups never collide.
+func BindingName(k TemplateKey) string {
+	gk := k.GroupVersionKind().GroupKind()
+	short := strings.ToLower(k.Name + "-" + gk.Kind)
+	if shortNameGroups[gk.Group] && len(validation.IsDNS1123Subdomain(short)) == 0 && short == k.Name+"-"+strings.ToLower(gk.Kind) {
+		return short
+	}
+	return hashedName(k.Name+"-"+gk.Kind, gk.Group+"/"+gk.Kind+"/"+k.Name, validation.DNS1123SubdomainMaxLength)
+}
+
+// The groups whose kinds may use the short form: no two of them have a kind of
+// one name. Custom kinds are hashed, for anybody may add another of that name.
+var shortNameGroups = map[string]bool{
+	"": true, "apps": true, "batch": true, "autoscaling": true, "policy": true, "networking.k8s.io": true,
+	"rbac.authorization.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true, "apiextensions.k8s.io": true,
+}
+
+// BindingOf is the key of the template's binding.
+func BindingOf(k TemplateKey) BindingKey {
+	return BindingKey{Namespace: k.Namespace, Name: BindingName(k)}
+}
+
+// WorkName is the deterministic name of a binding's Works, the same in every
+// member's namespace. It is a valid label value (at most 63 characters).
+func WorkName(k BindingKey) string {
+	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength)
+}
+
+// BindingLabel is the value of LabelBinding: WorkName serves, for it is unique
+// for a binding and a valid label value.
+func BindingLabel(k BindingKey) string { return WorkName(k) }
+
+// RevisionName is the name of the frozen content of a binding.
+func RevisionName(k BindingKey, contentHash string) string {
+	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength)
+}
+
+// hashedName is stem, made valid and cut to fit into limit, and a hash of
+// identity.
+func hashedName(stem, identity string, limit int) string {
+	sum := sha256.Sum256([]byte(identity))
+	hash := hex.EncodeToString(sum[:5])
+	var b strings.Builder
+	for _, r := range strings.ToLower(stem) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	s := b.String()
+	if limit -= len(hash) + 1; len(s) > limit {
+		s = s[:limit]
+	}
+	s = strings.Trim(s, "-.")
+	if s == "" {
+		s = "x"
+	}
+	return s + "-" + hash
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rendering
+
+import (
+	"cmp"
+	"slices"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Action is what happens to a Work.
+type Action string
+
+// The actions.
+const (
+	// Create the Work: the cluster has none.
+	Create Action = "Create"
+	// Update the Work: it says something else.
+	Update Action = "Update"
+	// Keep the Work: it is as it shall be, or its manifest cannot be made.
+	Keep Action = "Keep"
+	// Hold the Work: its cluster is no target any more, and is suspended.
+	Hold Action = "Hold"
+	// Delete the Work: its cluster is no target any more.
+	Delete Action = "Delete"
+	// Leave the Work: it is being deleted already. Where its cluster is a
+	// target again, the event of its end leads to a new one.
+	Leave Action = "Leave"
+)
+
+// Step is what happens to one Work.
+type Step struct {
+	Action Action
+	// Existing is the Work as it was read; nil for Create.
+	Existing *propagation.Work
+	// Desired is the Work to write, for Create and Update; else nil.
+	Desired *propagation.Work
+}
+
+// Key is that of the step's Work.
+func (s Step) Key() propagation.WorkKey {
+	if s.Existing != nil {
+		return s.Existing.Key
+	}
+	return s.Desired.Key
+}
+
+// Plan compares the Works that exist with those desired, by cluster. Where the
+// manifest of a cluster could not be made (failed), its Work stays as it is. A
+// nil binding, or one that is being deleted, means that the template is gone:
+// only then is a suspended Work deleted. Steps are sorted by cluster; what goes
+// comes after what comes.
+func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[string]*propagation.Work, failed map[string]bool) []Step {
+	var steps []Step
+	there := map[propagation.WorkKey]bool{}
+	for _, w := range existing {
+		there[w.Key] = true
+		steps = append(steps, step(b, w, desired[w.Key.Cluster], failed[w.Key.Cluster]))
+	}
+	for _, w := range desired {
+		if !there[w.Key] {
+			steps = append(steps, Step{Action: Create, Desired: w})
+		}
+	}
+	slices.SortFunc(steps, func(x, y Step) int {
+		return cmp.Or(cmp.Compare(rank(x.Action), rank(y.Action)), cmp.Compare(x.Key().Cluster, y.Key().Cluster), cmp.Compare(x.Key().Name, y.Key().Name))
+	})
+	return steps
+}
+
+// step decides on a Work that exists. A Work of another name is not the desired
+// one.
+func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Step {
+	alive := b != nil && !b.Deleting
+	if desired != nil && desired.Key != w.Key {
+		desired = nil
+	}
+	switch {
+	case w.Deleting:
+		return Step{Action: Leave, Existing: w}
+	case desired != nil && !Equal(w, desired):
+		return Step{Action: Update, Existing: w, Desired: merge(w, desired)}
+	case desired != nil, alive && failed:
+		return Step{Action: Keep, Existing: w}
+	case alive && b.SuspendedOn(w.Key.Cluster):
+		return hold(w)
+	}
+	return Step{Action: Delete, Existing: w}
+}
+
+// hold keeps a Work back. It is written once where it does not say so itself.
+func hold(w *propagation.Work) Step {
+	if w.Suspended() {
+		return Step{Action: Hold, Existing: w}
+	}
+	held := *w
+	held.Spec.SuspendDispatching = new(true)
+	return Step{Action: Update, Existing: w, Desired: &held}
+}
+
+func rank(a Action) int {
+	if a == Delete || a == Leave {
+		return 1
+	}
+	return 0
+}

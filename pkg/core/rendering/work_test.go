@@ -1,0 +1,216 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rendering
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+)
+
+func overrideLabels(k, v string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{k: v}}
+}
+
+func binding(scope propagation.Scope) *propagation.Binding {
+	b := &propagation.Binding{
+		Key: propagation.BindingKey{Name: "nginx-deployment"}, UID: "u1",
+		Annotations: map[string]string{propagation.AnnotationRevision: "nginx-1"},
+		Spec:        workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "nginx"}},
+	}
+	if scope == propagation.Namespaced {
+		b.Key.Namespace, b.Spec.Resource.Namespace = "shop", "shop"
+	}
+	return b
+}
+
+func suspend(clusters ...string) *workv1alpha2.Suspension {
+	return &workv1alpha2.Suspension{DispatchingOnClusters: &policyv1alpha1.SuspendClusters{ClusterNames: clusters}}
+}
+
+func mustWork(t *testing.T, b *propagation.Binding, cluster string) *propagation.Work {
+	t.Helper()
+	w, err := Work(b, cluster, map[string]any{"kind": "Deployment", "spec": map[string]any{"replicas": int64(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestWork(t *testing.T) {
+	for _, scope := range propagation.Scopes {
+		b := binding(scope)
+		b.Spec.Suspension = suspend("member2")
+		b.Spec.PreserveResourcesOnDeletion = new(true)
+		w := mustWork(t, b, "member1")
+		if w.Binding() != b.Key {
+			t.Errorf("%s: the Work's binding is %v", scope, w.Binding())
+		}
+		if k, err := w.Template(); err != nil || k != b.Template() {
+			t.Errorf("%s: the Work's template is %v (%v)", scope, k, err)
+		}
+		if w.Annotations[propagation.AnnotationConflictResolution] != "Abort" || w.Annotations[propagation.AnnotationRevision] != "nginx-1" || w.Annotations[propagation.AnnotationBindingUID] != "u1" {
+			t.Errorf("%s: annotations %v", scope, w.Annotations)
+		}
+		if w.Spec.SuspendDispatching != nil || !*w.Spec.PreserveResourcesOnDeletion || len(w.Spec.Workload.Manifests) != 1 {
+			t.Errorf("%s: spec %+v", scope, w.Spec)
+		}
+		if !mustWork(t, b, "member2").Suspended() {
+			t.Errorf("%s: the Work of a suspended cluster is not suspended", scope)
+		}
+	}
+}
+
+func TestEqual(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(existing *propagation.Work)
+		want   bool
+	}{
+		"the same": {func(*propagation.Work) {}, true},
+		"another order and form of the JSON": {func(w *propagation.Work) {
+			w.Spec.Workload.Manifests[0].Raw = []byte(`{"spec": {"replicas": 2.0}, "kind": "Deployment"}`)
+		}, true},
+		"a label and an annotation of others": {func(w *propagation.Work) { w.Labels["x"], w.Annotations["x"] = "y", "y" }, true},
+		"false instead of nothing":            {func(w *propagation.Work) { w.Spec.SuspendDispatching = new(false) }, true},
+		"another manifest":                    {func(w *propagation.Work) { w.Spec.Workload.Manifests[0].Raw = []byte(`{"kind": "Deployment"}`) }, false},
+		"a manifest that is none":             {func(w *propagation.Work) { w.Spec.Workload.Manifests[0].Raw = []byte(`{`) }, false},
+		"one manifest more": {func(w *propagation.Work) {
+			w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, w.Spec.Workload.Manifests[0])
+		}, false},
+		"a suspension that shall not be":           {func(w *propagation.Work) { w.Spec.SuspendDispatching = new(true) }, false},
+		"objects preserved that shall not be":      {func(w *propagation.Work) { w.Spec.PreserveResourcesOnDeletion = new(true) }, false},
+		"a label of ours that somebody removed":    {func(w *propagation.Work) { delete(w.Labels, propagation.LabelBinding) }, false},
+		"an annotation of ours, changed":           {func(w *propagation.Work) { w.Annotations[propagation.AnnotationBindingUID] = "u0" }, false},
+		"the finalizer that somebody removed":      {func(w *propagation.Work) { w.Finalizers = nil }, false},
+		"the finalizer among those of others":      {func(w *propagation.Work) { w.Finalizers = append(w.Finalizers, "x/y") }, true},
+		"an empty annotation is not an absent one": {func(w *propagation.Work) { delete(w.Annotations, propagation.AnnotationConflictResolution) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			existing := mustWork(t, binding(propagation.Namespaced), "member1")
+			tc.change(existing)
+			if got := Equal(existing, mustWork(t, binding(propagation.Namespaced), "member1")); got != tc.want {
+				t.Errorf("Equal = %v", got)
+			}
+		})
+	}
+}
+
+func TestPlan(t *testing.T) {
+	type works = []*propagation.Work
+	b := binding(propagation.Namespaced)
+	suspended := binding(propagation.Namespaced)
+	suspended.Spec.Suspension = suspend("member2")
+	deleting := binding(propagation.Namespaced)
+	deleting.Deleting, deleting.Spec.Suspension = true, suspend("member2")
+	work := func(cluster string, changes ...func(*propagation.Work)) *propagation.Work {
+		w := mustWork(t, b, cluster)
+		w.ResourceVersion = "5"
+		for _, c := range changes {
+			c(w)
+		}
+		return w
+	}
+	old := func(w *propagation.Work) { w.Spec.Workload.Manifests[0].Raw, w.Labels["x"] = []byte(`{}`), "y" }
+	dying := func(w *propagation.Work) { w.Deleting = true }
+	held := func(w *propagation.Work) { w.Spec.SuspendDispatching = new(true) }
+	renamed := func(w *propagation.Work) { w.Key.Name = "an-older-name" }
+
+	for name, tc := range map[string]struct {
+		binding  *propagation.Binding
+		existing works
+		desired  []string // clusters
+		want     []string // "Action cluster suspended"
+	}{
+		"a Work that cannot be made anew stays":                {b, works{work("member9", old)}, nil, []string{"Keep member9"}},
+		"without its template it goes all the same":            {nil, works{work("member9", old)}, nil, []string{"Delete member9"}},
+		"new clusters get a Work":                              {b, nil, []string{"member2", "member1"}, []string{"Create member1", "Create member2"}},
+		"what is as it shall be is kept":                       {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}},
+		"what is not is updated":                               {b, works{work("member1", old)}, []string{"member1"}, []string{"Update member1"}},
+		"what comes is there before what goes":                 {b, works{work("member1")}, []string{"member2"}, []string{"Create member2", "Delete member1"}},
+		"what is being deleted is left":                        {b, works{work("member1", dying)}, []string{"member1"}, []string{"Leave member1"}},
+		"a Work of another name goes":                          {b, works{work("member1", renamed)}, []string{"member1"}, []string{"Create member1", "Delete member1"}},
+		"S27 a dropped cluster that is suspended is held":      {suspended, works{work("member2", held)}, []string{"member1"}, []string{"Create member1", "Hold member2 suspended"}},
+		"S27 it is told so where it does not know":             {suspended, works{work("member2")}, nil, []string{"Update member2 suspended"}},
+		"S27 it goes when it is resumed":                       {b, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}},
+		"S24 deletion of the template passes a suspension":     {nil, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}},
+		"S24 a binding that is being deleted is as good as no": {deleting, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}},
+		"nothing there and nothing wanted":                     {nil, nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			desired := map[string]*propagation.Work{}
+			for _, c := range tc.desired {
+				desired[c] = mustWork(t, b, c)
+			}
+			var got []string
+			for _, s := range Plan(tc.binding, tc.existing, desired, map[string]bool{"member9": true}) {
+				w := s.Existing
+				if s.Desired != nil {
+					w = s.Desired
+				}
+				line := string(s.Action) + " " + s.Key().Cluster
+				if w.Suspended() {
+					line += " suspended"
+				}
+				got = append(got, line)
+				if s.Action == Update && (s.Existing == nil || w.ResourceVersion != "5") {
+					t.Error("an update without the version that was read")
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnUpdateKeepsWhatOthersAdded(t *testing.T) {
+	b := binding(propagation.Namespaced)
+	existing := mustWork(t, b, "member1")
+	existing.Labels["x"], existing.Annotations["x"], existing.Finalizers = "y", "y", []string{"other/finalizer"}
+	existing.Spec.SuspendDispatching = new(true)
+	before := *existing
+	steps := Plan(b, []*propagation.Work{existing}, map[string]*propagation.Work{"member1": mustWork(t, b, "member1")}, nil)
+	w := steps[0].Desired
+	if w.Labels["x"] != "y" || w.Annotations["x"] != "y" || len(w.Finalizers) != 2 || w.Suspended() {
+		t.Errorf("updated to %+v", w)
+	}
+	if !Equal(w, mustWork(t, b, "member1")) {
+		t.Error("what is updated is not equal then")
+	}
+	if diff := cmp.Diff(before, *existing); diff != "" {
+		t.Errorf("the Work that was read was changed:\n%s", diff)
+	}
+}
+
+func TestRenderGivesEachClusterItsShare(t *testing.T) {
+	content := object(t, nginx)
+	for name, tc := range map[string]struct {
+		replicas int32
+		clusters []workv1alpha2.TargetCluster
+		want     string
+	}{
+		"the share of the cluster":              {9, []workv1alpha2.TargetCluster{{Name: "member1", Replicas: 4}}, `"replicas":4`},
+		"a template without replicas":           {0, []workv1alpha2.TargetCluster{{Name: "member1"}}, `"replicas":3`},
+		"a cluster that only others brought":    {9, nil, `"replicas":3`},
+		"a share of nothing is a share as well": {9, []workv1alpha2.TargetCluster{{Name: "member1"}}, `"replicas":0`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := binding(propagation.Namespaced)
+			b.Spec.Replicas, b.Spec.Clusters = tc.replicas, tc.clusters
+			w, err := Render(b, content, member1(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if raw := string(w.Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, tc.want) {
+				t.Errorf("%s, want %s", raw, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporting
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+)
+
+// Health tells whether an object does its job.
+type Health = workv1alpha1.ResourceHealth
+
+// Reflect is what is reported of a member's object: the part of its status that
+// its kind's rule names, and its health. Of a kind without a rule the whole
+// status is reported, and the health is Unknown.
+func Reflect(obj map[string]any) (status map[string]any, health Health) {
+	r, known := rules[kindKey(text(obj, "apiVersion"), text(obj, "kind"))]
+	all, _ := obj["status"].(map[string]any)
+	switch {
+	case !known:
+		return all, workv1alpha1.ResourceUnknown
+	case r.health == nil:
+		health = workv1alpha1.ResourceUnknown
+	case at(obj, "metadata", "deletionTimestamp") != nil:
+		health = workv1alpha1.ResourceUnhealthy
+	default:
+		health = r.health(obj)
+	}
+	for _, f := range r.fields {
+		if v, ok := all[f]; ok {
+			status = put(status, f, v)
+		}
+	}
+	// With the generation of the member's own object the hub can tell whether
+	// its status speaks of it.
+	if len(status) > 0 && slices.Contains(r.fields, observedGeneration) {
+		status = put(status, generation, number(obj, "metadata", "generation"))
+	}
+	return status, health
+}
+
+const (
+	observedGeneration = "observedGeneration"
+	generation         = "generation"
+)
+
+func put(m map[string]any, key string, v any) map[string]any {
+	if m == nil {
+		m = map[string]any{}
+	}
+	m[key] = v
+	return m
+}
+
+// ManifestStatus is what a Work's status says of the object of its manifest with
+// that ordinal.
+func ManifestStatus(ordinal int, obj map[string]any) workv1alpha1.ManifestStatus {
+	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), text(obj, "kind"))
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	status, health := Reflect(obj)
+	return workv1alpha1.ManifestStatus{
+		Identifier: workv1alpha1.ResourceIdentifier{
+			Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Resource: plural.Resource,
+			Namespace: text(obj, "metadata", "namespace"), Name: text(obj, "metadata", "name"),
+		},
+		Status: encode(status),
+		Health: health,
+	}
+}
+
+// WithStatus is a copy of the list with s in the place of its ordinal.
+func WithStatus(list []workv1alpha1.ManifestStatus, s workv1alpha1.ManifestStatus) []workv1alpha1.ManifestStatus {
+	out := slices.DeleteFunc(slices.Clone(list), func(o workv1alpha1.ManifestStatus) bool { return o.Identifier.Ordinal == s.Identifier.Ordinal })
+	out = append(out, s)
+	slices.SortFunc(out, func(a, b workv1alpha1.ManifestStatus) int {
+		return cmp.Compare(a.Identifier.Ordinal, b.Identifier.Ordinal)
+	})
+	return out
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporting
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+const (
+	messageFullyApplied    = "All works have been successfully applied"
+	messageNotFullyApplied = "Failed to apply all works, see status.aggregatedStatus for details"
+	messageOutdated        = "the Work is of an earlier content; see the condition Rendered of the binding"
+	messagePending         = "not applied yet"
+)
+
+// Concluded tells whether each target of the binding has a Work, made of what
+// is in force, that says what became of it. A Work that cannot be made anew
+// (see the condition Rendered) is not waited for.
+func Concluded(b *propagation.Binding, works []*propagation.Work) bool {
+	if b.Deleting {
+		return false
+	}
+	of := byCluster(works)
+	for _, c := range b.TargetClusters() {
+		w, ok := of[c]
+		if ok && !w.Deleting && (upToDate(b, w) || unrendered(b)) && concluded(w) || !ok && unrendered(b) {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+func byCluster(works []*propagation.Work) map[string]*propagation.Work {
+	of := make(map[string]*propagation.Work, len(works))
+	for _, w := range works {
+		of[w.Key.Cluster] = w
+	}
+	return of
+}
+
+// upToDate tells whether the Work was made of the content that is in force.
+func upToDate(b *propagation.Binding, w *propagation.Work) bool {
+	return w.Annotations[propagation.AnnotationRevision] == b.Revision()
+}
+
+// unrendered tells whether some cluster's manifest could not be made.
+func unrendered(b *propagation.Binding) bool {
+	return meta.IsStatusConditionFalse(b.Status.Conditions, rendering.ConditionRendered)
+}
+
+// concluded tells whether the Work's conditions speak of its present generation:
+// it was applied, could not be, or is held back.
+func concluded(w *propagation.Work) bool {
+	if c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied); c != nil && c.ObservedGeneration == w.Generation {
+		return true
+	}
+	return heldBack(w)
+}
+
+func heldBack(w *propagation.Work) bool {
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionDispatching)
+	return c != nil && c.Status == metav1.ConditionFalse && c.ObservedGeneration == w.Generation
+}
+
+// holds tells whether the member has what the Work says. A suspension makes a
+// new generation of the Work and no other content, so the content decides.
+func holds(w *propagation.Work) bool {
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
+	if c == nil || c.Status != metav1.ConditionTrue {
+		return false
+	}
+	return c.ObservedGeneration == w.Generation || sameManifest(w)
+}
+
+// sameManifest tells whether what was applied last is what the Work says.
+func sameManifest(w *propagation.Work) bool {
+	if w.Status.Applied == nil || len(w.Spec.Workload.Manifests) != 1 {
+		return false
+	}
+	var manifest any
+	return json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &manifest) == nil && propagation.HashJSON(manifest) == w.Status.Applied.ManifestHash
+}
+
+// Finished tells whether nothing is left to do about the Work: its member has
+// what it says, or it says itself that it is held back.
+func Finished(w *propagation.Work) bool {
+	if w.Suspended() {
+		return heldBack(w)
+	}
+	return concluded(w) && holds(w) && !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
+}
+
+// Summarize is the binding's status with what its Works say: each cluster's
+// state, sorted, and the condition FullyApplied.
+func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time) workv1alpha2.ResourceBindingStatus {
+	status := *b.Status.DeepCopy()
+	status.AggregatedStatus = nil
+	applied := map[string]bool{}
+	for _, w := range works {
+		if w.Deleting {
+			continue
+		}
+		i := item(b, w)
+		applied[i.ClusterName] = i.Applied
+		status.AggregatedStatus = append(status.AggregatedStatus, i)
+	}
+	slices.SortFunc(status.AggregatedStatus, func(x, y workv1alpha2.AggregatedStatusItem) int { return strings.Compare(x.ClusterName, y.ClusterName) })
+
+	targets := b.TargetClusters()
+	c := metav1.Condition{
+		Type: workv1alpha2.ConditionFullyApplied, Status: metav1.ConditionTrue,
+		Reason: workv1alpha2.ReasonFullyAppliedSuccess, Message: messageFullyApplied, ObservedGeneration: b.Generation,
+	}
+	if len(targets) == 0 || slices.ContainsFunc(targets, func(t string) bool { return !applied[t] }) {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, workv1alpha2.ReasonFullyAppliedFailed, messageNotFullyApplied
+	}
+	status.Conditions, _ = conditions.Set(status.Conditions, c, now)
+	return status
+}
+
+// item is what one Work says.
+func item(b *propagation.Binding, w *propagation.Work) workv1alpha2.AggregatedStatusItem {
+	i := workv1alpha2.AggregatedStatusItem{ClusterName: w.Key.Cluster, Applied: holds(w) && upToDate(b, w)}
+	if len(w.Status.ManifestStatuses) > 0 {
+		i.Status = w.Status.ManifestStatuses[0].Status
+		i.Health = workv1alpha2.ResourceHealth(w.Status.ManifestStatuses[0].Health)
+	}
+	if i.Applied {
+		return i
+	}
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
+	switch {
+	case !upToDate(b, w):
+		i.AppliedMessage = messageOutdated
+	case heldBack(w):
+		i.AppliedMessage = workv1alpha1.MessageSuspendDispatching
+	case c != nil && c.Status != metav1.ConditionTrue:
+		i.AppliedMessage = c.Message
+	default:
+		i.AppliedMessage = messagePending
+	}
+	return i
+}
+
+// Verdict is the reason of the binding's condition FullyApplied; empty: it was
+// never summed up.
+func Verdict(b *propagation.Binding) string {
+	if c := meta.FindStatusCondition(b.Status.Conditions, workv1alpha2.ConditionFullyApplied); c != nil {
+		return c.Reason
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporting
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// bound is a binding of revision r2 with these targets.
+func bound(clusters ...string) *propagation.Binding {
+	b := &propagation.Binding{Generation: 3, Annotations: map[string]string{propagation.AnnotationRevision: "r2"}}
+	for _, c := range clusters {
+		b.Spec.Clusters = append(b.Spec.Clusters, workv1alpha2.TargetCluster{Name: c})
+	}
+	return b
+}
+
+// made is a Work of generation 5 and revision r2, changed.
+func made(cluster string, changes ...func(*propagation.Work)) *propagation.Work {
+	w := &propagation.Work{
+		Key: propagation.WorkKey{Cluster: cluster, Name: "w"}, Generation: 5, Annotations: map[string]string{propagation.AnnotationRevision: "r2"},
+		Spec: workv1alpha1.WorkSpec{Workload: workv1alpha1.WorkloadTemplate{Manifests: []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"a": 1}`)}}}}},
+	}
+	for _, c := range changes {
+		c(w)
+	}
+	return w
+}
+
+func with(conditionType string, status metav1.ConditionStatus, generation int64, message string) func(*propagation.Work) {
+	return func(w *propagation.Work) {
+		w.Status.Conditions = append(w.Status.Conditions, metav1.Condition{Type: conditionType, Status: status, ObservedGeneration: generation, Message: message})
+	}
+}
+
+var (
+	applied   = with("Applied", "True", 5, "")
+	appliedAt = func(generation int64) func(*propagation.Work) { return with("Applied", "True", generation, "") }
+	refused   = with("Applied", "False", 5, "the member says no")
+	heldNow   = with("Dispatching", "False", 5, "")
+	going     = func(w *propagation.Work) { w.Deleting = true }
+	outdated  = func(w *propagation.Work) { w.Annotations[propagation.AnnotationRevision] = "r1" }
+	suspended = func(w *propagation.Work) { w.Spec.SuspendDispatching = new(true) }
+	same      = func(w *propagation.Work) {
+		w.Status.Applied = &workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(map[string]any{"a": 1})}
+	}
+	other = func(w *propagation.Work) { w.Status.Applied = &workv1alpha1.AppliedState{ManifestHash: "other"} }
+)
+
+func unrenderedBinding(clusters ...string) *propagation.Binding {
+	b := bound(clusters...)
+	b.Status.Conditions = []metav1.Condition{{Type: rendering.ConditionRendered, Status: "False"}}
+	return b
+}
+
+func TestConcluded(t *testing.T) {
+	type works = []*propagation.Work
+	deleting := bound()
+	deleting.Deleting = true
+	for name, tc := range map[string]struct {
+		binding *propagation.Binding
+		works   works
+		want    bool
+	}{
+		"applied":               {bound("a"), works{made("a", applied)}, true},
+		"refused":               {bound("a"), works{made("a", refused)}, true},
+		"held back":             {bound("a"), works{made("a", appliedAt(4), heldNow)}, true},
+		"one has no conclusion": {bound("a", "b"), works{made("a", applied), made("b")}, false},
+		"the conclusion is about an earlier form":      {bound("a"), works{made("a", appliedAt(4))}, false},
+		"dispatching alone is no conclusion":           {bound("a"), works{made("a", with("Dispatching", "True", 5, ""))}, false},
+		"a target has no Work":                         {bound("a", "b"), works{made("a", applied)}, false},
+		"a Work of an earlier content":                 {bound("a"), works{made("a", applied, outdated)}, false},
+		"a target's Work is going, and will come anew": {bound("a"), works{made("a", applied, going)}, false},
+		"the Work of a cluster that is no target":      {bound("a"), works{made("a", applied), made("b", outdated)}, true},
+		"manifests that cannot be made are not waited": {unrenderedBinding("a", "b", "c"), works{made("a", applied), made("b", applied, outdated)}, true},
+		"the others are":                               {unrenderedBinding("a", "b"), works{made("a")}, false},
+		"no target":                                    {bound(), nil, true},
+		"the template is gone":                         {deleting, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Concluded(tc.binding, tc.works); got != tc.want {
+				t.Errorf("Concluded = %v", got)
+			}
+		})
+	}
+}
+
+func TestFinished(t *testing.T) {
+	for name, tc := range map[string]struct {
+		work *propagation.Work
+		want bool
+	}{
+		"the member has it":                            {made("a", applied), true},
+		"the member refused it":                        {made("a", refused), false},
+		"nobody has looked":                            {made("a"), false},
+		"an earlier form was applied":                  {made("a", appliedAt(4)), false},
+		"suspended, and it says so":                    {made("a", suspended, appliedAt(4), heldNow), true},
+		"suspended, and it does not say so":            {made("a", suspended, applied), false},
+		"resumed, and it says that it is held":         {made("a", applied, heldNow), false},
+		"resumed with the same content, not yet known": {made("a", appliedAt(4), same), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Finished(tc.work); got != tc.want {
+				t.Errorf("Finished = %v", got)
+			}
+		})
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	type works = []*propagation.Work
+	item := func(cluster string, applied bool, message string) workv1alpha2.AggregatedStatusItem {
+		return workv1alpha2.AggregatedStatusItem{ClusterName: cluster, Applied: applied, AppliedMessage: message}
+	}
+	for name, tc := range map[string]struct {
+		binding *propagation.Binding
+		works   works
+		want    []workv1alpha2.AggregatedStatusItem
+		full    bool
+	}{
+		"all applied, sorted by cluster":             {bound("a", "b"), works{made("b", applied), made("a", applied)}, []workv1alpha2.AggregatedStatusItem{item("a", true, ""), item("b", true, "")}, true},
+		"one refused, with the member's words":       {bound("a", "b"), works{made("a", applied), made("b", refused)}, []workv1alpha2.AggregatedStatusItem{item("a", true, ""), item("b", false, "the member says no")}, false},
+		"held back with what it has":                 {bound("a"), works{made("a", suspended, appliedAt(4), heldNow, same)}, []workv1alpha2.AggregatedStatusItem{item("a", true, "")}, true},
+		"held back with something else":              {bound("a"), works{made("a", suspended, appliedAt(4), heldNow, other)}, []workv1alpha2.AggregatedStatusItem{item("a", false, workv1alpha1.MessageSuspendDispatching)}, false},
+		"held back and never applied":                {bound("a"), works{made("a", suspended, heldNow)}, []workv1alpha2.AggregatedStatusItem{item("a", false, workv1alpha1.MessageSuspendDispatching)}, false},
+		"of an earlier content":                      {unrenderedBinding("a"), works{made("a", applied, outdated)}, []workv1alpha2.AggregatedStatusItem{item("a", false, messageOutdated)}, false},
+		"a target without a Work":                    {bound("a", "b"), works{made("a", applied)}, []workv1alpha2.AggregatedStatusItem{item("a", true, "")}, false},
+		"a Work that is going says nothing any more": {bound("a"), works{made("a", applied), made("b", applied, going)}, []workv1alpha2.AggregatedStatusItem{item("a", true, "")}, true},
+		"one that is held on a former target does":   {bound("a"), works{made("a", applied), made("b", suspended, heldNow)}, []workv1alpha2.AggregatedStatusItem{item("a", true, ""), item("b", false, workv1alpha1.MessageSuspendDispatching)}, true},
+		"nobody has looked":                          {bound("a"), works{made("a")}, []workv1alpha2.AggregatedStatusItem{item("a", false, messagePending)}, false},
+		"no target":                                  {bound(), nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Summarize(tc.binding, tc.works, noon)
+			if diff := cmp.Diff(tc.want, s.AggregatedStatus); diff != "" {
+				t.Errorf("aggregated status (-want +got):\n%s", diff)
+			}
+			want := metav1.Condition{Type: "FullyApplied", Status: "False", Reason: "FullyAppliedFailed", Message: messageNotFullyApplied, ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(noon)}
+			if tc.full {
+				want.Status, want.Reason, want.Message = "True", "FullyAppliedSuccess", messageFullyApplied
+			}
+			if diff := cmp.Diff(&want, meta.FindStatusCondition(s.Conditions, "FullyApplied")); diff != "" {
+				t.Errorf("condition (-want +got):\n%s", diff)
+			}
+			b := *tc.binding
+			b.Status = s
+			if Verdict(&b) != want.Reason {
+				t.Errorf("verdict %s", Verdict(&b))
+			}
+			if diff := cmp.Diff(s, Summarize(&b, tc.works, noon.Add(time.Hour))); diff != "" {
+				t.Errorf("an hour later, with nothing new:\n%s", diff)
+			}
+		})
+	}
+	if v := Verdict(bound()); v != "" {
+		t.Errorf("verdict %q of what was never summed up", v)
+	}
+}
+
+func TestSummaryCarriesStatusAndHealth(t *testing.T) {
+	w := made("a", applied)
+	w.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: []byte(`{"replicas":1}`)}, Health: workv1alpha1.ResourceHealthy}}
+	b := bound("a")
+	b.Status.SchedulerObservedGeneration = 2
+	s := Summarize(b, []*propagation.Work{w}, noon)
+	if i := s.AggregatedStatus[0]; string(i.Status.Raw) != `{"replicas":1}` || i.Health != workv1alpha2.ResourceHealthy || s.SchedulerObservedGeneration != 2 {
+		t.Errorf("summary %+v", s)
+	}
+}

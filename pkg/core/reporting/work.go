@@ -1,0 +1,64 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporting
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// The reason and message of a Work that its member has.
+const (
+	ReasonApplied  = "AppliedSuccessful"
+	MessageApplied = "the member has what the Work says"
+)
+
+// Settling tells whether the object is on its way: its status will follow soon,
+// and is worth waiting for.
+func Settling(obj map[string]any) bool {
+	_, health := Reflect(obj)
+	return health == workv1alpha1.ResourceUnhealthy
+}
+
+// Patient tells whether the status of a Work may wait until the member's object
+// has settled, so that both cost one write: nothing that people wait to see
+// changes by then.
+func Patient(w *propagation.Work) bool {
+	return !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionApplied) &&
+		!meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
+}
+
+// Succeeded is the status of a Work that its member has.
+func Succeeded(w *propagation.Work, state workv1alpha1.AppliedState, manifests []workv1alpha1.ManifestStatus, now time.Time) workv1alpha1.WorkStatus {
+	status := w.Status
+	status.Applied, status.ManifestStatuses = &state, manifests
+	for _, c := range []metav1.Condition{
+		{Type: workv1alpha1.ConditionDispatching, Reason: workv1alpha1.ReasonDispatching, Message: workv1alpha1.MessageDispatching},
+		{Type: workv1alpha1.ConditionApplied, Reason: ReasonApplied, Message: MessageApplied},
+	} {
+		c.Status, c.ObservedGeneration = metav1.ConditionTrue, w.Generation
+		status.Conditions, _ = conditions.Set(status.Conditions, c, now)
+	}
+	return status
+}
+
+// FirstManifest is the Work's first manifest; nil where it has none that can be
+// read.
+func FirstManifest(w *propagation.Work) map[string]any {
+	if len(w.Spec.Workload.Manifests) == 0 {
+		return nil
+	}
+	var m map[string]any
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &m); err != nil {
+		return nil
+	}
+	return m
+}

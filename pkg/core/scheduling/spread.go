@@ -1,0 +1,75 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduling
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// candidate is a cluster that may get the template.
+type candidate struct {
+	name string
+	// present tells whether the template is there already, held how many of
+	// its replicas.
+	present bool
+	held    int64
+	// weight is its share of divided replicas, relative to the others'.
+	weight int64
+}
+
+// candidates are the clusters that fit, in the order of preference: those with
+// the greater weight, then those that have the template, then by name. Those
+// without a weight are none where there are replicas to divide.
+func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clusterv1alpha1.Cluster) []candidate {
+	weights := weigh(p.ReplicaScheduling, fit)
+	out := make([]candidate, 0, len(fit))
+	for i, c := range fit {
+		if weights[i] == 0 && b.Spec.Replicas > 0 {
+			continue
+		}
+		next := candidate{name: c.Name, weight: weights[i]}
+		for _, t := range b.Spec.Clusters {
+			if t.Name == c.Name {
+				next.present, next.held = true, max(0, int64(t.Replicas))
+			}
+		}
+		out = append(out, next)
+	}
+	slices.SortFunc(out, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.absence(), b.absence()), cmp.Compare(a.name, b.name))
+	})
+	return out
+}
+
+func (c candidate) absence() int {
+	if c.present {
+		return 0
+	}
+	return 1
+}
+
+// choose cuts the candidates to the number of clusters that the constraints
+// allow. Constraints by region, zone, provider or label are not acted on yet.
+func choose(cs []candidate, constraints []policyv1alpha1.SpreadConstraint) (chosen []candidate, why string) {
+	least, most := 1, len(cs)
+	for _, s := range constraints {
+		if s.SpreadByField != policyv1alpha1.SpreadByFieldCluster && (s.SpreadByField != "" || s.SpreadByLabel != "") {
+			continue
+		}
+		least = max(least, s.MinGroups)
+		if s.MaxGroups > 0 {
+			most = min(most, s.MaxGroups)
+		}
+	}
+	if len(cs) < least {
+		return nil, fmt.Sprintf("the spread constraint wants at least %d", least)
+	}
+	return cs[:most], ""
+}

@@ -1,0 +1,115 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package function
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/outcome"
+)
+
+// maxBody bounds what is read of a request. It leaves room for the JSON form of
+// an event of the greatest size, attributes included.
+const maxBody = 16 * events.MaxSize
+
+// handler serves one stage over HTTP.
+type handler struct {
+	http.Handler
+	name   string
+	runner Runner
+	slots  chan struct{}           // one for each event that may run
+	stage  atomic.Pointer[posting] // nil until it is built
+}
+
+func newHandler(name string, concurrency int) *handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	h := &handler{name: name, runner: Runner{Metrics: NewMetrics(reg)}, slots: make(chan struct{}, concurrency)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /", h.receive)
+	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /readyz", h.ready)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	h.Handler = mux
+	return h
+}
+
+func (h *handler) ready(w http.ResponseWriter, _ *http.Request) {
+	if h.stage.Load() == nil {
+		http.Error(w, "not ready", http.StatusServiceUnavailable)
+	}
+}
+
+// receive handles one event.
+func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
+	stage := h.stage.Load()
+	if stage == nil {
+		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "too many events at once", http.StatusTooManyRequests)
+		return
+	}
+	e, err := read(w, req)
+	if err != nil {
+		res := resultOf(nil, err)
+		h.runner.record(req.Context(), h.name, e, res)
+		answer(w, req, res)
+		return
+	}
+	answer(w, req, h.runner.Run(req.Context(), stage, e))
+}
+
+// read decodes the event of a request. The trace context may stand in a header
+// of the request, where the broker puts its own.
+func read(w http.ResponseWriter, req *http.Request) (event.Event, error) {
+	req.Body = http.MaxBytesReader(w, req.Body, maxBody)
+	e, err := cehttp.NewEventFromHTTPRequest(req)
+	if err != nil {
+		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+			return event.New(), outcome.Terminal(fmt.Errorf("%w: %w", errTooLarge, err))
+		}
+		return event.New(), fmt.Errorf("%w: %w", events.ErrMalformed, err)
+	}
+	if tp := req.Header.Get(events.ExtTraceParent); tp != "" && e.Extensions()[events.ExtTraceParent] == nil {
+		e.SetExtension(events.ExtTraceParent, tp)
+	}
+	return *e, nil
+}
+
+// answer tells the broker how it ended.
+func answer(w http.ResponseWriter, req *http.Request, res Result) {
+	code := status(res)
+	switch {
+	case res.Err != nil:
+		if after := retryAfter(res.Delay); after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		http.Error(w, res.Reason+": "+brief(res.Err), code)
+	case len(res.Events) == 0:
+		w.WriteHeader(code) // and no body: a broker takes any for a malformed event
+	default:
+		reply := binding.ToMessage(&res.Events[0])
+		if err := cehttp.WriteResponseWriter(req.Context(), reply, code, w); err != nil {
+			// The broker got no whole reply and sends the event again.
+			Logger(req.Context()).Debug("reply not written", keyError, err)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/sync/errgroup"
+)
+
+// errNoSink is the answer of a function that has more to say than fits in a
+// reply, and was not told where the broker is.
+var errNoSink = errors.New("several events emitted, and K_SINK names no broker")
+
+// sinkParallelism bounds how many events of one result are posted at a time.
+const sinkParallelism = 8
+
+// sink is the ingress of a broker.
+type sink struct {
+	url    string
+	client *http.Client
+}
+
+func newSink(url string) *sink {
+	if url == "" {
+		return nil
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	return &sink{url: url, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
+}
+
+// post returns nil once the broker has accepted every event.
+func (s *sink) post(ctx context.Context, out []event.Event) error {
+	if s == nil {
+		return errNoSink
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(sinkParallelism)
+	for _, e := range out {
+		g.Go(func() error { return s.postOne(ctx, e) })
+	}
+	return g.Wait()
+}
+
+func (s *sink) postOne(ctx context.Context, e event.Event) error {
+	req, err := cehttp.NewHTTPRequestFromEvent(ctx, s.url, e)
+	if err != nil {
+		return fmt.Errorf("post %s: %w", e.Type(), err)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("post %s: %w", e.Type(), err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // so that the connection is used again
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("post %s: broker answered %s", e.Type(), resp.Status)
+	}
+	return nil
+}
+
+// posting is a stage whose results fit in a reply: it posts all events but the
+// last to the broker. Where that fails the event is handled again, and what is
+// then posted twice has the same ids.
+type posting struct {
+	Stage
+	sink *sink
+}
+
+func (p posting) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	out, err := p.Stage.Handle(ctx, e)
+	if err != nil || len(out) < 2 {
+		return out, err
+	}
+	last := len(out) - 1
+	if err := p.sink.post(ctx, out[:last]); err != nil {
+		return nil, err
+	}
+	return out[last:], nil
+}

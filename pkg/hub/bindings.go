@@ -1,0 +1,113 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+)
+
+type bindingObject = object[workv1alpha2.ResourceBindingSpec, workv1alpha2.ResourceBindingStatus]
+
+func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding], error) {
+	o, err := decodeObject[workv1alpha2.ResourceBindingSpec, workv1alpha2.ResourceBindingStatus](raw)
+	if err != nil {
+		return record[*propagation.Binding]{}, err
+	}
+	return recordOf(&o.ObjectMeta, &propagation.Binding{
+		Key:             propagation.BindingKey{Namespace: o.Namespace, Name: o.Name},
+		UID:             o.UID,
+		ResourceVersion: o.ResourceVersion,
+		Generation:      o.Generation,
+		Deleting:        o.DeletionTimestamp != nil,
+		Labels:          o.Labels,
+		Annotations:     o.Annotations,
+		Spec:            o.Spec,
+		Status:          o.Status,
+	}), nil
+}
+
+func (h *Hub) bindingKind(key propagation.BindingKey) (*kind[*propagation.Binding], types.NamespacedName) {
+	return h.bindings[key.Scope()], types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+}
+
+// Binding is the binding of that key.
+func (h *Hub) Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
+	k, name := h.bindingKind(key)
+	return k.get(ctx, name)
+}
+
+// Bindings are all bindings of both scopes.
+func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
+	return h.bindings.all(ctx)
+}
+
+// CommitBinding makes the labels, annotations and spec of the binding those of
+// next, if it still is as old was read. A nil old makes the binding, which its
+// template then owns.
+func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error) {
+	k, name := h.bindingKind(next.Key)
+	if old == nil {
+		return k.create(ctx, name, "", bindingObject{
+			TypeMeta: k.typeMeta(),
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: name.Namespace, Name: name.Name, Labels: next.Labels, Annotations: next.Annotations,
+				OwnerReferences: templateOwner(next),
+			},
+			Spec: next.Spec,
+		})
+	}
+	patch, err := patchOf(bindingPart(old), bindingPart(next))
+	if err != nil {
+		return nil, fmt.Errorf("patch %s: %w", next.Key, err)
+	}
+	if patch == nil {
+		return old, nil
+	}
+	return k.patch(ctx, name, conditional(patch, old.UID, old.ResourceVersion))
+}
+
+// bindingPart is what CommitBinding writes of a binding.
+func bindingPart(b *propagation.Binding) bindingObject {
+	return bindingObject{
+		ObjectMeta: metav1.ObjectMeta{Labels: b.Labels, Annotations: b.Annotations, OwnerReferences: templateOwner(b)},
+		Spec:       b.Spec,
+	}
+}
+
+// templateOwner makes the template the owner of its binding, so that neither
+// outlives the template's deletion while nothing of Sluice runs.
+func templateOwner(b *propagation.Binding) []metav1.OwnerReference {
+	r := b.Spec.Resource
+	if r.UID == "" {
+		return nil
+	}
+	yes := true
+	return []metav1.OwnerReference{{
+		APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: &yes, BlockOwnerDeletion: &yes,
+	}}
+}
+
+// CommitBindingStatus writes the status of the binding as it was read.
+func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error) {
+	if equal, err := same(b.Status, status); err != nil || equal {
+		return b, err
+	}
+	k, name := h.bindingKind(b.Key)
+	return k.put(ctx, name, object[struct{}, workv1alpha2.ResourceBindingStatus]{
+		TypeMeta: k.typeMeta(), ObjectMeta: identity(name, b.UID, b.ResourceVersion), Status: status,
+	}, "status")
+}
+
+// DeleteBinding deletes that very binding. That it is gone already is fine.
+func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
+	k, name := h.bindingKind(b.Key)
+	return k.delete(ctx, name, b.UID)
+}

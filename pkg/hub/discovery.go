@@ -1,0 +1,109 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/pkg/outcome"
+)
+
+const (
+	// discoverAgain is how long an unknown kind is taken to be not served
+	// before the API server is asked again.
+	discoverAgain = time.Second
+	// discoverTimeout ends a question that nobody answers.
+	discoverTimeout = 10 * time.Second
+)
+
+// catalog is what the API server serves, as far as anybody has asked. A kind
+// once found stays; a kind not found is asked for again, at most once in
+// discoverAgain for each group and version.
+type catalog struct {
+	client rest.Interface
+	mu     sync.Mutex
+	groups map[schema.GroupVersion]*served
+}
+
+type served struct {
+	mu    sync.Mutex
+	asked time.Time
+	kinds map[string]resource
+}
+
+// find is where the kind is served; outcome.ErrGone where it is not.
+func (c *catalog) find(gvk schema.GroupVersionKind) (resource, error) {
+	g := c.group(gvk.GroupVersion())
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r, ok := g.kinds[gvk.Kind]; ok {
+		return r, nil
+	}
+	if time.Since(g.asked) >= discoverAgain {
+		kinds, err := c.discover(gvk.GroupVersion())
+		if err != nil {
+			return resource{}, fmt.Errorf("discover %s: %w", gvk.GroupVersion(), err)
+		}
+		g.kinds, g.asked = kinds, time.Now()
+	}
+	if r, ok := g.kinds[gvk.Kind]; ok {
+		return r, nil
+	}
+	return resource{}, fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gvk.GroupVersion(), outcome.ErrGone)
+}
+
+func (c *catalog) group(gv schema.GroupVersion) *served {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[gv]
+	if g == nil {
+		g = &served{}
+		c.groups[gv] = g
+	}
+	return g
+}
+
+// discover is every kind of a group and version; none where it is not served.
+func (c *catalog) discover(gv schema.GroupVersion) (map[string]resource, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), discoverTimeout)
+	defer cancel()
+	raw, err := do(ctx, c.client.Get().AbsPath(resource{GroupVersionKind: gv.WithKind("")}.path(types.NamespacedName{})...))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	kinds := map[string]resource{}
+	status := map[string]bool{}
+	for _, r := range list.APIResources {
+		plural, subresource, sub := strings.Cut(r.Name, "/")
+		switch {
+		case !sub:
+			kinds[r.Kind] = resource{GroupVersionKind: gv.WithKind(r.Kind), plural: plural, namespaced: r.Namespaced}
+		case subresource == "status":
+			status[plural] = true
+		}
+	}
+	for kind, r := range kinds {
+		r.status = status[r.plural]
+		kinds[kind] = r
+	}
+	return kinds, nil
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Hub is a connection to the control plane's API, and what this process knows
+// of the kinds that it watches. It is safe for concurrent use.
+type Hub struct {
+	client    rest.Interface
+	catalog   *catalog
+	policies  scoped[*propagation.Policy]
+	overrides scoped[propagation.Override]
+	bindings  scoped[*propagation.Binding]
+	works     *kind[*propagation.Work]
+	clusters  *kind[*clusterv1alpha1.Cluster]
+	revisions *kind[*frozen]
+	// secretRevisions are the frozen contents of Secrets.
+	secretRevisions *kind[*frozen]
+	recorder        *recorder
+
+	mu sync.Mutex
+	// own are the kinds above by name, as far as they can be watched.
+	own map[schema.GroupVersionKind]watched
+	// templates are the kinds that anybody has asked for.
+	templates map[schema.GroupVersionKind]*kind[*propagation.Template]
+}
+
+// watched is any kind[T].
+type watched interface {
+	start(ctx context.Context, f func(Change)) error
+	stop()
+}
+
+// Connect makes a Hub. It makes no request. The pace is the caller's: requests
+// are not limited here, but by what the API server answers.
+func Connect(cfg *rest.Config) (*Hub, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	cfg.WarningHandler = rest.NoWarnings{}
+	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "sluice/" + filepath.Base(os.Args[0])
+	}
+	// Objects are coded here; the client only decodes what is wrong.
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the hub: %w", err)
+	}
+	h := &Hub{
+		client:          client,
+		catalog:         &catalog{client: client, groups: map[schema.GroupVersion]*served{}},
+		policies:        both(client, policyKinds, decodePolicy),
+		overrides:       both(client, overrideKinds, decodeOverride),
+		bindings:        both(client, bindingKinds, decodeBinding),
+		works:           &kind[*propagation.Work]{resource: workKind, client: client, decode: decodeWork},
+		clusters:        &kind[*clusterv1alpha1.Cluster]{resource: clusterKind, client: client, decode: decodeCluster},
+		revisions:       &kind[*frozen]{resource: revisionKind, client: client, selector: propagation.LabelBinding, decode: decodeRevision},
+		secretRevisions: &kind[*frozen]{resource: secretRevisionKind, client: client, selector: propagation.LabelBinding, decode: decodeSecretRevision},
+		recorder:        &recorder{component: cfg.UserAgent, sink: sink{client}},
+		templates:       map[schema.GroupVersionKind]*kind[*propagation.Template]{},
+	}
+	h.own = map[schema.GroupVersionKind]watched{workKind.GroupVersionKind: h.works, clusterKind.GroupVersionKind: h.clusters, revisionKind.GroupVersionKind: h.revisions}
+	for _, s := range propagation.Scopes {
+		h.own[policyKinds[s].GroupVersionKind] = h.policies[s]
+		h.own[overrideKinds[s].GroupVersionKind] = h.overrides[s]
+		h.own[bindingKinds[s].GroupVersionKind] = h.bindings[s]
+	}
+	return h, nil
+}
+
+func both[T any](client rest.Interface, kinds map[propagation.Scope]resource, decode func(propagation.Scope, []byte) (record[T], error)) scoped[T] {
+	s := scoped[T]{}
+	for scope, r := range kinds {
+		s[scope] = &kind[T]{resource: r, client: client, decode: func(raw []byte) (record[T], error) { return decode(scope, raw) }}
+	}
+	return s
+}
+
+// all lists both scopes, cluster scope last.
+func (s scoped[T]) all(ctx context.Context) ([]T, error) {
+	var all []T
+	for _, scope := range propagation.Scopes {
+		some, err := s[scope].list(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// Watch keeps what this process knows of a kind up to date, until ctx ends or
+// Unwatch, and calls f for what others change: one call after the other, never
+// while anything is locked. It returns when the initial list is in, which f is
+// told of as Added, or could not be had; then nothing is watched.
+//
+// The watch of a kind starts once: a second call waits for the first one's
+// initial list, and its f is not called.
+func (h *Hub) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(Change)) error {
+	k, err := h.watchable(gvk)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
+	}
+	if err := k.start(ctx, f); err != nil {
+		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
+	}
+	return nil
+}
+
+// Unwatch ends the watch of a kind. Reads of it are live again.
+func (h *Hub) Unwatch(gvk schema.GroupVersionKind) {
+	if k, err := h.watchable(gvk); err == nil {
+		k.stop()
+	}
+}
+
+func (h *Hub) watchable(gvk schema.GroupVersionKind) (watched, error) {
+	if k := h.own[gvk]; k != nil {
+		return k, nil
+	}
+	return h.templateKind(gvk)
+}
+
+// Namespaced tells whether objects of the kind live in namespaces.
+// outcome.ErrGone: the kind is not served.
+func (h *Hub) Namespaced(gvk schema.GroupVersionKind) (bool, error) {
+	r, err := h.catalog.find(gvk)
+	return r.namespaced, err
+}
+
+// object is the wire form of every kind of our own, of either scope.
+type object[Spec, Status any] struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              Spec   `json:"spec,omitzero"`
+	Status            Status `json:"status,omitzero"`
+}
+
+func decodeObject[Spec, Status any](raw []byte) (*object[Spec, Status], error) {
+	o := &object[Spec, Status]{}
+	if err := utiljson.Unmarshal(raw, o); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	return o, nil
+}
+
+func recordOf[T any](m *metav1.ObjectMeta, value T) record[T] {
+	return record[T]{
+		name: types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, uid: m.UID,
+		version: propagation.Version(m.ResourceVersion), value: value,
+		final: m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && (m.DeletionGracePeriodSeconds == nil || *m.DeletionGracePeriodSeconds == 0),
+	}
+}
+
+// lastUserWrite is when somebody else last wrote anything but the status.
+func lastUserWrite(m *metav1.ObjectMeta) time.Time {
+	last := time.Time{}
+	for _, f := range m.ManagedFields {
+		if f.Manager != propagation.FieldManager && f.Subresource == "" && f.Time != nil && f.Time.After(last) {
+			last = f.Time.Time
+		}
+	}
+	if last.IsZero() {
+		return m.CreationTimestamp.Time
+	}
+	return last
+}

@@ -1,0 +1,240 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// pageSize is the number of objects that one request lists at most.
+const pageSize = 500
+
+// resource is where the API serves a kind.
+type resource struct {
+	schema.GroupVersionKind
+	plural     string
+	namespaced bool
+	// status says that there is a subresource for it.
+	status bool
+}
+
+// path of a collection, of an object, or of a subresource of an object.
+func (r resource) path(name types.NamespacedName, subresource ...string) []string {
+	p := []string{"/apis", r.Group, r.Version}
+	if r.Group == "" {
+		p = []string{"/api", r.Version}
+	}
+	if r.namespaced && name.Namespace != "" {
+		p = append(p, "namespaces", name.Namespace)
+	}
+	p = append(p, r.plural)
+	if name.Name != "" {
+		p = append(p, name.Name)
+	}
+	return append(p, subresource...)
+}
+
+func (r resource) typeMeta() metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: r.GroupVersion().String(), Kind: r.Kind}
+}
+
+// kind is one kind of objects: where they are served, what they are here, and,
+// where this process watches them, what it knows.
+type kind[T any] struct {
+	resource
+	client rest.Interface
+	// selector narrows lists and watches by label; empty: all objects.
+	selector string
+	// decode makes a record from JSON. Items of lists lack apiVersion and kind.
+	decode func(raw []byte) (record[T], error)
+
+	store atomic.Pointer[store[T]]
+	mu    sync.Mutex
+	watch *watching // nil: not watched
+}
+
+// about is what a message calls an object of this kind.
+func (k *kind[T]) about(name types.NamespacedName) string {
+	return k.Kind + " " + strings.TrimPrefix(name.String(), "/")
+}
+
+// get is the object of that name.
+func (k *kind[T]) get(ctx context.Context, name types.NamespacedName) (T, error) {
+	value, found, known := k.store.Load().get(name)
+	if !known {
+		r, err := k.getLive(ctx, name)
+		if err != nil {
+			return value, err
+		}
+		return r.value, nil
+	}
+	if !found {
+		return value, fmt.Errorf("get %s: %w", k.about(name), outcome.ErrGone)
+	}
+	return value, nil
+}
+
+func (k *kind[T]) getLive(ctx context.Context, name types.NamespacedName) (*record[T], error) {
+	s := k.store.Load()
+	raw, err := do(ctx, k.client.Get().AbsPath(k.path(name)...))
+	if apierrors.IsNotFound(err) {
+		s.missed(name)
+	}
+	if err != nil {
+		return nil, explain(err, "get "+k.about(name))
+	}
+	r, err := k.decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", k.about(name), err)
+	}
+	s.read(&r)
+	return &r, nil
+}
+
+// list is all objects of a namespace, or of all for the empty one, sorted.
+func (k *kind[T]) list(ctx context.Context, namespace string) ([]T, error) {
+	found, doubtful, known := k.store.Load().list(namespace)
+	if !known {
+		return k.listLive(ctx, query{namespace: namespace, limit: pageSize})
+	}
+	return k.resolve(ctx, found, doubtful)
+}
+
+// listOwned is all objects of one owner, sorted. Where the store does not know,
+// q says how to ask for them.
+func (k *kind[T]) listOwned(ctx context.Context, owner string, q query) ([]T, error) {
+	found, doubtful, known := k.store.Load().listOwned(owner)
+	if !known {
+		return k.listLive(ctx, q)
+	}
+	return k.resolve(ctx, found, doubtful)
+}
+
+// resolve asks for what is doubtful, and sorts.
+func (k *kind[T]) resolve(ctx context.Context, found []*record[T], doubtful []types.NamespacedName) ([]T, error) {
+	for _, name := range doubtful {
+		r, err := k.getLive(ctx, name)
+		if errors.Is(err, outcome.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	slices.SortFunc(found, func(a, b *record[T]) int { return compareNames(a.name, b.name) })
+	values := make([]T, len(found))
+	for i, r := range found {
+		values[i] = r.value
+	}
+	return values, nil
+}
+
+func compareNames(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// query says what to list.
+type query struct {
+	namespace string
+	labels    string
+	fields    string
+	limit     int64
+	cont      string
+}
+
+// page is a part of a list.
+type page[T any] struct {
+	records []*record[T]
+	cont    string
+	version uint64
+}
+
+func (k *kind[T]) listLive(ctx context.Context, q query) ([]T, error) {
+	all, err := k.listPages(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return k.resolve(ctx, all.records, nil)
+}
+
+// listPages is all pages of one consistent list.
+func (k *kind[T]) listPages(ctx context.Context, q query) (page[T], error) {
+	var all page[T]
+	for {
+		p, err := k.listPage(ctx, q)
+		if apierrors.IsResourceExpired(err) && q.cont != "" {
+			q.cont, all = "", page[T]{}
+			continue
+		}
+		if err != nil {
+			return all, explain(err, "list "+k.Kind)
+		}
+		all.records = append(all.records, p.records...)
+		all.version = cmp.Or(all.version, p.version)
+		if q.cont = p.cont; q.cont == "" {
+			return all, nil
+		}
+	}
+}
+
+func (k *kind[T]) listPage(ctx context.Context, q query) (page[T], error) {
+	req := k.client.Get().AbsPath(k.path(types.NamespacedName{Namespace: q.namespace})...)
+	q.labels = cmp.Or(q.labels, k.selector)
+	for param, value := range map[string]string{"labelSelector": q.labels, "fieldSelector": q.fields, "continue": q.cont} {
+		if value != "" {
+			req.Param(param, value)
+		}
+	}
+	if q.limit > 0 {
+		req.Param("limit", strconv.FormatInt(q.limit, 10))
+	}
+	raw, err := do(ctx, req)
+	if err != nil {
+		return page[T]{}, err
+	}
+	var list struct {
+		Metadata metav1.ListMeta   `json:"metadata"`
+		Items    []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return page[T]{}, fmt.Errorf("decode list: %w", err)
+	}
+	p := page[T]{cont: list.Metadata.Continue, version: propagation.Version(list.Metadata.ResourceVersion)}
+	for _, item := range list.Items {
+		// What cannot be decoded was let in by an older schema. It hides no
+		// other object; a live read says what is wrong with it.
+		if r, err := k.decode(item); err == nil {
+			p.records = append(p.records, &r)
+		}
+	}
+	return p, nil
+}
+
+// do makes a request, and returns the body of the answer.
+func do(ctx context.Context, req *rest.Request) ([]byte, error) {
+	res := req.Do(ctx)
+	if err := res.Error(); err != nil {
+		return nil, err
+	}
+	return res.Raw()
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// The types of Kubernetes events.
+const (
+	Normal  = corev1.EventTypeNormal
+	Warning = corev1.EventTypeWarning
+)
+
+// OwnKinds are Sluice's own kinds: what a process that wants to be told of
+// everything watches beside the templates.
+func OwnKinds() []schema.GroupVersionKind {
+	kinds := []schema.GroupVersionKind{clusterKind.GroupVersionKind, workKind.GroupVersionKind, revisionKind.GroupVersionKind}
+	for _, s := range propagation.Scopes {
+		kinds = append(kinds, overrideKinds[s].GroupVersionKind, bindingKinds[s].GroupVersionKind)
+	}
+	return kinds
+}
+
+// PolicyKinds are the kinds of policies.
+func PolicyKinds() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, s := range propagation.Scopes {
+		kinds = append(kinds, policyKinds[s].GroupVersionKind)
+	}
+	return kinds
+}
+
+// PolicyKeyOf is the key of the policy that an event names; false where it is
+// no policy.
+func PolicyKeyOf(k propagation.TemplateKey) (propagation.PolicyKey, bool) {
+	for _, s := range propagation.Scopes {
+		if k.GroupVersionKind() == policyKinds[s].GroupVersionKind {
+			return propagation.PolicyKey{Scope: s, Namespace: k.Namespace, Name: k.Name}, true
+		}
+	}
+	return propagation.PolicyKey{}, false
+}
+
+// BindingKeyOf is the key of the binding that an event names; false where it is
+// no binding.
+func BindingKeyOf(k propagation.TemplateKey) (propagation.BindingKey, bool) {
+	for _, s := range propagation.Scopes {
+		if k.GroupVersionKind() == bindingKinds[s].GroupVersionKind {
+			return propagation.BindingKey{Namespace: k.Namespace, Name: k.Name}, true
+		}
+	}
+	return propagation.BindingKey{}, false
+}
+
+// WorkKeyOf is the key of the Work that an event names; false where it is no
+// member's Work.
+func WorkKeyOf(k propagation.TemplateKey) (propagation.WorkKey, bool) {
+	if k.GroupVersionKind() != workKind.GroupVersionKind {
+		return propagation.WorkKey{}, false
+	}
+	cluster, ok := propagation.ClusterOfWorkNamespace(k.Namespace)
+	return propagation.WorkKey{Cluster: cluster, Name: k.Name}, ok
+}
+
+// ClusterOf is the name of the cluster that an event names; false where it is
+// no cluster.
+func ClusterOf(k propagation.TemplateKey) (string, bool) {
+	return k.Name, k.GroupVersionKind() == clusterKind.GroupVersionKind
+}
+
+// AboutTemplate names a template for Record.
+func AboutTemplate(t *propagation.Template) About {
+	return About{APIVersion: t.Key.APIVersion, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name, UID: t.UID}
+}
+
+// AboutBinding names a binding for Record.
+func AboutBinding(b *propagation.Binding) About {
+	gvk := bindingKinds[b.Key.Scope()].GroupVersionKind
+	return About{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: b.Key.Namespace, Name: b.Key.Name, UID: b.UID}
+}
+
+// AboutPolicy names a policy for Record.
+func AboutPolicy(p *propagation.Policy) About {
+	gvk := policyKinds[p.Key.Scope].GroupVersionKind
+	return About{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: p.Key.Namespace, Name: p.Key.Name, UID: p.UID}
+}
+
+// EnsureNamespace makes a namespace where there is none.
+func (h *Hub) EnsureNamespace(ctx context.Context, name string) error {
+	key := propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name}
+	k, err := h.templateKind(key.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	_, err = k.get(ctx, types.NamespacedName{Name: name})
+	if !errors.Is(err, outcome.ErrGone) {
+		return err
+	}
+	ns := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := k.create(ctx, types.NamespacedName{Name: name}, "", ns); err != nil && !outcome.IsConflict(err) {
+		return fmt.Errorf("make namespace %s: %w", name, err)
+	}
+	return nil
+}
+
+// ClusterKind is the kind of clusters.
+func ClusterKind() schema.GroupVersionKind { return clusterKind.GroupVersionKind }
+
+// OverrideKinds are the kinds of override policies.
+func OverrideKinds() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, s := range propagation.Scopes {
+		kinds = append(kinds, overrideKinds[s].GroupVersionKind)
+	}
+	return kinds
+}

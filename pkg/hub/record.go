@@ -1,0 +1,103 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	events "k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+)
+
+// recordTimeout ends the attempt to write an event.
+const recordTimeout = 10 * time.Second
+
+// retryRecord is waited before an event that could not be written is tried
+// again; those behind it wait, too.
+const retryRecord = 200 * time.Millisecond
+
+// About names the object that a Kubernetes event is about.
+type About struct {
+	APIVersion string
+	Kind       string
+	Namespace  string
+	Name       string
+	UID        types.UID
+}
+
+// Record writes a Kubernetes event, later: it never waits, and what cannot be
+// written is dropped. Events that are alike are counted in one.
+func (h *Hub) Record(_ context.Context, about About, eventType, reason, message string) {
+	h.recorder.start.Do(h.recorder.run)
+	h.recorder.queue(about).Event(&corev1.ObjectReference{
+		APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID,
+	}, eventType, reason, message)
+}
+
+// recorderQueues is how many events are written at once. Those about one object
+// share a queue, so that what is alike is counted.
+const recorderQueues = 8
+
+// recorder writes events in the background, from the first one on.
+type recorder struct {
+	component string
+	sink      sink
+	start     sync.Once
+	queues    [recorderQueues]events.EventRecorder
+}
+
+func (r *recorder) run() {
+	// What is dropped is not worth a log line of every library on the way.
+	silent := klog.NewContext(context.Background(), klog.Logger{})
+	for i := range r.queues {
+		b := events.NewBroadcaster(events.WithContext(silent), events.WithSleepDuration(retryRecord))
+		b.StartRecordingToSink(r.sink)
+		r.queues[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: r.component}).WithLogger(klog.Logger{})
+	}
+}
+
+func (r *recorder) queue(about About) events.EventRecorder {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, about.Kind+"/"+about.Namespace+"/"+about.Name)
+	return r.queues[h.Sum32()%recorderQueues]
+}
+
+// sink is an events.EventSink.
+type sink struct{ client rest.Interface }
+
+var eventKind = resource{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"), plural: "events", namespaced: true}
+
+func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
+	return s.send(s.client.Post().AbsPath(eventKind.path(types.NamespacedName{Namespace: e.Namespace})...), runtime.ContentTypeJSON, e)
+}
+
+func (s sink) Update(e *corev1.Event) (*corev1.Event, error) {
+	return s.send(s.client.Put().AbsPath(eventKind.path(types.NamespacedName{Namespace: e.Namespace, Name: e.Name})...), runtime.ContentTypeJSON, e)
+}
+
+func (s sink) Patch(e *corev1.Event, patch []byte) (*corev1.Event, error) {
+	req := s.client.Verb(http.MethodPatch).AbsPath(eventKind.path(types.NamespacedName{Namespace: e.Namespace, Name: e.Name})...)
+	return s.send(req, string(types.StrategicMergePatchType), json.RawMessage(patch))
+}
+
+func (s sink) send(req *rest.Request, contentType string, body any) (*corev1.Event, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	raw, err := send(ctx, req, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	e := &corev1.Event{}
+	return e, json.Unmarshal(raw, e)
+}

@@ -1,0 +1,462 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// record is one version of one object.
+type record[T any] struct {
+	name    types.NamespacedName
+	uid     types.UID
+	version uint64
+	// owner is what the store finds objects by, besides their name; empty: by
+	// nothing.
+	owner string
+	// final says that this was the object's last version: it waited for its
+	// deletion, and for nothing any more.
+	final bool
+	value T
+}
+
+// store is what a process knows of all objects of a kind that it watches: the
+// state that the watch has told up to the version seen, and the process's own
+// newer writes on top. The newest version wins, whichever way it came.
+//
+// News is what somebody else wrote. It is queued, once, for whoever watches. A
+// version that is not newer than the known one is no news: every write is
+// conditional on what was read, so that what it follows was known before.
+//
+// A nil store knows nothing, and learns nothing.
+type store[T any] struct {
+	mu      sync.RWMutex
+	entries map[types.NamespacedName]*entry[T]
+	owned   map[string]map[types.NamespacedName]bool
+	// seen is the version up to which the watch has told everything.
+	seen uint64
+	// synced says that the initial list is in.
+	synced bool
+	news   []news
+	// wake holds a token while there is news.
+	wake chan struct{}
+}
+
+// news is what is to be told of one object.
+type news struct {
+	what    ChangeType
+	name    types.NamespacedName
+	uid     types.UID
+	version uint64
+}
+
+// entry is what is known of one name.
+type entry[T any] struct {
+	// rec is the newest version; nil: no such object.
+	rec *record[T]
+	// version is the newest known, of rec or of the object that was deleted.
+	version uint64
+	// owner under which the name is indexed.
+	owner string
+	// buried is the object that this process deleted, as long as the watch has
+	// not confirmed it: late word of it raises nobody from the dead.
+	buried types.UID
+	// doubtful says that a race was lost: there is a newer version.
+	doubtful bool
+	// writers counts this process's writes under way. As long as there are any,
+	// the watch's word may be of one of them, and is held.
+	writers int
+	held    *news
+}
+
+func newStore[T any]() *store[T] {
+	return &store[T]{
+		entries: map[types.NamespacedName]*entry[T]{},
+		owned:   map[string]map[types.NamespacedName]bool{},
+		wake:    make(chan struct{}, 1),
+	}
+}
+
+// get is the object of that name. Where known is false, only the API server
+// can tell.
+func (s *store[T]) get(name types.NamespacedName) (value T, found, known bool) {
+	if s == nil {
+		return value, false, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.entries[name]
+	switch {
+	case !s.synced || e != nil && e.doubtful:
+		return value, false, false
+	case e == nil || e.rec == nil:
+		return value, false, true
+	}
+	return e.rec.value, true, true
+}
+
+// ready tells whether the initial list is in.
+func (s *store[T]) ready() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.synced
+}
+
+// list is every object of a namespace, or of all for the empty one, in no
+// order, and the doubtful names, which only the API server can tell of.
+func (s *store[T]) list(namespace string) (found []*record[T], doubtful []types.NamespacedName, known bool) {
+	if s == nil {
+		return nil, nil, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for name, e := range s.entries {
+		if namespace == "" || namespace == name.Namespace {
+			found, doubtful = e.collect(name, found, doubtful)
+		}
+	}
+	return found, doubtful, s.synced
+}
+
+// listOwned is list for the objects of one owner.
+func (s *store[T]) listOwned(owner string) (found []*record[T], doubtful []types.NamespacedName, known bool) {
+	if s == nil {
+		return nil, nil, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for name := range s.owned[owner] {
+		found, doubtful = s.entries[name].collect(name, found, doubtful)
+	}
+	return found, doubtful, s.synced
+}
+
+func (e *entry[T]) collect(name types.NamespacedName, found []*record[T], doubtful []types.NamespacedName) ([]*record[T], []types.NamespacedName) {
+	switch {
+	case e.doubtful:
+		doubtful = append(doubtful, name)
+	case e.rec != nil:
+		found = append(found, e.rec)
+	}
+	return found, doubtful
+}
+
+// replace takes a whole list, as the API server had it at version. The first
+// one is news as a whole; later ones in what they differ from what is known.
+func (s *store[T]) replace(recs []*record[T], version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version < s.seen {
+		s.forgetVersions()
+	}
+	listed := make(map[types.NamespacedName]bool, len(recs))
+	for _, r := range recs {
+		listed[r.name] = true
+		e := s.at(r.name)
+		switch {
+		case r.uid == e.buried: // listed before it was deleted
+		case s.synced:
+			s.accept(e, r)
+		default:
+			s.put(e, r)
+			s.tell(e, Added, e.rec)
+		}
+	}
+	for name, e := range s.entries {
+		if !listed[name] && e.version <= version {
+			s.vanish(e, version)
+			e.buried = ""
+			s.tidy(name, e)
+		}
+	}
+	s.seen, s.synced = version, true
+}
+
+// forgetVersions makes everything that will be listed news: the hub was set
+// back to an earlier state, and its versions count anew.
+func (s *store[T]) forgetVersions() {
+	for _, e := range s.entries {
+		e.version, e.buried, e.doubtful = 0, "", false
+	}
+}
+
+// observe takes a watch's word of one object.
+func (s *store[T]) observe(r *record[T], deleted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = max(s.seen, r.version)
+	e := s.at(r.name)
+	defer s.tidy(r.name, e)
+	if !deleted {
+		s.accept(e, r)
+		return
+	}
+	if r.uid == e.buried {
+		e.buried = ""
+		return
+	}
+	if e.rec != nil && (e.rec.uid == r.uid || r.version > e.version) {
+		s.vanish(e, r.version)
+	}
+}
+
+// progress takes a watch's word that there is nothing new up to version.
+func (s *store[T]) progress(version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = max(s.seen, version)
+}
+
+// read takes the answer to a live read.
+func (s *store[T]) read(r *record[T]) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.at(r.name)
+	defer s.tidy(r.name, e)
+	if r.version >= e.version {
+		e.doubtful = false
+	}
+	if !s.outlived(e, r) {
+		s.accept(e, r)
+	}
+}
+
+// missed takes the answer to a live read that there is no such object. What
+// the watch has told of stays doubtful until the watch tells that it is gone.
+func (s *store[T]) missed(name types.NamespacedName) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.at(name)
+	if e.rec == nil {
+		e.doubtful = false
+	}
+	s.tidy(name, e)
+}
+
+// begin announces a write of this process. Each begin is followed by one end,
+// with what came of the write in between.
+func (s *store[T]) begin(name types.NamespacedName) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at(name).writers++
+}
+
+func (s *store[T]) end(name types.NamespacedName) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.at(name)
+	e.writers = max(0, e.writers-1)
+	if e.writers == 0 && e.held != nil {
+		s.queue(*e.held)
+		e.held = nil
+	}
+	s.tidy(name, e)
+}
+
+// wrote takes the API server's answer to a write of this process.
+func (s *store[T]) wrote(r *record[T]) {
+	if s == nil {
+		return
+	}
+	if r.final {
+		s.deleted(r.name, r.uid)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.at(r.name)
+	if e.held != nil && e.held.version <= r.version {
+		e.held = nil // the watch was quicker than the answer
+	}
+	switch {
+	case r.version <= e.version || r.uid == e.buried:
+	case !s.outlived(e, r):
+		s.put(e, r)
+	case e.held == nil: // it came and went between two lists
+		s.tellGone(e, r, s.seen)
+	}
+}
+
+// deleted takes the API server's answer that an object is gone because of this
+// process.
+func (s *store[T]) deleted(name types.NamespacedName, uid types.UID) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.at(name)
+	if e.held != nil && e.held.uid == uid {
+		confirmed := e.held.what == Deleted
+		e.held = nil
+		if confirmed {
+			s.tidy(name, e)
+			return
+		}
+	}
+	// Where the initial list is not in, it may still come to know the object.
+	if !s.synced || e.rec != nil && e.rec.uid == uid {
+		s.unindex(name, e)
+		e.rec, e.buried, e.doubtful = nil, uid, false
+	}
+	s.tidy(name, e)
+}
+
+// gone takes the API server's answer that an object is gone, and that it was
+// not this process: the watch will tell.
+func (s *store[T]) gone(name types.NamespacedName) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[name]; e != nil && e.rec != nil {
+		e.doubtful = true
+	}
+}
+
+// lost takes the API server's answer that another was quicker. Where the name
+// is not known, it may be one of owner's.
+func (s *store[T]) lost(name types.NamespacedName, owner string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.at(name)
+	e.doubtful = true
+	if e.rec == nil {
+		s.index(name, e, owner)
+	}
+}
+
+// take empties the queue of news.
+func (s *store[T]) take() []news {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queued := s.news
+	s.news = nil
+	return queued
+}
+
+// outlived tells whether the watch has told of the end of what r says.
+func (s *store[T]) outlived(e *entry[T], r *record[T]) bool {
+	return e.rec == nil && r.version <= s.seen
+}
+
+// accept takes what may be news.
+func (s *store[T]) accept(e *entry[T], r *record[T]) {
+	if r.version <= e.version || r.uid == e.buried {
+		return
+	}
+	what := Updated
+	if e.rec == nil {
+		what = Added
+	}
+	s.put(e, r)
+	s.tell(e, what, r)
+}
+
+// vanish takes that the object is gone, and that it was not this process.
+func (s *store[T]) vanish(e *entry[T], version uint64) {
+	if e.rec == nil {
+		return
+	}
+	last := e.rec
+	s.unindex(last.name, e)
+	e.rec, e.version, e.doubtful = nil, version, false
+	s.tellGone(e, last, version)
+}
+
+// tellGone tells that an object is gone since version, or an earlier one.
+func (s *store[T]) tellGone(e *entry[T], last *record[T], version uint64) {
+	gone := *last
+	gone.version = version
+	s.tell(e, Deleted, &gone)
+}
+
+// put makes r the newest version, unless a newer one is known.
+func (s *store[T]) put(e *entry[T], r *record[T]) {
+	if e.rec != nil && r.version <= e.version {
+		return
+	}
+	e.rec, e.version, e.buried, e.doubtful = r, r.version, "", false
+	s.index(r.name, e, r.owner)
+}
+
+// tell queues news, or holds it while this process writes the object.
+func (s *store[T]) tell(e *entry[T], what ChangeType, r *record[T]) {
+	n := news{what: what, name: r.name, uid: r.uid, version: r.version}
+	if e.writers > 0 {
+		e.held = &n
+		return
+	}
+	s.queue(n)
+}
+
+func (s *store[T]) queue(n news) {
+	s.news = append(s.news, n)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *store[T]) at(name types.NamespacedName) *entry[T] {
+	e := s.entries[name]
+	if e == nil {
+		e = &entry[T]{}
+		s.entries[name] = e
+	}
+	return e
+}
+
+// tidy forgets a name of which nothing has to be remembered.
+func (s *store[T]) tidy(name types.NamespacedName, e *entry[T]) {
+	if e.rec == nil && e.buried == "" && !e.doubtful && e.writers == 0 && e.held == nil {
+		s.unindex(name, e)
+		delete(s.entries, name)
+	}
+}
+
+func (s *store[T]) index(name types.NamespacedName, e *entry[T], owner string) {
+	if e.owner == owner {
+		return
+	}
+	s.unindex(name, e)
+	names := s.owned[owner]
+	if names == nil {
+		names = map[types.NamespacedName]bool{}
+		s.owned[owner] = names
+	}
+	names[name], e.owner = true, owner
+}
+
+func (s *store[T]) unindex(name types.NamespacedName, e *entry[T]) {
+	if e.owner == "" {
+		return
+	}
+	delete(s.owned[e.owner], name)
+	if len(s.owned[e.owner]) == 0 {
+		delete(s.owned, e.owner)
+	}
+	e.owner = ""
+}

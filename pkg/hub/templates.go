@@ -1,0 +1,234 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// templateKind is the kind of templates; outcome.ErrGone where it is not served.
+func (h *Hub) templateKind(gvk schema.GroupVersionKind) (*kind[*propagation.Template], error) {
+	h.mu.Lock()
+	k := h.templates[gvk]
+	h.mu.Unlock()
+	if k != nil {
+		return k, nil
+	}
+	r, err := h.catalog.find(gvk)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.templates[gvk] == nil {
+		h.templates[gvk] = &kind[*propagation.Template]{
+			resource: r, client: h.client,
+			// Frozen content looks like a template, and is none.
+			selector: "!" + propagation.LabelBinding,
+			decode:   func(raw []byte) (record[*propagation.Template], error) { return decodeTemplate(r.typeMeta(), raw) },
+		}
+	}
+	return h.templates[gvk], nil
+}
+
+func decodeTemplate(t metav1.TypeMeta, raw []byte) (record[*propagation.Template], error) {
+	var o struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(raw, &o); err != nil {
+		return record[*propagation.Template]{}, fmt.Errorf("decode: %w", err)
+	}
+	if err := utiljson.Unmarshal(raw, &obj); err != nil {
+		return record[*propagation.Template]{}, fmt.Errorf("decode: %w", err)
+	}
+	obj["apiVersion"], obj["kind"] = t.APIVersion, t.Kind
+	if m, ok := obj["metadata"].(map[string]any); ok {
+		delete(m, "managedFields")
+	}
+	return recordOf(&o.ObjectMeta, &propagation.Template{
+		Key:             propagation.TemplateKey{APIVersion: t.APIVersion, Kind: t.Kind, Namespace: o.Namespace, Name: o.Name},
+		UID:             o.UID,
+		ResourceVersion: o.ResourceVersion,
+		Created:         o.CreationTimestamp.Time,
+		LastUserWrite:   lastUserWrite(&o.ObjectMeta),
+		Deleting:        o.DeletionTimestamp != nil,
+		Labels:          o.Labels,
+		Claim:           propagation.ClaimFrom(o.Labels, o.Annotations),
+		Baseline:        propagation.Baseline(o.Annotations[propagation.AnnotationBaseline]),
+		Hash:            propagation.HashContent(obj),
+		Object:          obj,
+	}), nil
+}
+
+// Template is the template of that key. outcome.ErrGone: there is none, or its
+// kind is not served.
+func (h *Hub) Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
+	k, err := h.templateKind(key.GroupVersionKind())
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	t, err := k.get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	if err == nil && t.Labels[propagation.LabelBinding] != "" {
+		return nil, fmt.Errorf("get %s: it is frozen content: %w", key, outcome.ErrGone)
+	}
+	return t, err
+}
+
+// CommitClaim writes into the metadata of the template, if it still is as it
+// was read, who holds it, and its baseline; and nothing else.
+func (h *Hub) CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error) {
+	k, err := h.templateKind(t.Key.GroupVersionKind())
+	if err != nil {
+		return nil, fmt.Errorf("claim %s: %w", t.Key, err)
+	}
+	labels, annotations := c.Metadata()
+	annotations[propagation.AnnotationBaseline] = nil
+	if b != "" {
+		baseline := string(b)
+		annotations[propagation.AnnotationBaseline] = &baseline
+	}
+	meta := map[string]any{}
+	if d := missingFrom(t.Labels, labels); len(d) > 0 {
+		meta["labels"] = d
+	}
+	if d := missingFrom(annotationsOf(t.Object), annotations); len(d) > 0 {
+		meta["annotations"] = d
+	}
+	if len(meta) == 0 {
+		return t, nil
+	}
+	patch := conditional(map[string]any{"metadata": meta}, t.UID, t.ResourceVersion)
+	return k.patch(ctx, nameOf(t), patch)
+}
+
+// missingFrom is what has to be written into have, so that it says what want
+// says; nil for what has to go.
+func missingFrom(have map[string]string, want map[string]*string) map[string]any {
+	d := map[string]any{}
+	for key, w := range want {
+		h, ok := have[key]
+		switch {
+		case w == nil && ok:
+			d[key] = nil
+		case w != nil && (!ok || h != *w):
+			d[key] = *w
+		}
+	}
+	return d
+}
+
+// annotationsOf are the annotations of an object in JSON.
+func annotationsOf(object map[string]any) map[string]string {
+	meta, _ := object["metadata"].(map[string]any)
+	all, _ := meta["annotations"].(map[string]any)
+	annotations := make(map[string]string, len(all))
+	for key, value := range all {
+		annotations[key], _ = value.(string)
+	}
+	return annotations
+}
+
+// CommitTemplateStatus writes the status of the template, if it still is as it
+// was read. False: its kind has no status that could be written.
+func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error) {
+	k, err := h.templateKind(t.Key.GroupVersionKind())
+	if err != nil {
+		return false, fmt.Errorf("report %s: %w", t.Key, err)
+	}
+	if !k.status {
+		return false, nil
+	}
+	have, _ := t.Object["status"].(map[string]any)
+	patch, err := patchOf(have, status)
+	if err != nil {
+		return false, fmt.Errorf("report %s: %w", t.Key, err)
+	}
+	if patch == nil {
+		return true, nil
+	}
+	_, err = k.patch(ctx, nameOf(t), conditional(map[string]any{"status": patch}, t.UID, t.ResourceVersion), "status")
+	return err == nil, err
+}
+
+// ownCont starts where to go on in a list of what this process knows; the API
+// server's own words for it have no colon.
+const ownCont = "known:"
+
+// ListTemplates lists the templates of a kind, sorted: at most limit of them
+// (0: all), those after cont, and where to go on (empty: that was all). A list
+// that takes too long to go through may tell of an object twice.
+func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error) {
+	k, err := h.templateKind(gvk)
+	if err != nil {
+		return nil, "", fmt.Errorf("list %s: %w", gvk.Kind, err)
+	}
+	after, ours := strings.CutPrefix(cont, ownCont)
+	if k.store.Load().ready() && (ours || cont == "") {
+		all, err := k.list(ctx, namespace)
+		if err != nil {
+			return nil, "", err
+		}
+		page, cont := pageAfter(all, after, limit)
+		return page, cont, nil
+	}
+	if ours {
+		cont = "" // the watch has ended meanwhile: from the start
+	}
+	q := query{namespace: namespace, limit: limit, cont: cont}
+	p, err := k.listPage(ctx, q)
+	if apierrors.IsResourceExpired(err) && cont != "" {
+		q.cont = goOn(err)
+		p, err = k.listPage(ctx, q)
+	}
+	if err != nil {
+		return nil, "", explain(err, "list "+gvk.Kind)
+	}
+	templates := make([]*propagation.Template, len(p.records))
+	for i, r := range p.records {
+		templates[i] = r.value
+	}
+	return templates, p.cont, nil
+}
+
+// pageAfter is the part of a sorted list after the template named last.
+func pageAfter(all []*propagation.Template, last string, limit int64) (page []*propagation.Template, cont string) {
+	if namespace, name, ok := strings.Cut(last, "/"); ok {
+		after := types.NamespacedName{Namespace: namespace, Name: name}
+		all = all[sort.Search(len(all), func(i int) bool { return compareNames(nameOf(all[i]), after) > 0 }):]
+	}
+	if limit <= 0 || int64(len(all)) <= limit {
+		return all, ""
+	}
+	page = all[:limit]
+	name := nameOf(page[limit-1])
+	return page, ownCont + name.Namespace + "/" + name.Name
+}
+
+func nameOf(t *propagation.Template) types.NamespacedName {
+	return types.NamespacedName{Namespace: t.Key.Namespace, Name: t.Key.Name}
+}
+
+// goOn is where the API server offers to go on after a list has expired; empty:
+// from the start.
+func goOn(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Continue
+	}
+	return ""
+}

@@ -1,0 +1,291 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+var resourceBinding = bindings.GroupVersion().WithKind("ResourceBinding")
+
+func TestWatchTellsOfOthersOnly(t *testing.T) {
+	l := newLab(t)
+	there := l.somebodyMakesConfigMap("there")
+	told := l.watch(configMap)
+	told.until("Added there")
+	tmpl, err := l.Template(l.ctx, there)
+	must(t, err)
+	_, err = l.CommitClaim(l.ctx, tmpl, claimOf(propagation.Namespaced), "b")
+	must(t, err)
+	l.somebodyMakesConfigMap("later")
+	if diff := cmp.Diff([]string{"Added later"}, told.until("Added later")); diff != "" {
+		t.Errorf("after an own write (-want +got):\n%s", diff)
+	}
+	l.somebodyPatches(configMaps, l.namespace, "there", `{"data":{"a":"y"}}`)
+	l.somebodyDeletes(configMaps, l.namespace, "later")
+	if diff := cmp.Diff([]string{"Updated there", "Deleted later"}, told.until("Deleted later")); diff != "" {
+		t.Errorf("after the writes of somebody else (-want +got):\n%s", diff)
+	}
+	tmpl, err = l.Template(l.ctx, there)
+	must(t, err)
+	if tmpl.Object["data"].(map[string]any)["a"] != "y" || !tmpl.Claim.Held() {
+		t.Errorf("template: %v", tmpl.Object)
+	}
+}
+
+func TestWatchTellsNothingOfOwnBindings(t *testing.T) {
+	l := newLab(t)
+	told := l.watch(resourceBinding)
+	b := l.newBinding(propagation.Namespaced)
+	var err error
+	for i := range 20 {
+		var old *propagation.Binding
+		if i > 0 {
+			old, err = l.Binding(l.ctx, b.Key)
+			must(t, err)
+		}
+		b.Annotations = map[string]string{"n": strconv.Itoa(i)}
+		_, err = l.CommitBinding(l.ctx, old, b)
+		must(t, err)
+	}
+	made, err := l.Binding(l.ctx, b.Key)
+	must(t, err)
+	must(t, l.DeleteBinding(l.ctx, made))
+	l.somebodyMakes(bindings, "{apiVersion: work.karmada.io/v1alpha2, kind: ResourceBinding, metadata: {name: last, namespace: "+l.namespace+"}, spec: {resource: {apiVersion: v1, kind: Secret, name: x}}}")
+	if diff := cmp.Diff([]string{"Added last"}, told.until("Added last")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReadsOfAWatchedKindMakeNoRequest(t *testing.T) {
+	l := newLab(t)
+	l.watch(resourceBinding)
+	l.watch(bindings.GroupVersion().WithKind("ClusterResourceBinding"))
+	l.watch(policies.GroupVersion().WithKind("PropagationPolicy"))
+	l.watch(policies.GroupVersion().WithKind("ClusterPropagationPolicy"))
+	l.watch(clusters.GroupVersion().WithKind("Cluster"))
+	l.watch(works.GroupVersion().WithKind("Work"))
+	l.watch(configMap)
+	b, err := l.CommitBinding(l.ctx, nil, l.newBinding(propagation.Namespaced))
+	must(t, err)
+	l.requests.take()
+	_, err = l.Binding(l.ctx, b.Key)
+	must(t, err)
+	_, err = l.Bindings(l.ctx)
+	must(t, err)
+	_, err = l.Policies(l.ctx)
+	must(t, err)
+	_, err = l.Clusters(l.ctx)
+	must(t, err)
+	_, err = l.Works(l.ctx)
+	must(t, err)
+	_, err = l.WorksOf(l.ctx, b.Key)
+	must(t, err)
+	_, err = l.Features(l.ctx)
+	must(t, err)
+	_, _ = l.Binding(l.ctx, propagation.BindingKey{Namespace: l.namespace, Name: "unknown"})
+	l.wantRequests()
+}
+
+func TestAfterALostRaceTheNextReadIsLive(t *testing.T) {
+	l := newLab(t)
+	l.watch(resourceBinding)
+	b, err := l.CommitBinding(l.ctx, nil, l.newBinding(propagation.Namespaced))
+	must(t, err)
+	for i := range 20 {
+		theirs := l.somebodyPatches(bindings, b.Key.Namespace, b.Key.Name, fmt.Sprintf(`{"metadata":{"labels":{"theirs":"%d"}}}`, i))
+		_, err = l.CommitBinding(l.ctx, b, changed(b, func(b *propagation.Binding) { b.Annotations = map[string]string{"ours": strconv.Itoa(i)} }))
+		if !outcome.IsConflict(err) {
+			t.Fatalf("on an old version: %v, want a conflict", err)
+		}
+		if b, err = l.Binding(l.ctx, b.Key); err != nil || b.ResourceVersion != theirs.GetResourceVersion() {
+			t.Fatalf("read %v (%v), want version %s", b, err, theirs.GetResourceVersion())
+		}
+	}
+}
+
+// TestManyWriters commits from many goroutines, against somebody else who
+// writes too: nothing is lost.
+func TestManyWriters(t *testing.T) {
+	l := newLab(t)
+	l.watch(resourceBinding)
+	b, err := l.CommitBinding(l.ctx, nil, l.newBinding(propagation.Namespaced))
+	must(t, err)
+	const writers, rounds = 8, 10
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for range rounds {
+				if err := l.increment(b.Key, fmt.Sprint("w", w)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range rounds {
+		l.somebodyPatches(bindings, b.Key.Namespace, b.Key.Name, fmt.Sprintf(`{"metadata":{"annotations":{"theirs":"%d"}}}`, i))
+	}
+	wg.Wait()
+	want := map[string]string{"note": "a", "theirs": strconv.Itoa(rounds - 1)}
+	for w := range writers {
+		want[fmt.Sprint("w", w)] = strconv.Itoa(rounds)
+	}
+	if diff := cmp.Diff(want, l.live(bindings, b.Key.Namespace, b.Key.Name).GetAnnotations()); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+// increment adds one to an annotation, however often it takes.
+func (l *lab) increment(key propagation.BindingKey, annotation string) error {
+	for {
+		b, err := l.Binding(l.ctx, key)
+		if err != nil {
+			return err
+		}
+		next := *b
+		next.Annotations = map[string]string{}
+		for k, v := range b.Annotations {
+			next.Annotations[k] = v
+		}
+		n, _ := strconv.Atoi(next.Annotations[annotation])
+		next.Annotations[annotation] = strconv.Itoa(n + 1)
+		if _, err = l.CommitBinding(l.ctx, b, &next); !outcome.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+func TestUnwatch(t *testing.T) {
+	l := newLab(t)
+	l.watch(configMap)
+	key := l.somebodyMakesConfigMap("settings")
+	l.waitFor("the template", func() bool { _, err := l.Template(l.ctx, key); return err == nil })
+	l.Unwatch(configMap)
+	l.requests.take()
+	_, err := l.Template(l.ctx, key)
+	must(t, err)
+	l.wantRequests("GET /api/v1/namespaces/" + l.namespace + "/configmaps/settings")
+	l.watch(configMap)
+	l.requests.take()
+	_, err = l.Template(l.ctx, key)
+	must(t, err)
+	l.wantRequests()
+}
+
+func TestWatchOfAKindThatIsWatched(t *testing.T) {
+	l := newLab(t)
+	told := l.watch(configMap)
+	l.requests.take()
+	must(t, l.Watch(l.ctx, configMap, func(hub.Change) { t.Error("the second one is told") }))
+	l.wantRequests()
+	l.somebodyMakesConfigMap("settings")
+	told.until("Added settings")
+}
+
+// scripted is an API server that serves Works from a script.
+type scripted struct {
+	t     *testing.T
+	mu    sync.Mutex
+	lists []string
+	// watches are answers by resourceVersion; one that is not there never ends.
+	watches map[string]string
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Query().Get("watch") != "" {
+		events, ok := s.watches[r.URL.Query().Get("resourceVersion")]
+		fmt.Fprint(w, events)
+		w.(http.Flusher).Flush()
+		if !ok {
+			<-r.Context().Done()
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lists) == 0 {
+		s.t.Error("nobody expected another list")
+		return
+	}
+	fmt.Fprint(w, s.lists[0])
+	s.lists = s.lists[1:]
+}
+
+func scriptedWork(name string, version int) string {
+	return fmt.Sprintf(`{"metadata":{"namespace":"karmada-es-m","name":%q,"uid":"uid-of-%s","resourceVersion":"%d"}}`, name, name, version)
+}
+
+func scriptedList(version int, cont string, items ...string) string {
+	list := map[string]any{"metadata": map[string]any{"resourceVersion": strconv.Itoa(version), "continue": cont}}
+	var raw []json.RawMessage
+	for _, item := range items {
+		raw = append(raw, json.RawMessage(item))
+	}
+	list["items"] = raw
+	encoded, err := json.Marshal(list)
+	if err != nil {
+		panic(err)
+	}
+	return string(encoded)
+}
+
+func TestWatchGoesOnAfterItWasLost(t *testing.T) {
+	server := httptest.NewServer(&scripted{
+		t: t,
+		lists: []string{
+			scriptedList(10, "more", scriptedWork("a", 5)),
+			scriptedList(10, "", scriptedWork("b", 6)),
+			scriptedList(30, "", scriptedWork("b", 6), scriptedWork("c", 25)),
+		},
+		watches: map[string]string{
+			"10": `{"type":"MODIFIED","object":` + scriptedWork("a", 11) + `}` + `{"type":"MODIFIED","object":{"spec":7}}`,
+			"11": `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"20"}}}` + `{"type":"MOD`,
+			"20": `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}`,
+			"30": `{"type":"ADDED","object":` + scriptedWork("d", 31) + `}`,
+		},
+	})
+	defer server.Close()
+	h, err := hub.Connect(&rest.Config{Host: server.URL})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := make(chan string)
+	must(t, h.Watch(ctx, works.GroupVersion().WithKind("Work"), func(c hub.Change) {
+		told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version)
+	}))
+	for _, want := range []string{"Added a@5", "Added b@6", "Updated a@11", "Added c@25", "Deleted a@30", "Added d@31"} {
+		if got := <-told; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	}
+	if all, err := h.Works(ctx); err != nil || len(all) != 3 {
+		t.Errorf("works: %v, %v", all, err)
+	}
+}
+
+func TestConnectMakesNoRequest(t *testing.T) {
+	h, err := hub.Connect(&rest.Config{Host: "http://127.0.0.1:1"})
+	must(t, err)
+	if _, err := h.Clusters(t.Context()); err == nil || outcome.IsConflict(err) || outcome.IsTerminal(err) {
+		t.Errorf("a hub that is down: %v, want a plain error", err)
+	}
+	if err := h.Watch(t.Context(), configMap, nil); err == nil {
+		t.Error("a hub that is down is watched")
+	}
+}

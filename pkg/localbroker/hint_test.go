@@ -1,0 +1,87 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localbroker
+
+import (
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+func TestWhatTellsTheSame(t *testing.T) {
+	claimed := func(change ...func(*events.Data)) event.Event {
+		return tell(t, events.TemplateClaimed, "nginx", append(change, func(d *events.Data) {
+			d.Policy = &propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}
+		})...)
+	}
+	resource := func(eventType, version, cluster string) event.Event {
+		e, err := events.NewResource("hub", eventType, events.Object{
+			TemplateKey: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
+			Version:     version, Cluster: cluster,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	ping := func(id string) event.Event {
+		e := event.New()
+		e.SetType(events.Ping)
+		e.SetSource("/pings/" + id)
+		e.SetID(id)
+		return e
+	}
+	typed := func(e event.Event, eventType string) event.Event { e.SetType(eventType); return e }
+	extended := func(e event.Event, name, value string) event.Event { e.SetExtension(name, value); return e }
+	foreign := typed(claimed(), "com.example.order")
+
+	tests := map[string]struct {
+		a, b event.Event
+		want bool
+	}{
+		"two of one type about one template":        {claimed(), claimed(), true},
+		"another version was seen":                  {claimed(), claimed(func(d *events.Data) { d.TemplateVersion = "7" }), true},
+		"another reason":                            {claimed(), claimed(func(d *events.Data) { d.Reason, d.Message = "Lazy", "waits" }), true},
+		"another trace":                             {claimed(), extended(claimed(), events.ExtTraceParent, "00-1-2-01"), true},
+		"another type":                              {claimed(), typed(claimed(), events.TemplateReleased), false},
+		"another template":                          {claimed(), tell(t, events.TemplateClaimed, "other"), false},
+		"another policy":                            {claimed(), tell(t, events.TemplateClaimed, "nginx"), false},
+		"another cluster":                           {claimed(inCluster("m1")), claimed(inCluster("m2")), false},
+		"another page of a fan-out":                 {claimed(func(d *events.Data) { d.Continue = "a" }), claimed(func(d *events.Data) { d.Continue = "b" }), false},
+		"another scheduler":                         {claimed(), extended(claimed(), events.ExtSchedulerName, "team"), false},
+		"two versions of a resource":                {resource(events.ResourceUpdated, "1", ""), resource(events.ResourceUpdated, "2", ""), true},
+		"an update and a deletion":                  {resource(events.ResourceUpdated, "1", ""), resource(events.ResourceDeleted, "2", ""), false},
+		"a resource of the hub and one of a member": {resource(events.ResourceUpdated, "1", ""), resource(events.ResourceUpdated, "1", "m1"), false},
+		"two ticks":                                 {ping("1"), ping("2"), true},
+		"two foreign events":                        {foreign, typed(claimed(), "com.example.order"), false},
+		"a foreign event twice":                     {foreign, foreign.Clone(), true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, b := hintOf(tc.a), hintOf(tc.b)
+			if got := a.key == b.key; got != tc.want {
+				t.Errorf("same: got %v, want %v\n%q\n%q", got, tc.want, a.key, b.key)
+			}
+		})
+	}
+}
+
+func TestLaneOfAnEvent(t *testing.T) {
+	bare := event.New()
+	bare.SetType("com.example.order")
+	tests := map[string]struct{ a, b event.Event }{
+		"its partition key, whatever the type": {tell(t, events.TemplateClaimed, "nginx"), tell(t, events.BindingActivated, "nginx")},
+		"one of its own without":               {bare, bare},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if a, b := hintOf(tc.a).lane, hintOf(tc.b).lane; a != b || a == "" {
+				t.Errorf("lanes %q and %q, want one", a, b)
+			}
+		})
+	}
+}

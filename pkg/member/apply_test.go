@@ -1,0 +1,320 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+const (
+	configMap  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: %s, labels: {app: web}}, data: {a: one, b: two}}`
+	deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: %s}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
+		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}`
+)
+
+func TestApplyMarksTheObjectAndWritesOnce(t *testing.T) {
+	w := anywhere(t)
+	of, m := work("settings-x"), w.manifest(configMap)
+	before := w.manifest(configMap)
+	a := w.apply(of, m)
+	if !a.Changed || a.State.UID == "" || a.State.FieldsHash == "" || a.State.ManifestHash != propagation.HashJSON(m) {
+		t.Errorf("applied %+v", a)
+	}
+	live := w.live(refOf(m))
+	want := map[string]any{"app": "web", "sluice.dev/work": "settings-x", "karmada.io/managed": "true"}
+	if diff := cmp.Diff(want, field(live, "metadata", "labels")); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if got := field(live, "metadata", "annotations", AnnotationWork); got != "karmada-es-member1/settings-x" {
+		t.Errorf("annotation %v", got)
+	}
+	if diff := cmp.Diff(before, m); diff != "" {
+		t.Errorf("the manifest was changed:\n%s", diff)
+	}
+	w.wantWrites(1, "for a new object")
+	if again := w.apply(of, m); again.Changed || again.State != a.State || again.Object == nil {
+		t.Errorf("applied again: %+v", again)
+	}
+	w.wantWrites(0, "with nothing to do")
+	if a.Object["data"] != nil {
+		t.Error("the data of a ConfigMap is kept")
+	}
+}
+
+func TestApplyBringsUpWhatChanged(t *testing.T) {
+	w := anywhere(t)
+	of, m := work("settings-x"), w.manifest(configMap)
+	w.apply(of, m)
+	next := w.manifest(`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: %s}, data: {a: three}}`)
+	if a := w.apply(of, next); !a.Changed {
+		t.Error("a new manifest changed nothing")
+	}
+	live := w.live(refOf(m))
+	if diff := cmp.Diff(map[string]any{"a": "three"}, field(live, "data")); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if field(live, "metadata", "labels", "app") != nil {
+		t.Error("a label that the template lost is still there")
+	}
+}
+
+func TestDrift(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(obj map[string]any)
+		writes int32
+	}{
+		"a field of ours is mended":            {func(obj map[string]any) { set(obj, "other", "data", "a") }, 1},
+		"a field that was removed comes back":  {func(obj map[string]any) { delete(obj["data"].(map[string]any), "b") }, 1},
+		"a field that somebody added stays":    {func(obj map[string]any) { set(obj, "mine", "data", "c") }, 0},
+		"an annotation of somebody else stays": {func(obj map[string]any) { set(obj, "x", "metadata", "annotations", "their") }, 0},
+		"a label of ours is mended":            {func(obj map[string]any) { set(obj, "x", "metadata", "labels", "app") }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := anywhere(t)
+			of, m := work("settings-x"), w.manifest(configMap)
+			w.apply(of, m)
+			w.wantWrites(1, "for a new object")
+			w.edit(refOf(m), "kubectl-edit", tc.change)
+			o, err := w.Observe(t.Context(), refOf(m))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if Drifted(of, o) != (tc.writes > 0) {
+				t.Errorf("drifted: %v", Drifted(of, o))
+			}
+			w.apply(of, m)
+			w.wantWrites(tc.writes, "after the change")
+			w.apply(of, m)
+			w.wantWrites(0, "after mending it")
+			live := w.live(refOf(m))
+			if field(live, "data", "a") != "one" || field(live, "data", "b") != "two" || field(live, "metadata", "labels", "app") != "web" {
+				t.Errorf("not as applied: %v", live)
+			}
+		})
+	}
+}
+
+func TestDriftedAndNeeded(t *testing.T) {
+	m := map[string]any{"kind": "X"}
+	same := func() *propagation.Work {
+		w := work("w")
+		w.Status.Applied = &workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(m), UID: "u", FieldsHash: "f"}
+		return w
+	}
+	several := same()
+	several.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 2)
+	for name, tc := range map[string]struct {
+		work            *propagation.Work
+		observed        *Observed
+		drifted, needed bool
+	}{
+		"as applied":                          {same(), &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, false},
+		"made anew":                           {same(), &Observed{Work: "w", UID: "v", FieldsHash: "f"}, true, true},
+		"another's fields":                    {same(), &Observed{Work: "w", UID: "u", FieldsHash: "g"}, true, true},
+		"another Work's":                      {same(), &Observed{Work: "x", UID: "u", FieldsHash: "f"}, true, true},
+		"not ours":                            {same(), &Observed{UID: "u", FieldsHash: "f"}, true, true},
+		"not ours, and nothing applied":       {work("w"), &Observed{}, true, true},
+		"ours, and nothing known of an apply": {work("w"), &Observed{Work: "w"}, false, true},
+		"one of several":                      {several, &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Drifted(tc.work, tc.observed); got != tc.drifted {
+				t.Errorf("drifted %v", got)
+			}
+			if got := Needed(tc.work, m, tc.observed); got != tc.needed {
+				t.Errorf("needed %v", got)
+			}
+		})
+	}
+	if !Needed(same(), m, nil) || !Needed(same(), map[string]any{"kind": "Y"}, &Observed{Work: "w", UID: "u", FieldsHash: "f"}) {
+		t.Error("what is gone, or says something else, needs no apply")
+	}
+}
+
+func TestAnObjectThatWasDeletedComesBack(t *testing.T) {
+	w := anywhere(t)
+	of, m := work("settings-x"), w.manifest(configMap)
+	first := w.apply(of, m)
+	if deleted, err := w.kubectl.Delete(t.Context(), refOf(m), "settings-x"); !deleted || err != nil {
+		t.Fatalf("deleted %v, error %v", deleted, err)
+	}
+	if second := w.apply(of, m); !second.Changed || second.State.UID == first.State.UID {
+		t.Errorf("applied %+v after %+v", second, first)
+	}
+}
+
+func TestWhatIsNotOurs(t *testing.T) {
+	w := anywhere(t)
+	m := w.manifest(configMap)
+	theirs := w.manifest(`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: %s}, data: {a: theirs, c: theirs}}`)
+	if _, err := w.kubectl.Apply(t.Context(), work("other-work"), 0, theirs, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var notOurs *NotOurs
+	_, err := w.Apply(t.Context(), work("settings-x"), 0, m, Options{})
+	if want := "ConfigMap " + w.namespace + "/settings exists in member1 and belongs to the Work other-work; set conflictResolution: Overwrite to take it over"; !errors.As(err, &notOurs) || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	w.edit(refOf(m), "kubectl", func(obj map[string]any) {
+		delete(field(obj, "metadata", "labels").(map[string]any), propagation.LabelMemberWork)
+	})
+	_, err = w.Apply(t.Context(), work("settings-x"), 0, m, Options{})
+	if want := "ConfigMap " + w.namespace + "/settings exists in member1 and was not made by Sluice; set conflictResolution: Overwrite to take it over"; !errors.As(err, &notOurs) || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if deleted, err := w.Delete(t.Context(), refOf(m), "settings-x"); deleted || err != nil {
+		t.Errorf("deleted %v, error %v", deleted, err)
+	}
+	w.wantWrites(0, "to what is not ours")
+	if _, err := w.Apply(t.Context(), work("settings-x"), 0, m, Options{Overwrite: true}); err != nil {
+		t.Fatal(err)
+	}
+	if live := w.live(refOf(m)); field(live, "data", "a") != "one" || field(live, "metadata", "labels", propagation.LabelMemberWork) != "settings-x" {
+		t.Errorf("not taken over: %v", live)
+	}
+}
+
+func TestNamespaces(t *testing.T) {
+	w := anywhere(t)
+	free := w.namespace + "-new"
+	m := w.manifest(configMap)
+	set(m, free, "metadata", "namespace")
+	var missing *NoNamespace
+	if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); !errors.As(err, &missing) || missing.Namespace != free {
+		t.Fatalf("error %v", err)
+	}
+	for range 2 {
+		if err := w.EnsureNamespace(t.Context(), free); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); err != nil {
+		t.Error(err)
+	}
+	// Its own template may take over a namespace that Sluice made.
+	ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": free}}
+	if _, err := w.Apply(t.Context(), work("ns"), 0, ns, Options{}); err != nil {
+		t.Error(err)
+	}
+	if deleted, err := w.Delete(t.Context(), refOf(ns), "ns"); !deleted || err != nil {
+		t.Errorf("deleted %v, error %v", deleted, err)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	w := anywhere(t)
+	m := w.manifest(configMap)
+	w.apply(work("settings-x"), m)
+	w.wantWrites(1, "for a new object")
+	if deleted, err := w.Delete(t.Context(), refOf(m), "another-work"); deleted || err != nil {
+		t.Errorf("deleted another Work's: %v, %v", deleted, err)
+	}
+	if deleted, err := w.Delete(t.Context(), refOf(m), ""); deleted || err != nil {
+		t.Errorf("deleted nobody's: %v, %v", deleted, err)
+	}
+	w.wantWrites(0, "to another's object")
+	if deleted, err := w.Delete(t.Context(), refOf(m), "settings-x"); !deleted || err != nil {
+		t.Errorf("deleted %v, error %v", deleted, err)
+	}
+	if _, err := w.Observe(t.Context(), refOf(m)); !errors.Is(err, outcome.ErrGone) {
+		t.Errorf("observed after deletion: %v", err)
+	}
+	if deleted, err := w.Delete(t.Context(), refOf(m), "settings-x"); deleted || err != nil {
+		t.Errorf("deleted twice: %v, %v", deleted, err)
+	}
+	if deleted, err := w.Delete(t.Context(), Ref{APIVersion: "no.such/v1", Kind: "Thing", Namespace: "shop", Name: "a"}, "w"); deleted || err != nil {
+		t.Errorf("deleted of a kind that is not served: %v, %v", deleted, err)
+	}
+}
+
+func TestReplicasOfTheMember(t *testing.T) {
+	scaleTo := func(n int64) func(map[string]any) {
+		return func(obj map[string]any) { set(obj, n, "spec", "replicas") }
+	}
+	for name, tc := range map[string]struct {
+		label   string
+		manager string
+		sub     []string
+		want    int64 // replicas after the scaling by hand or autoscaler, and the next apply
+	}{
+		"an autoscaler's number stays":                {"", "kube-controller-manager", []string{"scale"}, 5},
+		"a person's number is drift":                  {"", "kubectl", nil, 2},
+		"a person's number by way of scale too":       {"", "kubectl", []string{"scale"}, 2},
+		"a person's number stays where that is asked": {"true", "kubectl", nil, 5},
+		"an own autoscaler's stays where it is asked": {"true", "cron-scaler", []string{"scale"}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := anywhere(t)
+			of, m := work("nginx-x"), w.manifest(deployment)
+			if tc.label != "" {
+				set(m, tc.label, "metadata", "labels", propagation.LabelRetainReplicas)
+			}
+			w.apply(of, m)
+			w.edit(refOf(m), tc.manager, scaleTo(5), tc.sub...)
+			w.apply(of, m)
+			if got := field(w.live(refOf(m)), "spec", "replicas"); got != tc.want {
+				t.Errorf("%v replicas, want %d", got, tc.want)
+			}
+			w.writes.Store(0)
+			w.apply(of, m)
+			w.wantWrites(0, "with nothing to do")
+			// A new manifest carries another number; the member's stays.
+			set(m, int64(3), "spec", "replicas")
+			set(m, "new", "spec", "template", "metadata", "labels", "version")
+			w.apply(of, m)
+			want := int64(3)
+			if tc.want == 5 {
+				want = 5
+			}
+			if got := field(w.live(refOf(m)), "spec", "replicas"); got != want {
+				t.Errorf("%v replicas with a new manifest, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestReplicasThatNobodyElseOwnsDoNotFallBack(t *testing.T) {
+	w := anywhere(t)
+	of, m := work("nginx-x"), w.manifest(deployment)
+	set(m, "true", "metadata", "labels", propagation.LabelRetainReplicas)
+	w.apply(of, m)
+	set(m, int64(7), "spec", "replicas")
+	w.apply(of, m)
+	if got := field(w.live(refOf(m)), "spec", "replicas"); got != int64(2) {
+		t.Errorf("%v replicas, want the member's 2", got)
+	}
+}
+
+func TestAManifestThatNamesNothing(t *testing.T) {
+	w := anywhere(t)
+	var refused *Refused
+	for _, m := range []map[string]any{nil, {}, {"apiVersion": "v1", "kind": "ConfigMap"}, {"apiVersion": 1, "kind": []any{}, "metadata": "x"},
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}} {
+		if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); !errors.As(err, &refused) {
+			t.Errorf("%v: error %v", m, err)
+		}
+	}
+}
+
+func TestAWorkOfSeveralManifests(t *testing.T) {
+	w := anywhere(t)
+	of := work("two")
+	of.Spec.Workload.Manifests = append(of.Spec.Workload.Manifests, of.Spec.Workload.Manifests[0])
+	other := w.manifest(`{apiVersion: v1, kind: ConfigMap, metadata: {name: second, namespace: %s}}`)
+	for i, m := range []map[string]any{w.manifest(configMap), other} {
+		if _, err := w.Apply(t.Context(), of, i, m, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := w.Apply(t.Context(), of, i, m, Options{}); err != nil || a.Changed {
+			t.Errorf("applied again: %+v, %v", a, err)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// LabelCreated, with the value "true", is on each namespace that Sluice made
+// because an object needed it: the template of that namespace may take it over.
+const LabelCreated = "sluice.dev/created"
+
+// Ref names an object in a member: by the key of its template.
+type Ref = propagation.TemplateKey
+
+// Client speaks to one member.
+type Client struct {
+	name    string
+	http    *http.Client
+	objects dynamic.Interface
+	plain   rest.Interface
+	kinds   *kinds
+
+	// doubted tells that the member could not be asked: are the credentials
+	// still the present ones?
+	doubted atomic.Bool
+	// retired is closed when another client takes the place of this one.
+	retired chan struct{}
+	once    sync.Once
+
+	mu      sync.Mutex
+	shelves map[schema.GroupVersionKind]*shelf
+}
+
+func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte) (*Client, error) {
+	cfg, err := configFor(cluster, secret)
+	if err != nil {
+		return nil, err
+	}
+	h, err := httpClient(cfg, cluster.Spec.ProxyHeader)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := dynamic.NewForConfigAndClient(cfg, h)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	// Nothing but the API server's own errors is decoded by way of a scheme.
+	errorsOnly := runtime.NewScheme()
+	metav1.AddToGroupVersion(errorsOnly, schema.GroupVersion{Version: "v1"})
+	cfg.NegotiatedSerializer = serializer.NewCodecFactory(errorsOnly).WithoutConversion()
+	plain, err := rest.UnversionedRESTClientForConfigAndClient(cfg, h)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	c := &Client{name: cluster.Name, http: h, objects: objects, plain: plain, retired: make(chan struct{}), shelves: map[schema.GroupVersionKind]*shelf{}}
+	c.kinds = &kinds{list: c.list, now: time.Now, known: map[schema.GroupVersion]listing{}}
+	return c, nil
+}
+
+// retire ends the client's watches; requests under way end as they would.
+func (c *Client) retire() {
+	c.once.Do(func() {
+		close(c.retired)
+		utilnet.CloseIdleConnectionsFor(c.http.Transport)
+	})
+}
+
+// Retired is closed when another client takes the place of this one.
+func (c *Client) Retired() <-chan struct{} { return c.retired }
+
+// Ready asks whether the member is ready to serve; a member that is too old to
+// tell, or does not let us ask, is asked for its version.
+func (c *Client) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	_, err := c.plain.Get().AbsPath("/readyz").DoRaw(ctx)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		_, err = c.version(ctx)
+	}
+	return c.classify(ctx, err, schema.GroupVersionKind{}, "")
+}
+
+// Version is that of the member's API server, such as v1.36.3.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	v, err := c.version(ctx)
+	return v, c.classify(ctx, err, schema.GroupVersionKind{}, "")
+}
+
+func (c *Client) version(ctx context.Context) (string, error) {
+	raw, err := c.plain.Get().AbsPath("/version").SetHeader("Accept", "application/json").DoRaw(ctx)
+	if err != nil {
+		return "", err
+	}
+	var v struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return "", fmt.Errorf("decode the version: %w", err)
+	}
+	return v.GitVersion, nil
+}
+
+// list asks which kinds of a group and version are served.
+func (c *Client) list(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
+	path := "/apis/" + gv.String()
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.classify(ctx, err, schema.GroupVersionKind{}, "")
+	}
+	var l metav1.APIResourceList
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return nil, c.unreachable(fmt.Errorf("decode the kinds of %s: %w", gv, err))
+	}
+	return l.APIResources, nil
+}
+
+// resource is where objects of the kind are served, in the namespace of one.
+func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterface, error) {
+	gvk := ref.GroupVersionKind()
+	r, served, err := c.kinds.find(ctx, gvk)
+	switch {
+	case err != nil:
+		return nil, err
+	case !served:
+		return nil, &NotServed{c.name, gvk}
+	}
+	at := c.objects.Resource(gvk.GroupVersion().WithResource(r.name))
+	switch {
+	case !r.namespaced:
+		return at, nil
+	case ref.Namespace == "":
+		return nil, &Refused{c.name, fmt.Sprintf("%s %s has no namespace", ref.Kind, ref.Name)}
+	}
+	return at.Namespace(ref.Namespace), nil
+}
+
+// Observe is the object as the member has it: as its watch saw it last if it is
+// ours and watched, else as it is read now. outcome.ErrGone where there is none.
+func (c *Client) Observe(ctx context.Context, ref Ref) (*Observed, error) {
+	if s := c.shelf(ref.GroupVersionKind()); s != nil {
+		if o := s.get(keyOf(ref.Namespace, ref.Name)); o != nil {
+			return o, nil
+		}
+	}
+	return c.read(ctx, ref)
+}
+
+// read is the object as it is now.
+func (c *Client) read(ctx context.Context, ref Ref) (*Observed, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	at, err := c.resource(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := at.Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
+	}
+	return observe(obj), nil
+}
+
+// Delete asks the member to delete the object of that Work, its dependents in
+// the background. What is gone, or going, or not the Work's is left as it is:
+// deleted tells whether anything was asked for.
+func (c *Client) Delete(ctx context.Context, ref Ref, workName string) (deleted bool, err error) {
+	o, err := c.read(ctx, ref)
+	var notServed *NotServed
+	switch {
+	case errors.Is(err, outcome.ErrGone), errors.As(err, &notServed):
+		return false, nil // with its kind every object is gone
+	case err != nil:
+		return false, err
+	case !o.Ours(workName) || o.Deleting:
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	at, err := c.resource(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	background := metav1.DeletePropagationBackground
+	err = at.Delete(ctx, ref.Name, metav1.DeleteOptions{
+		PropagationPolicy: &background,
+		Preconditions:     &metav1.Preconditions{UID: &o.UID},
+	})
+	if err = c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace); errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// EnsureNamespace makes the namespace, with LabelCreated, if there is none.
+func (c *Client) EnsureNamespace(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	ref := Ref{APIVersion: "v1", Kind: "Namespace", Name: name}
+	ns := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": name, "labels": map[string]any{LabelCreated: "true"}},
+	}}
+	at := c.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	_, err := at.Create(ctx, ns, metav1.CreateOptions{FieldManager: propagation.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return c.classify(ctx, err, ref.GroupVersionKind(), "")
+}

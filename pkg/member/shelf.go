@@ -1,0 +1,202 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Change says that somebody else changed an object of ours.
+type Change struct {
+	Ref Ref
+	// Work that the object comes from.
+	Work    string
+	Version string
+	// Deleted: the object is gone, or no more marked as ours.
+	Deleted bool
+}
+
+// shelf keeps the objects of ours of one kind as a watch sees them, and tells of
+// changes that others made. It is the store of a reflector.
+//
+// An event can come before the answer to the write that caused it. While an
+// object is being written, its last event waits for the answer.
+type shelf struct {
+	gvk      schema.GroupVersionKind
+	announce func(Change)
+
+	mu      sync.Mutex
+	objects map[string]*Observed
+	writing map[string]*write
+}
+
+// write is one object being written, by one or more callers at once.
+type write struct {
+	callers int
+	last    *event
+}
+
+type event struct {
+	key     string
+	object  *Observed
+	deleted bool
+}
+
+func newShelf(gvk schema.GroupVersionKind, announce func(Change)) *shelf {
+	return &shelf{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}}
+}
+
+func keyOf(namespace, name string) string { return namespace + "/" + name }
+
+func (s *shelf) get(key string) *Observed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[key]
+}
+
+// begin is called in front of a write, end behind it with the answer: nil where
+// it failed.
+func (s *shelf) begin(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing[key] == nil {
+		s.writing[key] = &write{}
+	}
+	s.writing[key].callers++
+}
+
+func (s *shelf) end(key string, answer *Observed) {
+	s.mu.Lock()
+	if have := s.objects[key]; answer != nil && (have == nil || newer(answer.Version, have.Version)) {
+		s.objects[key] = answer
+	}
+	w, told := s.writing[key], false
+	if w.callers--; w.callers == 0 {
+		delete(s.writing, key)
+		told = w.last != nil && s.record(*w.last)
+	}
+	s.mu.Unlock()
+	if told {
+		s.tell(*w.last)
+	}
+}
+
+// see takes in an event of the watch.
+func (s *shelf) see(e event) {
+	s.mu.Lock()
+	if w := s.writing[e.key]; w != nil {
+		if w.last == nil || newer(e.object.Version, w.last.object.Version) {
+			w.last = &e
+		}
+		s.mu.Unlock()
+		return
+	}
+	told := s.record(e)
+	s.mu.Unlock()
+	if told {
+		s.tell(e)
+	}
+}
+
+// record tells whether the event is news: not the echo of a write of ours, and
+// not about an earlier state. The lock is held.
+func (s *shelf) record(e event) bool {
+	have := s.objects[e.key]
+	if have != nil && !newer(e.object.Version, have.Version) || have == nil && e.deleted {
+		return false
+	}
+	if s.objects[e.key] = e.object; e.deleted {
+		delete(s.objects, e.key)
+	}
+	return true
+}
+
+func (s *shelf) tell(e event) {
+	u := unstructured.Unstructured{Object: e.object.Object}
+	version, kind := s.gvk.ToAPIVersionAndKind()
+	s.announce(Change{
+		Ref:  Ref{APIVersion: version, Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()},
+		Work: e.object.Work, Version: e.object.Version, Deleted: e.deleted,
+	})
+}
+
+// newer orders versions. Those that are no numbers have no order: another one is
+// a newer one.
+func newer(a, b string) bool {
+	va, vb := propagation.Version(a), propagation.Version(b)
+	if va == 0 || vb == 0 {
+		return a != b
+	}
+	return va > vb
+}
+
+func eventOf(obj any, deleted bool) (event, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return event{}, fmt.Errorf("the watch sent a %T", obj)
+	}
+	return event{keyOf(u.GetNamespace(), u.GetName()), observe(u), deleted}, nil
+}
+
+// Add is part of a reflector's store.
+func (s *shelf) Add(obj any) error { return s.Update(obj) }
+
+// Update is part of a reflector's store.
+func (s *shelf) Update(obj any) error {
+	e, err := eventOf(obj, false)
+	if err == nil {
+		s.see(e)
+	}
+	return err
+}
+
+// Delete is part of a reflector's store.
+func (s *shelf) Delete(obj any) error {
+	e, err := eventOf(obj, true)
+	if err == nil {
+		s.see(e)
+	}
+	return err
+}
+
+// Replace is part of a reflector's store: all that there is at that version.
+// What is missing is gone, unless it was written later.
+func (s *shelf) Replace(list []any, version string) error {
+	listed := map[string]bool{}
+	for _, obj := range list {
+		e, err := eventOf(obj, false)
+		if err != nil {
+			return err
+		}
+		listed[e.key] = true
+		s.see(e)
+	}
+	for _, e := range s.missing(listed, version) {
+		s.see(e)
+	}
+	return nil
+}
+
+func (s *shelf) missing(listed map[string]bool, version string) []event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var gone []event
+	for key, o := range s.objects {
+		if !listed[key] && !newer(o.Version, version) {
+			last := *o
+			last.Version = version
+			gone = append(gone, event{key, &last, true})
+		}
+	}
+	return gone
+}
+
+// Resync is part of a reflector's store.
+func (s *shelf) Resync() error { return nil }

@@ -1,0 +1,92 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+func createAs(manager string) metav1.CreateOptions {
+	return metav1.CreateOptions{FieldManager: manager}
+}
+
+func seen(version string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetName("a")
+	u.SetLabels(map[string]string{propagation.LabelMemberWork: "w"})
+	u.SetResourceVersion(version)
+	return u
+}
+
+func TestShelf(t *testing.T) {
+	type step = func(s *shelf)
+	event := func(version string) step { return func(s *shelf) { _ = s.Update(seen(version)) } }
+	gone := func(version string) step { return func(s *shelf) { _ = s.Delete(seen(version)) } }
+	begin := func(s *shelf) { s.begin("/a") }
+	answer := func(version string) step { return func(s *shelf) { s.end("/a", observe(seen(version))) } }
+	failed := func(s *shelf) { s.end("/a", nil) }
+	list := func(version string, objects ...any) step {
+		return func(s *shelf) { _ = s.Replace(objects, version) }
+	}
+	for name, tc := range map[string]struct {
+		steps []step
+		want  []string // versions announced, "-" in front of a deletion
+		holds string   // version on the shelf
+	}{
+		"what is there is announced":                         {[]step{list("9", seen("5"))}, []string{"5"}, "5"},
+		"listed again it is no news":                         {[]step{list("9", seen("5")), list("10", seen("5"))}, []string{"5"}, "5"},
+		"a change is announced":                              {[]step{event("5"), event("6")}, []string{"5", "6"}, "6"},
+		"an earlier state is not":                            {[]step{event("6"), event("5")}, []string{"6"}, "6"},
+		"a deletion is":                                      {[]step{event("5"), gone("7")}, []string{"5", "-7"}, ""},
+		"a deletion that a later state made old is not":      {[]step{event("8"), gone("7")}, []string{"8"}, "8"},
+		"the deletion of what was never seen is not":         {[]step{gone("7")}, nil, ""},
+		"what is missing in a list was deleted":              {[]step{event("5"), list("9")}, []string{"5", "-9"}, ""},
+		"but not what was written after the list":            {[]step{begin, answer("10"), list("9")}, nil, "10"},
+		"the event before the answer is an echo":             {[]step{begin, event("5"), answer("5")}, nil, "5"},
+		"the event after the answer is an echo":              {[]step{begin, answer("5"), event("5")}, nil, "5"},
+		"a foreign change before the answer is news":         {[]step{begin, event("5"), event("6"), answer("5")}, []string{"6"}, "6"},
+		"a foreign change that our write saw is none":        {[]step{begin, event("4"), answer("5")}, nil, "5"},
+		"a write that failed gives way to what was seen":     {[]step{begin, event("4"), failed}, []string{"4"}, "4"},
+		"a deletion behind our write is news":                {[]step{begin, event("5"), gone("7"), answer("5")}, []string{"-7"}, ""},
+		"two writers: the last to end gives way":             {[]step{begin, begin, event("5"), answer("5"), event("6"), answer("6")}, nil, "6"},
+		"versions that are no numbers differ or do not":      {[]step{event("x"), event("x"), event("y")}, []string{"x", "y"}, "y"},
+		"an answer that is older than what was seen is none": {[]step{event("6"), begin, answer("5")}, []string{"6"}, "6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			s := newShelf(configMaps, func(c Change) {
+				if c.Deleted {
+					c.Version = "-" + c.Version
+				}
+				got = append(got, c.Version)
+				if c.Ref != (Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}) || c.Work != "w" {
+					t.Errorf("change %+v", c)
+				}
+			})
+			for _, step := range tc.steps {
+				step(s)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("announced (-want +got):\n%s", diff)
+			}
+			holds := ""
+			if o := s.get("/a"); o != nil {
+				holds = o.Version
+			}
+			if holds != tc.holds || len(s.writing) != 0 {
+				t.Errorf("holds %q, want %q; %d writes under way", holds, tc.holds, len(s.writing))
+			}
+		})
+	}
+	s := newShelf(configMaps, nil)
+	if s.Update("what") == nil || s.Delete(3) == nil || s.Replace([]any{nil}, "1") == nil {
+		t.Error("something else than objects is accepted")
+	}
+}

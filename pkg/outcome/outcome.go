@@ -1,0 +1,72 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outcome names the ways in which handling an event can end, as errors
+// that adapters and stages return and that pkg/function maps to answers.
+//
+//	nil            done, or nothing to do (a "no" is a result with a reason)
+//	Conflict(err)  the world moved: read again in process, a few times, then later
+//	Terminal(err)  trying again cannot help: malformed event, invalid input
+//	After(d, err)  transient, and we know when to try again
+//	any other      assumed transient
+//
+// It must not know HTTP, Kubernetes or Redis.
+package outcome
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrGone says that what was asked for does not exist. Stages turn it into
+// "done": it is never an answer.
+var ErrGone = errors.New("gone")
+
+// ErrNotBuilt says that Redis has lost its data, or never had it, and that
+// nothing may be decided before it is rebuilt from the hub.
+var ErrNotBuilt = errors.New("index not built")
+
+type conflict struct{ error }
+
+func (c conflict) Unwrap() error { return c.error }
+
+// Conflict marks a lost race.
+func Conflict(err error) error { return conflict{err} }
+
+// IsConflict tells whether err is a lost race.
+func IsConflict(err error) bool {
+	var c conflict
+	return errors.As(err, &c)
+}
+
+type terminal struct{ error }
+
+func (t terminal) Unwrap() error { return t.error }
+
+// Terminal marks an error that no retry can mend.
+func Terminal(err error) error { return terminal{err} }
+
+// IsTerminal tells whether err can never be mended by a retry.
+func IsTerminal(err error) bool {
+	var t terminal
+	return errors.As(err, &t)
+}
+
+type after struct {
+	error
+	delay time.Duration
+}
+
+func (a after) Unwrap() error { return a.error }
+
+// After marks a transient error that is worth a retry after delay.
+func After(delay time.Duration, err error) error { return after{err, delay} }
+
+// Delay is that of After; false where err says none.
+func Delay(err error) (time.Duration, bool) {
+	var a after
+	if errors.As(err, &a) {
+		return a.delay, true
+	}
+	return 0, false
+}

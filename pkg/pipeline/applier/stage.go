@@ -1,0 +1,168 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// Name of the stage.
+const Name = "applier"
+
+// Stage is the applier.
+type Stage struct {
+	hub     Hub
+	brakes  Brakes
+	members Members
+	now     func() time.Time
+}
+
+// New makes the stage.
+func New(h Hub, b Brakes, m Members, now func() time.Time) *Stage {
+	return &Stage{hub: h, brakes: b, members: m, now: now}
+}
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle brings one member up to one Work. It is safe to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	msg, err := events.Decode(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	out := events.From(Name, e)
+	w, err := s.hub.Work(ctx, *msg.Work)
+	if errors.Is(err, outcome.ErrGone) {
+		out.Emit(events.WorkDeleted, about(msg, nil, "Gone", ""))
+		return out.Events()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", msg.Work, err)
+	}
+	var bound *propagation.Binding
+	if w.Deleting {
+		bound, err = s.hub.Binding(ctx, w.Binding())
+		if errors.Is(err, outcome.ErrGone) {
+			return s.end(ctx, out, msg, w) // it goes with its template: nothing holds that
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get %s: %w", w.Binding(), err)
+		}
+	}
+	held, err := s.held(ctx, *msg.Template, w, bound)
+	if err != nil {
+		return nil, err
+	}
+	var r result
+	switch {
+	case held != "" && w.Deleting:
+		r = result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: held}
+	case w.Deleting:
+		r, err = s.remove(ctx, w)
+	case held != "":
+		r, err = s.hold(ctx, w, held)
+	default:
+		r, err = s.apply(ctx, w, msg.Reason == events.ReasonUnfinished)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Emit(r.event, about(msg, w, r.reason, r.message))
+	return out.Events()
+}
+
+// end takes away a Work whose template is gone, and, unless they are to be
+// preserved, its objects.
+func (s *Stage) end(ctx context.Context, out *events.Batch, msg events.Data, w *propagation.Work) ([]event.Event, error) {
+	r := result{event: events.WorkDeleted, reason: "Preserved"}
+	var err error
+	if keep := w.Spec.PreserveResourcesOnDeletion; keep == nil || !*keep {
+		r, err = s.remove(ctx, w)
+	} else if err = s.hub.ReleaseWork(ctx, w); err != nil {
+		err = fmt.Errorf("release %s: %w", w.Key, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Emit(r.event, about(msg, w, r.reason, r.message))
+	return out.Events()
+}
+
+// result is what became of a Work.
+type result struct{ event, reason, message string }
+
+func about(msg events.Data, w *propagation.Work, reason, message string) events.Data {
+	d := events.Data{Template: msg.Template, Binding: msg.Binding, Work: msg.Work, Cluster: msg.Work.Cluster, Reason: reason, Message: message}
+	if w != nil {
+		d.WorkVersion = w.ResourceVersion
+	}
+	return d
+}
+
+// held says what suspends the Work; empty: nothing. It is asked in front of
+// every write to a member, and its failure is one: without an answer nothing is
+// written. The field of a Work that is being deleted is of no account, for
+// nobody writes it any more: its binding's is.
+func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *propagation.Work, bound *propagation.Binding) (string, error) {
+	v, err := s.brakes.Check(ctx, template, w.Binding(), w.Key.Cluster)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("ask for the brake of %s: %w", w.Key, err)
+	case v.Suspended:
+		return v.By + " suspends it", nil
+	case bound != nil && bound.SuspendedOn(w.Key.Cluster):
+		return "the binding is suspended", nil
+	case bound == nil && w.Suspended():
+		return "the Work is suspended", nil
+	}
+	return "", nil
+}
+
+// remove takes the Work's objects out of the member, and lets the Work go.
+func (s *Stage) remove(ctx context.Context, w *propagation.Work) (result, error) {
+	if err := s.delete(ctx, w); err != nil {
+		return result{}, err
+	}
+	if err := s.hub.ReleaseWork(ctx, w); err != nil {
+		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
+	}
+	return result{event: events.WorkDeleted, reason: "Deleted"}, nil
+}
+
+// delete deletes the Work's objects; a cluster that is not joined has none.
+func (s *Stage) delete(ctx context.Context, w *propagation.Work) error {
+	m, err := s.members(ctx, w.Key.Cluster)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reach %s: %w", w.Key.Cluster, err)
+	}
+	manifests, err := manifestsOf(w)
+	if err != nil {
+		return nil //nolint:nilerr // what cannot be read was never applied
+	}
+	for _, manifest := range manifests {
+		if _, err := m.Delete(ctx, refOf(manifest), w.Key.Name); err != nil {
+			return fmt.Errorf("delete %s in %s: %w", refOf(manifest), w.Key.Cluster, err)
+		}
+	}
+	return nil
+}
+
+func aboutWork(w *propagation.Work) hub.About {
+	return hub.About{APIVersion: "work.karmada.io/v1alpha1", Kind: "Work", Namespace: propagation.WorkNamespace(w.Key.Cluster), Name: w.Key.Name, UID: w.UID}
+}

@@ -1,0 +1,26 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies
+
+import (
+	"context"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/suspension"
+)
+
+// Hub is the control plane's API.
+type Hub interface {
+	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
+	Bindings(ctx context.Context) ([]*propagation.Binding, error)
+	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
+	DeleteBinding(ctx context.Context, b *propagation.Binding) error
+	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
+}
+
+// Brakes are the suspension flags in Redis.
+type Brakes interface {
+	SetBinding(ctx context.Context, key propagation.BindingKey, f suspension.Flag) error
+}

@@ -1,0 +1,194 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/suspension"
+)
+
+// Name of the stage.
+const Name = "dependencies"
+
+// Stage is the dependencies stage.
+type Stage struct {
+	hub    Hub
+	brakes Brakes
+}
+
+// New makes the stage.
+func New(h Hub, b Brakes) *Stage { return &Stage{hub: h, brakes: b} }
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle attaches what a binding's content refers to, and detaches what it no
+// longer does. It is safe to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	msg, err := events.Decode(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	parent, err := s.hub.Binding(ctx, *msg.Binding)
+	if errors.Is(err, outcome.ErrGone) {
+		return s.orphans(ctx, e, *msg.Template, *msg.Binding)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
+	}
+	before := dependencies.Recorded(parent)
+	wanted, err := s.wanted(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	if len(before) == 0 && len(wanted) == 0 {
+		return out.Events()
+	}
+	// Recorded first: whatever is attached can be found again.
+	if parent, err = s.record(ctx, parent, append(slices.Clone(before), wanted...)); err != nil {
+		return nil, err
+	}
+	for _, key := range wanted {
+		if err := s.attach(ctx, out, key, parent); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range before {
+		if slices.Contains(wanted, key) {
+			continue
+		}
+		if err := s.detach(ctx, out, key, parent.Key); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.record(ctx, parent, wanted); err != nil {
+		return nil, err
+	}
+	return out.Events()
+}
+
+// wanted is what the binding's frozen content refers to, if that shall follow.
+func (s *Stage) wanted(ctx context.Context, parent *propagation.Binding) ([]propagation.TemplateKey, error) {
+	if !parent.Spec.PropagateDeps || parent.ActedHash() == "" {
+		return nil, nil
+	}
+	rev, err := s.hub.Revision(ctx, parent, parent.Revision())
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, outcome.After(100*time.Millisecond, fmt.Errorf("revision %s of %s is not there yet", parent.Revision(), parent.Key))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get revision %s: %w", parent.Revision(), err)
+	}
+	return dependencies.Of(rev.Content), nil
+}
+
+// record writes on the binding what it refers to.
+func (s *Stage) record(ctx context.Context, parent *propagation.Binding, keys []propagation.TemplateKey) (*propagation.Binding, error) {
+	next := dependencies.Record(parent, keys)
+	if next == parent {
+		return parent, nil
+	}
+	b, err := s.hub.CommitBinding(ctx, parent, next)
+	if err != nil {
+		return nil, fmt.Errorf("record the dependencies of %s: %w", parent.Key, err)
+	}
+	return b, nil
+}
+
+// attach makes the dependency follow the parent, wherever that is suspended
+// and wherever it is not.
+func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding) error {
+	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("get the binding of %s: %w", key, err)
+	}
+	if err != nil {
+		b = nil
+	}
+	t, err := s.hub.Template(ctx, key)
+	if errors.Is(err, outcome.ErrGone) {
+		t, err = &propagation.Template{Key: key}, nil // it may come yet
+	}
+	if err != nil {
+		return fmt.Errorf("get %s: %w", key, err)
+	}
+	next := dependencies.Attach(t, b, parent)
+	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
+	}
+	if next != b {
+		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
+			return fmt.Errorf("attach %s: %w", next.Key, err)
+		}
+	}
+	out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "RequiredByAnother"})
+	return nil
+}
+
+// detach ends that the dependency follows the parent; a binding that serves
+// nobody any more goes.
+func (s *Stage) detach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent propagation.BindingKey) error {
+	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
+	if errors.Is(err, outcome.ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get the binding of %s: %w", key, err)
+	}
+	next := dependencies.Detach(b, parent)
+	if !dependencies.Needed(next) {
+		if err := s.hub.DeleteBinding(ctx, b); err != nil {
+			return fmt.Errorf("delete %s: %w", b.Key, err)
+		}
+		out.Emit(events.BindingRemoved, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})
+	} else if next != b {
+		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
+			return fmt.Errorf("detach %s: %w", b.Key, err)
+		}
+	}
+	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
+	}
+	out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "NotRequiredAnyMore"})
+	return nil
+}
+
+// orphans looks after both sides of a binding that is gone: what followed it is
+// let go, and those that it followed attach it anew, for its template may be
+// made again.
+func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation.TemplateKey, gone propagation.BindingKey) ([]event.Event, error) {
+	all, err := s.hub.Bindings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	out, parents := events.From(Name, e), map[propagation.BindingKey]*propagation.Binding{}
+	for _, b := range all {
+		if dependencies.Requires(b, gone) {
+			if err := s.detach(ctx, out, b.Template(), gone); err != nil {
+				return nil, err
+			}
+		}
+		if slices.Contains(dependencies.Recorded(b), template) {
+			parents[b.Key] = b
+		}
+	}
+	for b := range maps.Values(parents) {
+		key := b.Template()
+		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "DependencyRemoved"})
+	}
+	return out.Events()
+}

@@ -1,0 +1,21 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package detector is the stage that finds out which policy claims a template.
+//
+// Consumes: events of ApiServerSource about templates and policies;
+// template.touched; policy.changed.
+// Reads: the template, its candidates through the index, the gates.
+// Decides with: pkg/core/claiming.
+// Commits: the claim on the template; the claim map, the selector index and the
+// waiting set; the policy's brake.
+// Emits: template.claimed, template.released, template.waiting,
+// template.contested; template.touched for each template that a changed policy
+// may concern, page by page.
+//
+// Twice is safe: the claim follows from the objects alone, a write that would
+// change nothing is not made, and what is emitted follows from the claim as it
+// is found or left.
+//
+// It must not take a template from a living policy: that is the preemptor's.
+package detector

@@ -1,0 +1,160 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package detector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/suspension"
+)
+
+// pageSize is how many templates one event of a fan-out touches.
+const pageSize = 100
+
+// The phases of a fan-out, in their order: what the policy holds, what waits
+// for a policy, what it names and may preempt.
+const (
+	phaseHeld    = "held"
+	phaseWaiting = "waiting"
+	phaseNamed   = "named"
+)
+
+// policy brings the brake and the index up to the policy, in this order, and
+// starts the fan-out.
+func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.PolicyKey) ([]event.Event, error) {
+	p, err := s.hub.Policy(ctx, key)
+	if errors.Is(err, outcome.ErrGone) || err == nil && p.Deleting {
+		return s.policyGone(ctx, e, key)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	if err := s.brakes.SetPolicy(ctx, key, suspension.FlagOf(p)); err != nil {
+		return nil, fmt.Errorf("set the brake of %s: %w", key, err)
+	}
+	if _, _, err := s.policies.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
+		return nil, fmt.Errorf("index %s: %w", key, err)
+	}
+	return s.fanOut(ctx, e, key, phaseHeld+":")
+}
+
+// policyGone takes the policy out of the index; its templates are told.
+func (s *Stage) policyGone(ctx context.Context, e event.Event, key propagation.PolicyKey) ([]event.Event, error) {
+	if err := s.policies.RemovePolicy(ctx, key); err != nil {
+		return nil, fmt.Errorf("remove %s from the index: %w", key, err)
+	}
+	if err := s.brakes.SetPolicy(ctx, key, suspension.Flag{}); err != nil {
+		return nil, fmt.Errorf("clear the brake of %s: %w", key, err)
+	}
+	if p, err := s.hub.Policy(ctx, key); err == nil && !p.Deleting || err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, outcome.Conflict(errors.Join(fmt.Errorf("%s is there again", key), err))
+	}
+	return s.fanOut(ctx, e, key, phaseHeld+":")
+}
+
+// fanOut touches one page of the templates that the policy may concern, and
+// says where the next page starts.
+func (s *Stage) fanOut(ctx context.Context, e event.Event, key propagation.PolicyKey, at string) ([]event.Event, error) {
+	p, err := s.hub.Policy(ctx, key)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	out := events.From(Name, e)
+	touched := 0
+	for at != "" && touched < pageSize {
+		page, next, err := s.page(ctx, key, p, at)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			out.Emit(events.TemplateTouched, events.Data{Template: &page[i], Reason: "PolicyChanged"})
+		}
+		touched += len(page)
+		at = next
+	}
+	if at != "" {
+		out.Emit(events.PolicyChanged, events.Data{Policy: &key, Continue: at, Reason: "MoreTemplates"})
+	}
+	return out.Events()
+}
+
+// page is one page of a phase and where the next one starts; empty: nowhere.
+func (s *Stage) page(ctx context.Context, key propagation.PolicyKey, p *propagation.Policy, at string) ([]propagation.TemplateKey, string, error) {
+	phase, cursor, _ := strings.Cut(at, ":")
+	var (
+		page []propagation.TemplateKey
+		next string
+		err  error
+	)
+	switch {
+	case phase != phaseHeld && (p == nil || p.Deleting):
+		return nil, "", nil
+	case phase == phaseHeld:
+		page, next, err = s.policies.Held(ctx, key, cursor, pageSize)
+	case phase == phaseWaiting:
+		page, next, err = s.policies.Waiting(ctx, claims.SelectorsOf(p), selectedBy(p), cursor, pageSize)
+	case phase == phaseNamed:
+		page, next = named(p, cursor)
+	default:
+		return nil, "", outcome.Terminal(fmt.Errorf("%w: continue %q: unknown phase", events.ErrMalformed, at))
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("find the templates of %s: %w", key, err)
+	}
+	if next != "" {
+		return page, phase + ":" + next, nil
+	}
+	return page, after(phase, p), nil
+}
+
+// after is the phase that follows; a policy that is gone has but the first.
+func after(phase string, p *propagation.Policy) string {
+	switch {
+	case p == nil || p.Deleting:
+		return ""
+	case phase == phaseHeld:
+		return phaseWaiting + ":"
+	case phase == phaseWaiting && p.Preempts():
+		return phaseNamed + ":"
+	}
+	return ""
+}
+
+func selectedBy(p *propagation.Policy) func(propagation.TemplateKey, map[string]string) bool {
+	return func(k propagation.TemplateKey, labels map[string]string) bool {
+		_, miss := matching.Select(p, &propagation.Template{Key: k, Labels: labels})
+		return miss == ""
+	}
+}
+
+// named is one page of what the policy's selectors name.
+func named(p *propagation.Policy, cursor string) ([]propagation.TemplateKey, string) {
+	from, _ := strconv.Atoi(cursor) // empty: the start
+	var page []propagation.TemplateKey
+	for i, s := range p.Spec.ResourceSelectors {
+		if i < from || s.Name == "" {
+			continue
+		}
+		if len(page) == pageSize {
+			return page, strconv.Itoa(i)
+		}
+		ns := s.Namespace
+		if p.Key.Scope == propagation.Namespaced {
+			ns = p.Key.Namespace
+		}
+		page = append(page, propagation.TemplateKey{APIVersion: s.APIVersion, Kind: s.Kind, Namespace: ns, Name: s.Name})
+	}
+	return page, ""
+}

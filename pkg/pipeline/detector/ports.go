@@ -1,0 +1,42 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package detector
+
+import (
+	"context"
+
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/suspension"
+)
+
+// Hub is the control plane's API.
+type Hub interface {
+	standing.Hub
+	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+}
+
+// ClaimMap is the arbiter and index in Redis.
+type ClaimMap interface {
+	standing.Index
+	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, revision int64) error
+	Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, revision int64) error
+	Drop(ctx context.Context, t propagation.TemplateKey) error
+}
+
+// Policies is the index's other side: from policies to templates.
+type Policies interface {
+	IndexPolicy(ctx context.Context, p *propagation.Policy, selectors []claims.Selector) (since uint64, changed bool, err error)
+	RemovePolicy(ctx context.Context, key propagation.PolicyKey) error
+	Held(ctx context.Context, key propagation.PolicyKey, cursor string, n int) ([]propagation.TemplateKey, string, error)
+	Waiting(ctx context.Context, selectors []claims.Selector, match func(propagation.TemplateKey, map[string]string) bool, cursor string, n int) ([]propagation.TemplateKey, string, error)
+}
+
+// Brakes are the policies' suspension flags.
+type Brakes interface {
+	SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Flag) error
+}

@@ -1,0 +1,25 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preemptor
+
+import (
+	"context"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/standing"
+)
+
+// Hub is the control plane's API.
+type Hub interface {
+	standing.Hub
+	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+}
+
+// ClaimMap is the arbiter and index in Redis.
+type ClaimMap interface {
+	standing.Index
+	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, revision int64) error
+}

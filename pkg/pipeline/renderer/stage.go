@@ -1,0 +1,186 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renderer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/sync/errgroup"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/outcome"
+)
+
+// Name of the stage.
+const Name = "renderer"
+
+// Stage is the renderer.
+type Stage struct {
+	hub Hub
+	now func() time.Time
+}
+
+// New makes the stage.
+func New(h Hub, now func() time.Time) *Stage { return &Stage{hub: h, now: now} }
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle renders one binding, or finds the bindings that changed overrides
+// concern. It is safe to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	switch e.Type() {
+	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
+		return s.overrides(ctx, e, "")
+	}
+	msg, err := events.Decode(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	if e.Type() == events.OverridesChanged {
+		return s.overrides(ctx, e, msg.Continue)
+	}
+	return s.render(ctx, e, *msg.Template, *msg.Binding)
+}
+
+// render brings the Works up to the binding.
+func (s *Stage) render(ctx context.Context, e event.Event, template propagation.TemplateKey, key propagation.BindingKey) ([]event.Event, error) {
+	existing, err := s.hub.WorksOf(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
+	}
+	b, err := s.hub.Binding(ctx, key)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	d := desired{works: map[string]*propagation.Work{}, failed: map[string]bool{}}
+	if err == nil {
+		if b.ActedHash() == "" {
+			return nil, nil // nothing was let through yet
+		}
+		settled, err := s.desire(ctx, b, &d)
+		if errors.Is(err, outcome.ErrGone) {
+			return s.refreeze(e, template)
+		}
+		if err != nil || !settled {
+			return nil, err // the scheduler's event follows
+		}
+	}
+	steps := rendering.Plan(b, existing, d.works, d.failed)
+	works, err := s.takeAll(ctx, steps)
+	if err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	for i, step := range steps {
+		w := works[i]
+		if w == nil {
+			continue
+		}
+		data := events.Data{Template: &template, Binding: &key, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
+		if step.Action == rendering.Delete || step.Action == rendering.Leave {
+			out.Emit(events.WorkRemoved, data)
+		} else {
+			out.Emit(events.WorkRendered, data)
+		}
+	}
+	return out.Events()
+}
+
+// refreeze wakes the gate: the content that the binding names is not there, for
+// a crash came in between or somebody deleted it. The gate puts it back.
+func (s *Stage) refreeze(e event.Event, template propagation.TemplateKey) ([]event.Event, error) {
+	out := events.From(Name, e)
+	out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
+	return out.Events()
+}
+
+// parallelism is how many Works of one binding are written at once.
+const parallelism = 8
+
+// takeAll makes the steps, each its own Work's and so in any order, and returns
+// the Works as they are then.
+func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step) ([]*propagation.Work, error) {
+	works := make([]*propagation.Work, len(steps))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelism)
+	for i, step := range steps {
+		group.Go(func() (err error) {
+			works[i], err = s.take(ctx, step)
+			return err
+		})
+	}
+	return works, group.Wait()
+}
+
+// take makes one step, and returns the Work as it is then; nil where its
+// cluster left meanwhile.
+func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Work, error) {
+	switch step.Action {
+	case rendering.Create, rendering.Update:
+		w, err := s.hub.CommitWork(ctx, step.Existing, step.Desired)
+		if errors.Is(err, outcome.ErrGone) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("commit %s: %w", step.Desired.Key, err)
+		}
+		return w, nil
+	case rendering.Delete:
+		if err := s.hub.DeleteWork(ctx, step.Existing); err != nil {
+			return nil, fmt.Errorf("delete %s: %w", step.Existing.Key, err)
+		}
+	}
+	return step.Existing, nil
+}
+
+// desired is what a binding asks for, by cluster.
+type desired struct {
+	works  map[string]*propagation.Work
+	failed map[string]bool
+}
+
+// desire renders the frozen content for each target cluster. Where that fails
+// the binding says why. False: the clusters are not those of the placement yet. outcome.ErrGone: the
+// frozen content is not there.
+func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) (bool, error) {
+	fleet, err := s.hub.Clusters(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list clusters: %w", err)
+	}
+	if !scheduling.Settled(scheduling.Input{Binding: b, Clusters: fleet}) {
+		return false, nil
+	}
+	rev, err := s.hub.Revision(ctx, b, b.Revision())
+	if err != nil {
+		return false, fmt.Errorf("get revision %s: %w", b.Revision(), err)
+	}
+	overrides, err := s.hub.Overrides(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list overrides: %w", err)
+	}
+	var failures []string
+	targets := b.TargetClusters()
+	for _, c := range fleet {
+		if !slices.Contains(targets, c.Name) {
+			continue
+		}
+		w, err := rendering.Render(b, rev.Content, c, overrides)
+		if err != nil {
+			d.failed[c.Name] = true
+			failures = append(failures, c.Name+": "+err.Error())
+			continue
+		}
+		d.works[c.Name] = w
+	}
+	return true, s.condition(ctx, b, failures)
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
+)
+
+// Name of the stage.
+const Name = "reporter"
+
+// Stage is the reporter.
+type Stage struct {
+	hub     Hub
+	members Members
+	now     func() time.Time
+}
+
+// New makes the stage.
+func New(h Hub, m Members, now func() time.Time) *Stage {
+	return &Stage{hub: h, members: m, now: now}
+}
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle takes up what a member's object says, or sums up a binding. It is safe
+// to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	switch e.Type() {
+	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
+		o, err := events.DecodeResource(e)
+		if err != nil {
+			return nil, outcome.Terminal(err)
+		}
+		return s.object(ctx, e, o)
+	}
+	msg, err := events.Decode(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	return s.sumUp(ctx, e, *msg.Binding)
+}
+
+// object takes up the state of a member's object into its Work. Where it is not
+// what was applied, the applier is woken.
+func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
+	binding := propagation.BindingOf(o.TemplateKey)
+	w, err := s.hub.Work(ctx, propagation.WorkKey{Cluster: o.Cluster, Name: propagation.WorkName(binding)})
+	if errors.Is(err, outcome.ErrGone) || err == nil && w.Deleting {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the Work of %s in %s: %w", o.TemplateKey, o.Cluster, err)
+	}
+	m, err := s.members(ctx, o.Cluster)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reach %s: %w", o.Cluster, err)
+	}
+	observed, err := m.Observe(ctx, member.Ref(o.TemplateKey))
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("observe %s in %s: %w", o.TemplateKey, o.Cluster, err)
+	}
+	if observed != nil && observed.Ours(w.Key.Name) {
+		if w, err = s.take(ctx, w, observed); err != nil {
+			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
+		}
+	}
+	out, err := s.sumUp(ctx, e, binding)
+	if err != nil || observed != nil && !member.Drifted(w, observed) {
+		return out, err
+	}
+	drift, err := events.New(Name, e, events.WorkRendered, events.Data{
+		Template: &o.TemplateKey, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: "Drift",
+	})
+	return append(out, drift), err
+}
+
+// take writes what the member's object says into its Work. What the applier left
+// to be said when the object has settled is said then.
+func (s *Stage) take(ctx context.Context, w *propagation.Work, o *member.Observed) (*propagation.Work, error) {
+	manifests := reporting.WithStatus(w.Status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
+	state, unrecorded := member.Unrecorded(w, reporting.FirstManifest(w), o)
+	switch {
+	case unrecorded && (w.Suspended() || !reporting.Patient(w) || reporting.Settling(o.Object)):
+		return w, nil // the applier's to say, or too early
+	case unrecorded:
+		return s.hub.CommitWorkStatus(ctx, w, reporting.Succeeded(w, state, manifests, s.now()))
+	}
+	status := w.Status
+	status.ManifestStatuses = manifests
+	return s.hub.CommitWorkStatus(ctx, w, status)
+}
+
+// sumUp brings the binding's status, and the template's, up to the Works'.
+func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
+	b, err := s.hub.Binding(ctx, key)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	works, err := s.hub.WorksOf(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
+	}
+	if !reporting.Concluded(b, works) {
+		return nil, nil // the Works that have no conclusion yet will announce it
+	}
+	status := s.complete(b, reporting.Summarize(b, works, s.now()))
+	if b, err = s.hub.CommitBindingStatus(ctx, b, status); err != nil {
+		return nil, fmt.Errorf("commit status of %s: %w", key, err)
+	}
+	t, err := s.hub.Template(ctx, b.Template())
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", b.Template(), err)
+	}
+	if total, ok := reporting.Aggregate(t, b); ok {
+		if _, err := s.hub.CommitTemplateStatus(ctx, t, total); err != nil {
+			return nil, fmt.Errorf("commit status of %s: %w", t.Key, err)
+		}
+	}
+	out := events.From(Name, e)
+	out.Emit(events.TemplateReported, events.Data{Template: &t.Key, TemplateVersion: t.ResourceVersion, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: reporting.Verdict(b)})
+	return out.Events()
+}
+
+// complete adds the conditions that gate and scheduler leave out where all is
+// well, so that a new template costs one status write and not three.
+func (s *Stage) complete(b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) workv1alpha2.ResourceBindingStatus {
+	for _, c := range []metav1.Condition{
+		{Type: gating.ConditionActive, Status: metav1.ConditionTrue, Reason: gating.ReasonActive, Message: gating.InForce(b)},
+		{Type: workv1alpha2.ConditionScheduled, Status: metav1.ConditionTrue, Reason: workv1alpha2.ReasonSuccess, Message: scheduling.MessageSuccess},
+	} {
+		if !conditions.Has(status.Conditions, c.Type) {
+			status.Conditions, _ = conditions.Set(status.Conditions, c, s.now())
+		}
+	}
+	status.SchedulerObservedGeneration = b.Generation
+	return status
+}

@@ -1,0 +1,25 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Bindings are what the scheduler reads and writes.
+type Bindings interface {
+	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
+	Bindings(ctx context.Context) ([]*propagation.Binding, error)
+	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
+	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
+}
+
+// Clusters is the fleet.
+type Clusters interface {
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+}

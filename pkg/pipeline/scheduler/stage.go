@@ -1,0 +1,158 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/outcome"
+)
+
+// Name of the stage.
+const Name = "scheduler"
+
+// Stage is the scheduler.
+type Stage struct {
+	bindings Bindings
+	clusters Clusters
+	now      func() time.Time
+}
+
+// New makes the stage.
+func New(b Bindings, c Clusters, now func() time.Time) *Stage {
+	return &Stage{bindings: b, clusters: c, now: now}
+}
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle schedules one binding, or finds the bindings that a changed cluster
+// concerns. It is safe to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	msg, err := events.Decode(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	if e.Type() == events.ClusterChanged {
+		return s.clusterChanged(ctx, e, msg)
+	}
+	b, err := s.bindings.Binding(ctx, *msg.Binding)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
+	}
+	d, err := s.decide(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = s.commit(ctx, b, d); err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	key := b.Template()
+	out.Emit(events.BindingScheduled, events.Data{
+		Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: d.Condition.Reason, Message: d.Condition.Message,
+	})
+	return out.Events()
+}
+
+func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (scheduling.Decision, error) {
+	if b.Spec.Placement == nil {
+		return scheduling.Decision{Targets: b.Spec.Clusters, Condition: metav1.Condition{Reason: "FollowsDependents"}}, nil
+	}
+	fleet, err := s.clusters.Clusters(ctx)
+	if err != nil {
+		return scheduling.Decision{}, fmt.Errorf("list clusters: %w", err)
+	}
+	return scheduling.Decide(scheduling.Input{Binding: b, Clusters: fleet}), nil
+}
+
+// commit writes the clusters, and the condition where there is more to say than
+// that all is well, or was. What cannot be scheduled stays where it is.
+func (s *Stage) commit(ctx context.Context, b *propagation.Binding, d scheduling.Decision) (*propagation.Binding, error) {
+	if !d.Unschedulable && !equality.Semantic.DeepEqual(d.Targets, b.Spec.Clusters) {
+		next := *b
+		next.Spec.Clusters = d.Targets
+		var err error
+		if b, err = s.bindings.CommitBinding(ctx, b, &next); err != nil {
+			return nil, fmt.Errorf("commit %s: %w", next.Key, err)
+		}
+	}
+	if d.Condition.Type == "" || d.Condition.Message == scheduling.MessageSuccess && !conditions.Has(b.Status.Conditions, workv1alpha2.ConditionScheduled) {
+		return b, nil
+	}
+	list, changed := conditions.Set(b.Status.Conditions, d.Condition, s.now())
+	if !changed {
+		return b, nil
+	}
+	status := b.Status
+	status.Conditions = list
+	next, err := s.bindings.CommitBindingStatus(ctx, b, status)
+	if err != nil {
+		return nil, fmt.Errorf("commit status of %s: %w", b.Key, err)
+	}
+	return next, nil
+}
+
+// pageSize is how many bindings one event of a fan-out announces.
+const pageSize = 100
+
+// clusterChanged announces the bindings that would be scheduled otherwise now,
+// page by page in the order of their keys.
+func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
+	all, err := s.bindings.Bindings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	fleet, err := s.clusters.Clusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	slices.SortFunc(all, func(a, b *propagation.Binding) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
+	out, announced := events.From(Name, e), 0
+	for _, b := range all {
+		if b.Key.ID() <= msg.Continue || !s.concerned(b, fleet) {
+			continue
+		}
+		key := b.Template()
+		out.Emit(events.BindingActivated, events.Data{
+			Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "ClusterChanged", Message: "cluster " + msg.Cluster + " changed",
+		})
+		if announced++; announced == pageSize {
+			out.Emit(events.ClusterChanged, events.Data{Cluster: msg.Cluster, Continue: b.Key.ID(), Reason: "MoreBindings"})
+			break
+		}
+	}
+	return out.Events()
+}
+
+// concerned tells whether the binding would be scheduled otherwise on the fleet.
+func (s *Stage) concerned(b *propagation.Binding, fleet []*clusterv1alpha1.Cluster) bool {
+	if b.Spec.Placement == nil || b.Spec.SchedulerName != "" && b.Spec.SchedulerName != propagation.DefaultScheduler {
+		return false
+	}
+	d := scheduling.Decide(scheduling.Input{Binding: b, Clusters: fleet})
+	if !d.Unschedulable && !equality.Semantic.DeepEqual(d.Targets, b.Spec.Clusters) {
+		return true
+	}
+	_, differs := conditions.Set(b.Status.Conditions, d.Condition, s.now())
+	return differs && conditions.Has(b.Status.Conditions, workv1alpha2.ConditionScheduled)
+}

@@ -1,0 +1,20 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sweeper is the stage that finds what was missed.
+//
+// Consumes: the tick of a PingSource; index.lost; what others wrote to
+// bindings, Works and Clusters.
+// Reads: clusters, bindings, Works, policies, templates; whether each member
+// answers.
+// Decides with: pkg/core/gating (is a deferred change due?).
+// Commits: the policies' counts; the Ready condition of Clusters, the namespaces of their Works; all
+// of Redis where it is not built; the Works of a cluster that left.
+// Emits: template.touched, binding.scheduled, work.rendered and work.removed
+// for what is not where it has to be; cluster.changed.
+//
+// Twice is safe: it announces, and who receives an announcement reads the live
+// state; what it writes is conditional.
+//
+// It must not decide what the other stages decide: it only wakes them.
+package sweeper

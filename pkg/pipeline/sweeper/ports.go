@@ -1,0 +1,62 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeper
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Fleet is the hub's clusters.
+type Fleet interface {
+	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+	CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluster, status clusterv1alpha1.ClusterStatus) error
+	EnsureNamespace(ctx context.Context, name string) error
+}
+
+// Works are what members get.
+type Works interface {
+	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
+	Works(ctx context.Context) ([]*propagation.Work, error)
+	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
+	WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
+	DeleteWork(ctx context.Context, w *propagation.Work) error
+	ReleaseWork(ctx context.Context, w *propagation.Work) error
+}
+
+// Objects are what claims and bindings are made of.
+type Objects interface {
+	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
+	Bindings(ctx context.Context) ([]*propagation.Binding, error)
+	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error)
+	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
+	Policies(ctx context.Context) ([]*propagation.Policy, error)
+	CommitPolicyStatus(ctx context.Context, p *propagation.Policy, status policyv1alpha1.PropagationStatus) error
+	Features(ctx context.Context) (propagation.Features, error)
+}
+
+// Hub is the control plane's API.
+type Hub interface {
+	Fleet
+	Works
+	Objects
+}
+
+// Index is Redis.
+type Index interface {
+	Built(ctx context.Context) (bool, error)
+	HeldCount(ctx context.Context, key propagation.PolicyKey) (int64, error)
+	Rebuild(ctx context.Context, load func(ctx context.Context, r *claims.Rebuild) error) error
+}
+
+// Probe asks a member whether it is ready, and which version it runs.
+type Probe func(ctx context.Context, cluster string) (version string, err error)

@@ -1,0 +1,149 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// Name of the stage.
+const Name = "sweeper"
+
+// Stage is the sweeper.
+type Stage struct {
+	hub   Hub
+	index Index
+	probe Probe
+	now   func() time.Time
+	// counted is when the policies' templates were counted last.
+	counted atomic.Pointer[time.Time]
+}
+
+// New makes the stage.
+func New(h Hub, i Index, p Probe, now func() time.Time) *Stage {
+	return &Stage{hub: h, index: i, probe: p, now: now}
+}
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle announces what is not where it has to be. It is safe to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	switch e.Type() {
+	case events.Ping, events.IndexLost, events.GatesChanged:
+		return s.sweep(ctx, e)
+	}
+	o, err := events.DecodeResource(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {
+		return s.cluster(ctx, e, cluster)
+	}
+	if key, ok := hub.BindingKeyOf(o.TemplateKey); ok {
+		return s.binding(ctx, e, key)
+	}
+	if key, ok := hub.WorkKeyOf(o.TemplateKey); ok {
+		return s.work(ctx, e, key)
+	}
+	return nil, outcome.Terminal(fmt.Errorf("%w: the sweeper watches no %s", events.ErrMalformed, o.Kind))
+}
+
+// sweep looks at everything once.
+func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error) {
+	if err := s.Rebuild(ctx); err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	ready, err := s.probeAll(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	bindings, err := s.hub.Bindings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	if err := s.unfinished(ctx, bindings, ready, out); err != nil {
+		return nil, err
+	}
+	if err := s.due(ctx, bindings, out); err != nil {
+		return nil, err
+	}
+	if err := s.count(ctx, bindings); err != nil {
+		return nil, err
+	}
+	return out.Events()
+}
+
+// binding announces the template of a binding that somebody else wrote or
+// deleted: the gate puts right what has to be, and takes away what nobody needs.
+func (s *Stage) binding(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
+	out := events.From(Name, e)
+	b, err := s.hub.Binding(ctx, key)
+	switch {
+	case err == nil:
+		template := b.Template()
+		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
+		return out.Events()
+	case !errors.Is(err, outcome.ErrGone):
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	works, err := s.hub.WorksOf(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
+	}
+	for _, w := range works {
+		template, err := w.Template()
+		if err != nil {
+			continue // not ours
+		}
+		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingDeleted"})
+		break
+	}
+	return out.Events()
+}
+
+// work announces a Work that somebody else wrote or deleted.
+func (s *Stage) work(ctx context.Context, e event.Event, key propagation.WorkKey) ([]event.Event, error) {
+	w, err := s.hub.Work(ctx, key)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil // its finalizer had the applier see it off
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	out := events.From(Name, e)
+	d, err := aboutWork(w)
+	if err != nil {
+		return nil, nil // not ours
+	}
+	d.Reason = "WorkChanged"
+	if w.Deleting {
+		out.Emit(events.WorkRemoved, d)
+	} else {
+		out.Emit(events.BindingScheduled, events.Data{Template: d.Template, Binding: d.Binding, Reason: d.Reason})
+	}
+	return out.Events()
+}
+
+// aboutWork is the payload about a Work.
+func aboutWork(w *propagation.Work) (events.Data, error) {
+	template, err := w.Template()
+	if err != nil {
+		return events.Data{}, err
+	}
+	binding := w.Binding()
+	return events.Data{Template: &template, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster}, nil
+}

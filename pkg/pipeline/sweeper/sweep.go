@@ -1,0 +1,189 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/suspension"
+)
+
+const (
+	// batch bounds what one sweep announces of each sort; the next goes on.
+	batch = 200
+	// pace is how many deferred changes that became due, as when a gate was
+	// switched, one sweep lets go.
+	pace = 10
+	// pageSize of lists.
+	pageSize = 500
+)
+
+// Rebuild fills Redis from the hub where it lost its data.
+func (s *Stage) Rebuild(ctx context.Context) error {
+	built, err := s.index.Built(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the index: %w", err)
+	}
+	if built {
+		return nil
+	}
+	if err := s.index.Rebuild(ctx, s.load); err != nil {
+		return fmt.Errorf("rebuild the index: %w", err)
+	}
+	return nil
+}
+
+// load indexes every policy with its brake, and every template of the kinds
+// that they select as claimed or waiting.
+func (s *Stage) load(ctx context.Context, r *claims.Rebuild) error {
+	policies, err := s.hub.Policies(ctx)
+	if err != nil {
+		return fmt.Errorf("list policies: %w", err)
+	}
+	kinds := map[schema.GroupVersionKind]bool{}
+	for _, p := range policies {
+		if err := r.Suspend(ctx, p.Key, suspension.FlagOf(p)); err != nil {
+			return fmt.Errorf("set the brake of %s: %w", p.Key, err)
+		}
+		if err := r.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
+			return fmt.Errorf("index %s: %w", p.Key, err)
+		}
+		for _, sel := range p.Spec.ResourceSelectors {
+			kinds[schema.FromAPIVersionAndKind(sel.APIVersion, sel.Kind)] = true
+		}
+	}
+	for kind := range kinds {
+		if err := s.loadKind(ctx, r, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.GroupVersionKind) error {
+	for cont := ""; ; {
+		page, next, err := s.hub.ListTemplates(ctx, kind, "", pageSize, cont)
+		if errors.Is(err, outcome.ErrGone) {
+			return nil // the hub does not serve it
+		}
+		if err != nil {
+			return fmt.Errorf("list %s: %w", kind.Kind, err)
+		}
+		for _, t := range page {
+			if t.Claim.Held() {
+				err = r.Record(ctx, t.Key, t.Claim)
+			} else {
+				err = r.Park(ctx, t.Key, t.Labels)
+			}
+			if err != nil {
+				return fmt.Errorf("load %s: %w", t.Key, err)
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		cont = next
+	}
+}
+
+// unfinished announces the Works that ready members do not have as they say,
+// and those whose binding is gone. A cluster that left has none.
+func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding, ready map[string]bool, out *events.Batch) error {
+	works, err := s.hub.Works(ctx)
+	if err != nil {
+		return fmt.Errorf("list Works: %w", err)
+	}
+	bound := make(map[propagation.BindingKey]bool, len(bindings))
+	for _, b := range bindings {
+		bound[b.Key] = true
+	}
+	announced := 0
+	for _, w := range works {
+		d, err := aboutWork(w)
+		if err != nil {
+			continue // not ours
+		}
+		if _, joined := ready[w.Key.Cluster]; !joined {
+			if err := s.let(ctx, w); err != nil {
+				return err
+			}
+			continue
+		}
+		switch {
+		case w.Deleting && ready[w.Key.Cluster]:
+			out.Emit(events.WorkRemoved, d)
+		case w.Deleting:
+			continue
+		case !bound[w.Binding()]:
+			out.Emit(events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+		case ready[w.Key.Cluster] && !reporting.Finished(w):
+			d.Reason = events.ReasonUnfinished
+			out.Emit(events.WorkRendered, d)
+		default:
+			continue
+		}
+		if announced++; announced == batch {
+			return nil
+		}
+	}
+	return nil
+}
+
+// due announces, a few at a time, the templates whose deferred change may act
+// by now though nobody wrote them: a gate was switched.
+func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, out *events.Batch) error {
+	released := 0
+	for _, b := range bindings {
+		if released == pace {
+			return nil
+		}
+		if !conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
+			continue
+		}
+		open, err := s.open(ctx, b)
+		if err != nil {
+			return err
+		}
+		if open {
+			template := b.Template()
+			out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "Due"})
+			released++
+		}
+	}
+	return nil
+}
+
+// open asks the gate about a binding.
+func (s *Stage) open(ctx context.Context, b *propagation.Binding) (bool, error) {
+	t, err := s.hub.Template(ctx, b.Template())
+	if errors.Is(err, outcome.ErrGone) {
+		return true, nil // the gate takes the binding away
+	}
+	if err != nil {
+		return false, fmt.Errorf("get %s: %w", b.Template(), err)
+	}
+	in := gating.Input{Template: t, Binding: b}
+	if in.Features, err = s.hub.Features(ctx); err != nil {
+		return false, fmt.Errorf("get gates: %w", err)
+	}
+	if t.Claim.Held() {
+		in.Policy, err = s.hub.Policy(ctx, t.Claim.Policy)
+		if err != nil && !errors.Is(err, outcome.ErrGone) {
+			return false, fmt.Errorf("get %s: %w", t.Claim.Policy, err)
+		}
+	}
+	return gating.Decide(in).Verdict == gating.Open, nil
+}

@@ -1,0 +1,23 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package server serves the webhook over TLS, with a certificate that it makes
+// itself and tells the hub's API servers to trust.
+//
+// The certificate signs itself, so there is no authority whose key could be
+// lost. Its names are those by which the webhook configurations call it. All
+// replicas share it through a Secret, and so do lives of one process; it is made
+// anew when a third of its life is left, or when it is called by another name, and its
+// predecessor is trusted on until then.
+//
+// Invariants:
+//   - What API servers trust is written before it is served.
+//   - Secret and configurations are written on condition that nobody else did
+//     meanwhile, and only where that changes anything.
+//   - Without a certificate there is no answer, and nobody waits for one.
+//
+// The environment that Main reads: KUBECONFIG (the hub; empty: the cluster that
+// the process is in), PORT (8443).
+//
+// It must not know what is reviewed.
+package server

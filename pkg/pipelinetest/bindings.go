@@ -1,0 +1,138 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelinetest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+// Binding is the binding of that key.
+func (h *Hub) Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
+	if err := h.ask(ctx, "get", key.String()); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.bindings.get(key.ID(), key.String())
+}
+
+// Bindings are all bindings of both scopes.
+func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
+	if err := h.ask(ctx, "list", "bindings"); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.bindings.list(), nil
+}
+
+// CommitBinding writes labels, annotations and spec of a binding.
+func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error) {
+	id, verb := next.Key.ID(), "patch"
+	if old == nil {
+		verb = "create"
+	} else if maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) && same(old.Spec, next.Spec) {
+		return old, nil
+	}
+	if err := h.ask(ctx, verb, next.Key.String()); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := copyOf(next)
+	if old == nil {
+		if h.bindings.live[id] != nil {
+			h.bindings.look(id)
+			return nil, errTaken
+		}
+		b.UID, b.Generation, b.Deleting, b.Status = h.newUID(), 1, false, workv1alpha2.ResourceBindingStatus{}
+	} else {
+		r, err := h.bindings.current(id, old.UID, old.ResourceVersion)
+		if err != nil {
+			return nil, err
+		}
+		b.UID, b.Generation, b.Deleting, b.Status = r.value.UID, r.value.Generation, r.value.Deleting, r.value.Status
+		if !same(r.value.Spec, b.Spec) {
+			b.Generation++
+		}
+	}
+	h.storeBinding(b, true)
+	if old == nil {
+		h.wrote(ctx, verb, next.Key.String(), nil, b)
+	} else {
+		h.wrote(ctx, verb, next.Key.String(), old, b)
+	}
+	return b, nil
+}
+
+func (h *Hub) storeBinding(b *propagation.Binding, own bool) {
+	version := h.next()
+	b.ResourceVersion = strconv.FormatUint(version, 10)
+	about := hub.AboutBinding(b)
+	key := propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: b.Key.Namespace, Name: b.Key.Name}
+	h.bindings.store(b.Key.ID(), &row[*propagation.Binding]{key: key, uid: b.UID, version: version, owner: b.Spec.Resource.UID, value: b}, own)
+}
+
+// CommitBindingStatus writes the status of a binding.
+func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error) {
+	if same(b.Status, status) {
+		return b, nil
+	}
+	about := "status of " + b.Key.String()
+	if err := h.ask(ctx, "update", about); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r, err := h.bindings.current(b.Key.ID(), b.UID, b.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	next := *r.value
+	next.Status = copyOf(status)
+	h.storeBinding(&next, true)
+	h.wrote(ctx, "update", about, r.value, &next)
+	return &next, nil
+}
+
+// DeleteBinding deletes that very binding.
+func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
+	if err := h.ask(ctx, "delete", b.Key.String()); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.bindings.live[b.Key.ID()]
+	if r == nil || r.uid != b.UID {
+		h.bindings.look(b.Key.ID())
+		return nil
+	}
+	h.bindings.remove(b.Key.ID(), true)
+	h.wrote(ctx, "delete", b.Key.String(), r.value, nil)
+	return nil
+}
+
+// LiveBinding is the binding as it is; nil: there is none. For tests.
+func (h *Hub) LiveBinding(key propagation.BindingKey) *propagation.Binding {
+	if r := h.bindings.live[key.ID()]; r != nil {
+		return r.value
+	}
+	return nil
+}
+
+// LiveBindings are all bindings as they are, sorted. For tests.
+func (h *Hub) LiveBindings() []*propagation.Binding {
+	var all []*propagation.Binding
+	for _, id := range slices.Sorted(maps.Keys(h.bindings.live)) {
+		all = append(all, h.bindings.live[id].value)
+	}
+	return all
+}

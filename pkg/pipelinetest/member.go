@@ -1,0 +1,360 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelinetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
+)
+
+// Object is an object in a member. It is never changed in place.
+type Object struct {
+	Ref     member.Ref
+	UID     types.UID
+	Version int
+	// Work that made it; empty: it is not ours.
+	Work string
+	// Content is what was applied, without the marks of its Work, and Manifest
+	// its hash.
+	Content  map[string]any
+	Manifest string
+	// Spoilt are the fields that somebody else took from us.
+	Spoilt     []string
+	Generation int64
+	Status     map[string]any
+}
+
+// MemberWrite is a request that changed something in a member.
+type MemberWrite struct {
+	Cluster string
+	Verb    string
+	// Old and New are the object before and after; nil where there is none.
+	Old, New *Object
+	// By the Work, as the stage had read it; nil for a deletion.
+	Work *propagation.Work
+}
+
+// MemberNews is what a watch of a member has to tell.
+type MemberNews struct {
+	Ref     member.Ref
+	Version int
+	Deleted bool
+	// Own tells that a stage wrote it.
+	Own bool
+}
+
+// Member is a member in memory, as pkg/member shows it to stages: an object that
+// is not ours stays as it is, what is there already is not applied again.
+type Member struct {
+	Name string
+	// Down: it does not answer.
+	Down bool
+	// Ask is asked in front of each request; an error is the answer.
+	Ask func(ctx context.Context, r Request) error
+	// Wrote is told of each request that changed something.
+	Wrote func(ctx context.Context, w MemberWrite)
+
+	version    int
+	uids       int
+	objects    map[member.Ref]*Object
+	namespaces map[string]bool
+	news       []MemberNews
+}
+
+// NewMember is a member without objects.
+func NewMember(name string) *Member {
+	return &Member{Name: name, objects: map[member.Ref]*Object{}, namespaces: map[string]bool{}}
+}
+
+var errNoAnswer = errors.New("no answer")
+
+func (m *Member) ask(ctx context.Context, verb, about string) error {
+	if m.Ask != nil {
+		if err := m.Ask(ctx, Request{verb, about + " in " + m.Name}); err != nil {
+			return &member.Unreachable{Cluster: m.Name, Err: err}
+		}
+	}
+	if m.Down {
+		return &member.Unreachable{Cluster: m.Name, Err: errNoAnswer}
+	}
+	return nil
+}
+
+// Observe is the object as the member has it.
+func (m *Member) Observe(ctx context.Context, ref member.Ref) (*member.Observed, error) {
+	if err := m.ask(ctx, "get", ref.String()); err != nil {
+		return nil, err
+	}
+	o := m.objects[ref]
+	if o == nil {
+		return nil, fmt.Errorf("get %s in %s: %w", ref, m.Name, outcome.ErrGone)
+	}
+	return o.observed(), nil
+}
+
+// observed is the object as pkg/member knows it: which fields are ours, and not
+// what they say.
+func (o *Object) observed() *member.Observed {
+	obj := maps.Clone(o.Content)
+	if o.Ref.Kind == "ConfigMap" {
+		delete(obj, "data")
+	}
+	meta := maps.Clone(obj["metadata"].(map[string]any))
+	meta["generation"] = o.Generation
+	obj["metadata"] = meta
+	if o.Status != nil {
+		obj["status"] = o.Status
+	}
+	seen := &member.Observed{UID: o.UID, Version: strconv.Itoa(o.Version), Work: o.Work, Manifest: o.Manifest, Object: obj}
+	if o.Work != "" {
+		seen.FieldsHash = propagation.HashJSON([]any{paths("", o.Content), o.Spoilt})
+	}
+	return seen
+}
+
+// paths are the fields that the value sets, sorted.
+func paths(at string, v any) []string {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 {
+		return []string{at}
+	}
+	var all []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, paths(at+"."+k, m[k])...)
+	}
+	return all
+}
+
+// Apply brings the object up to the manifest.
+func (m *Member) Apply(ctx context.Context, w *propagation.Work, _ int, manifest map[string]any, opt member.Options) (member.Applied, error) {
+	ref := keyOf(manifest)
+	live, err := m.Observe(ctx, ref)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return member.Applied{}, err
+	}
+	if live != nil && !live.Ours(w.Key.Name) && !opt.Overwrite {
+		return member.Applied{}, &member.NotOurs{Cluster: m.Name, Ref: ref, Work: live.Work}
+	}
+	if !member.Needed(w, manifest, live) {
+		return member.Applied{Object: live.Object, State: *w.Status.Applied}, nil
+	}
+	if state, ok := member.Unrecorded(w, manifest, live); ok {
+		return member.Applied{Object: live.Object, State: state}, nil
+	}
+	if err := m.ask(ctx, "apply", ref.String()); err != nil {
+		return member.Applied{}, err
+	}
+	if ref.Namespace != "" && !m.namespaces[ref.Namespace] {
+		return member.Applied{}, &member.NoNamespace{Cluster: m.Name, Namespace: ref.Namespace}
+	}
+	now := m.apply(ctx, w, ref, manifest).observed()
+	return member.Applied{
+		Changed: live == nil || live.Version != now.Version, Object: now.Object,
+		State: workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID},
+	}, nil
+}
+
+// apply writes; the same again is no write.
+func (m *Member) apply(ctx context.Context, w *propagation.Work, ref member.Ref, manifest map[string]any) *Object {
+	old := m.objects[ref]
+	next := &Object{Ref: ref, Work: w.Key.Name, Content: unshared(manifest), Manifest: propagation.HashJSON(manifest), Generation: 1}
+	if old != nil {
+		if old.Work == next.Work && len(old.Spoilt) == 0 && reflect.DeepEqual(old.Content, next.Content) {
+			return old
+		}
+		next.UID, next.Generation, next.Status = old.UID, old.Generation, old.Status
+		if old.Manifest != next.Manifest || len(old.Spoilt) > 0 {
+			next.Generation++ // the mark of the manifest is an annotation
+		}
+	} else {
+		next.UID = m.newUID()
+	}
+	m.put(next, true)
+	if m.Wrote != nil {
+		m.Wrote(ctx, MemberWrite{Cluster: m.Name, Verb: "apply", Old: old, New: next, Work: w})
+	}
+	return next
+}
+
+func (m *Member) newUID() types.UID {
+	m.uids++
+	return types.UID(fmt.Sprintf("%s-%03d", m.Name, m.uids))
+}
+
+func (m *Member) put(o *Object, own bool) {
+	m.version++
+	o.Version = m.version
+	m.objects[o.Ref] = o
+	m.news = append(m.news, MemberNews{Ref: o.Ref, Version: m.version, Own: own})
+}
+
+func (m *Member) remove(o *Object, own bool) {
+	m.version++
+	delete(m.objects, o.Ref)
+	m.news = append(m.news, MemberNews{Ref: o.Ref, Version: m.version, Deleted: true, Own: own})
+}
+
+// Delete deletes the object of that Work.
+func (m *Member) Delete(ctx context.Context, ref member.Ref, workName string) (bool, error) {
+	o, err := m.Observe(ctx, ref)
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !o.Ours(workName) {
+		return false, nil
+	}
+	if err := m.ask(ctx, "delete", ref.String()); err != nil {
+		return false, err
+	}
+	old := m.objects[ref]
+	switch {
+	case old == nil:
+		return false, nil
+	case old.UID != o.UID:
+		return false, outcome.Conflict(fmt.Errorf("delete %s in %s: it is another now", ref, m.Name))
+	}
+	m.remove(old, true)
+	if m.Wrote != nil {
+		m.Wrote(ctx, MemberWrite{Cluster: m.Name, Verb: "delete", Old: old})
+	}
+	return true, nil
+}
+
+// EnsureNamespace makes a namespace where there is none.
+func (m *Member) EnsureNamespace(ctx context.Context, name string) error {
+	if err := m.ask(ctx, "create", "namespace "+name); err != nil {
+		return err
+	}
+	m.namespaces[name] = true
+	return nil
+}
+
+// Probe tells whether the member answers.
+func (m *Member) Probe() (string, error) {
+	if m.Down {
+		return "", &member.Unreachable{Cluster: m.Name, Err: errNoAnswer}
+	}
+	return "v1.36.3", nil
+}
+
+// Tell is the oldest news; false: there is none.
+func (m *Member) Tell() (MemberNews, bool) {
+	if len(m.news) == 0 {
+		return MemberNews{}, false
+	}
+	n := m.news[0]
+	m.news = m.news[1:]
+	return n, true
+}
+
+// Restart is what a source that just started tells of the member.
+func (m *Member) Restart() []MemberNews {
+	m.news = nil
+	var all []MemberNews
+	for _, o := range m.Objects() {
+		if o.Work != "" {
+			all = append(all, MemberNews{Ref: o.Ref, Version: o.Version})
+		}
+	}
+	return all
+}
+
+// Objects are the member's objects, sorted. For tests.
+func (m *Member) Objects() []*Object {
+	return slices.SortedFunc(maps.Values(m.objects), func(a, b *Object) int { return cmp.Compare(a.Ref.ID(), b.Ref.ID()) })
+}
+
+// Object is the object of that key; nil: there is none. For tests.
+func (m *Member) Object(ref member.Ref) *Object { return m.objects[ref] }
+
+// Plant lets somebody else make an object that is there already otherwise.
+func (m *Member) Plant(ref member.Ref, content map[string]any) bool {
+	if m.objects[ref] != nil {
+		return false
+	}
+	m.put(&Object{Ref: ref, UID: m.newUID(), Content: content, Generation: 1}, false)
+	return true
+}
+
+// Spoil lets somebody else write a field of ours.
+func (m *Member) Spoil(ref member.Ref) bool {
+	old := m.objects[ref]
+	if old == nil || old.Work == "" || len(old.Spoilt) > 0 {
+		return false
+	}
+	next := *old
+	next.Spoilt = []string{".spec"}
+	next.Generation++
+	m.put(&next, false)
+	return true
+}
+
+// Lose lets somebody else delete an object.
+func (m *Member) Lose(ref member.Ref) bool {
+	old := m.objects[ref]
+	if old == nil {
+		return false
+	}
+	m.remove(old, false)
+	return true
+}
+
+// Idle tells whether the member's controllers have nothing to do.
+func (m *Member) Idle() bool {
+	for _, o := range m.objects {
+		if o.lags() {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *Object) lags() bool {
+	return o.Ref.Kind == "Deployment" && !reflect.DeepEqual(o.Status, o.settled())
+}
+
+// settled is the status that a member's controllers give to a Deployment.
+func (o *Object) settled() map[string]any {
+	n := int64(1)
+	if spec, ok := o.Content["spec"].(map[string]any); ok {
+		if v, ok := spec["replicas"].(int64); ok {
+			n = v
+		}
+	}
+	status := map[string]any{"observedGeneration": o.Generation}
+	if n > 0 {
+		for _, f := range []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"} {
+			status[f] = n
+		}
+	}
+	return status
+}
+
+// Act lets the member's controllers do their work on one object.
+func (m *Member) Act() {
+	for _, o := range m.Objects() {
+		if o.lags() {
+			next := *o
+			next.Status = o.settled()
+			m.put(&next, false)
+			return
+		}
+	}
+}

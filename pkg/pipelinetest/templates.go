@@ -1,0 +1,266 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelinetest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// Template is the template of that key.
+func (h *Hub) Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
+	if err := h.ask(ctx, "get", key.String()); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.templates.get(key.ID(), key.String())
+}
+
+// ListTemplates lists the templates of a kind, sorted, in one page.
+func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, _ int64, _ string) ([]*propagation.Template, string, error) {
+	if err := h.ask(ctx, "list", gvk.Kind); err != nil {
+		return nil, "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := slices.DeleteFunc(h.templates.list(), func(t *propagation.Template) bool {
+		return t.Key.GroupVersionKind() != gvk || namespace != "" && t.Key.Namespace != namespace
+	})
+	return all, "", nil
+}
+
+// CommitClaim writes who holds the template, and its baseline.
+func (h *Hub) CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error) {
+	labels, annotations := c.Metadata()
+	annotations[propagation.AnnotationBaseline] = nil
+	if b != "" {
+		annotations[propagation.AnnotationBaseline] = (*string)(&b)
+	}
+	next := runtime.DeepCopyJSON(t.Object)
+	meta := next["metadata"].(map[string]any)
+	patch(meta, "labels", labels)
+	patch(meta, "annotations", annotations)
+	if reflect.DeepEqual(next, t.Object) {
+		return t, nil
+	}
+	about := "claim of " + t.Key.String()
+	if err := h.ask(ctx, "patch", about); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
+		return nil, err
+	}
+	written := h.writeTemplate(next, t, t.LastUserWrite, true)
+	h.wrote(ctx, "patch", about, t, written)
+	return written, nil
+}
+
+func patch(meta map[string]any, field string, changes map[string]*string) {
+	m, _ := meta[field].(map[string]any)
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[string]any{}
+	}
+	for k, v := range changes {
+		if v == nil {
+			delete(m, k)
+		} else {
+			m[k] = *v
+		}
+	}
+	if meta[field] = m; len(m) == 0 {
+		delete(meta, field)
+	}
+}
+
+// CommitTemplateStatus writes the status of a template whose kind has one.
+func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error) {
+	if t.Key.Kind != "Deployment" {
+		return false, nil
+	}
+	next := runtime.DeepCopyJSON(t.Object)
+	next["status"] = runtime.DeepCopyJSON(status)
+	if same(next["status"], t.Object["status"]) || len(status) == 0 && t.Object["status"] == nil {
+		return true, nil
+	}
+	about := "status of " + t.Key.String()
+	if err := h.ask(ctx, "patch", about); err != nil {
+		return false, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
+		return false, err
+	}
+	h.wrote(ctx, "patch", about, t, h.writeTemplate(next, t, t.LastUserWrite, true))
+	return true, nil
+}
+
+// writeTemplate makes obj, which is nobody else's, the template that was old.
+func (h *Hub) writeTemplate(obj map[string]any, old *propagation.Template, written time.Time, own bool) *propagation.Template {
+	meta := obj["metadata"].(map[string]any)
+	t := &propagation.Template{Key: keyOf(obj), LastUserWrite: written, Created: written, UID: h.newUID(), Object: obj}
+	generation := int64(1)
+	if old != nil {
+		t.UID, t.Created = old.UID, old.Created
+		generation = generationOf(old.Object)
+		if !reflect.DeepEqual(generates(obj), generates(old.Object)) {
+			generation++
+		}
+	}
+	version := h.next()
+	t.ResourceVersion = strconv.FormatUint(version, 10)
+	meta["uid"], meta["resourceVersion"], meta["generation"] = string(t.UID), t.ResourceVersion, generation
+	meta["creationTimestamp"] = t.Created.UTC().Format(time.RFC3339)
+	t.Labels = texts(meta["labels"])
+	annotations := texts(meta["annotations"])
+	t.Deleting = meta["deletionTimestamp"] != nil
+	t.Claim = propagation.ClaimFrom(t.Labels, annotations)
+	t.Baseline = propagation.Baseline(annotations[propagation.AnnotationBaseline])
+	t.Hash = propagation.HashContent(obj)
+	h.templates.store(t.Key.ID(), &row[*propagation.Template]{key: t.Key, uid: t.UID, version: version, value: t}, own)
+	return t
+}
+
+// generates is the part of an object whose change makes a new generation.
+func generates(obj map[string]any) map[string]any {
+	part := map[string]any{}
+	for k, v := range obj {
+		if k != "metadata" && k != "status" {
+			part[k] = v
+		}
+	}
+	if obj["kind"] == "Deployment" {
+		part["annotations"] = obj["metadata"].(map[string]any)["annotations"]
+	}
+	return part
+}
+
+func generationOf(obj map[string]any) int64 {
+	n, _ := obj["metadata"].(map[string]any)["generation"].(int64)
+	return n
+}
+
+func keyOf(obj map[string]any) propagation.TemplateKey {
+	text := func(m map[string]any, k string) string { s, _ := m[k].(string); return s }
+	meta, _ := obj["metadata"].(map[string]any)
+	return propagation.TemplateKey{
+		APIVersion: text(obj, "apiVersion"), Kind: text(obj, "kind"), Namespace: text(meta, "namespace"), Name: text(meta, "name"),
+	}
+}
+
+func texts(v any) map[string]string {
+	m, _ := v.(map[string]any)
+	out := make(map[string]string, len(m))
+	for k, e := range m {
+		out[k], _ = e.(string)
+	}
+	return out
+}
+
+// Live is the template as it is; nil: there is none. For tests.
+func (h *Hub) Live(key propagation.TemplateKey) *propagation.Template {
+	if r := h.templates.live[key.ID()]; r != nil {
+		return r.value
+	}
+	return nil
+}
+
+// LiveTemplates are all templates as they are, sorted. For tests.
+func (h *Hub) LiveTemplates() []*propagation.Template {
+	var all []*propagation.Template
+	for _, id := range slices.Sorted(maps.Keys(h.templates.live)) {
+		all = append(all, h.templates.live[id].value)
+	}
+	return all
+}
+
+// Apply lets somebody make the object, or change it as edit says, which gets a
+// copy. It tells whether anything changed.
+func (h *Hub) Apply(key propagation.TemplateKey, edit func(obj map[string]any)) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	obj := map[string]any{"apiVersion": key.APIVersion, "kind": key.Kind, "metadata": map[string]any{"name": key.Name}}
+	if key.Namespace != "" {
+		obj["metadata"].(map[string]any)["namespace"] = key.Namespace
+	}
+	old := h.Live(key)
+	if old == nil {
+		edit(obj)
+		h.writeTemplate(obj, nil, h.second(), false)
+		return true
+	}
+	obj = runtime.DeepCopyJSON(old.Object)
+	edit(obj)
+	if reflect.DeepEqual(obj, old.Object) {
+		return false
+	}
+	written := old.LastUserWrite
+	if takes(withoutStatus(old.Object), withoutStatus(obj)) {
+		written = h.second()
+	}
+	if gone(obj) {
+		h.templates.remove(key.ID(), false)
+		return true
+	}
+	h.writeTemplate(obj, old, written, false)
+	return true
+}
+
+// gone tells whether the object is being deleted, and nothing keeps it.
+func gone(obj map[string]any) bool {
+	meta := obj["metadata"].(map[string]any)
+	finalizers, _ := meta["finalizers"].([]any)
+	return meta["deletionTimestamp"] != nil && len(finalizers) == 0
+}
+
+func withoutStatus(obj map[string]any) map[string]any {
+	out := maps.Clone(obj)
+	delete(out, "status")
+	return out
+}
+
+// second is the time in the resolution of the API server.
+func (h *Hub) second() time.Time { return h.options.Now().Truncate(time.Second).UTC() }
+
+// Delete lets somebody delete the object, which stays as long as it has
+// finalizers.
+func (h *Hub) Delete(key propagation.TemplateKey) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := h.Live(key)
+	if old == nil || old.Deleting {
+		return false
+	}
+	obj := runtime.DeepCopyJSON(old.Object)
+	meta := obj["metadata"].(map[string]any)
+	meta["deletionTimestamp"] = h.second().Format(time.RFC3339)
+	if gone(obj) {
+		h.templates.remove(key.ID(), false)
+	} else {
+		h.writeTemplate(obj, old, old.LastUserWrite, false)
+	}
+	return true
+}
+
+// revisionKey is the key of frozen content as a source tells of it.
+func revisionKey(namespace, name string) propagation.TemplateKey {
+	return propagation.TemplateKey{APIVersion: "apps/v1", Kind: "ControllerRevision", Namespace: namespace, Name: name}
+}
+
+var errTaken = outcome.Conflict(errors.New("the name is taken"))

@@ -1,0 +1,227 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelinetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// Work is the Work of that key.
+func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
+	if err := h.ask(ctx, "get", key.String()); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.works.get(key.String(), key.String())
+}
+
+// Works are the Works of all members.
+func (h *Hub) Works(ctx context.Context) ([]*propagation.Work, error) {
+	return h.listWorks(ctx, func(*propagation.Work) bool { return true })
+}
+
+// WorksOf are the Works of a binding.
+func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
+	name := propagation.WorkName(key)
+	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Name == name })
+}
+
+// WorksOn are the Works of a member.
+func (h *Hub) WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Cluster == cluster })
+}
+
+func (h *Hub) listWorks(ctx context.Context, wanted func(*propagation.Work) bool) ([]*propagation.Work, error) {
+	if err := h.ask(ctx, "list", "works"); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(h.works.list(), func(w *propagation.Work) bool { return !wanted(w) }), nil
+}
+
+// CommitWork writes labels, annotations, finalizers and spec of a Work.
+func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error) {
+	id, verb := next.Key.String(), "update"
+	if old == nil {
+		verb = "create"
+	} else if maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) &&
+		slices.Equal(old.Finalizers, next.Finalizers) && same(old.Spec, next.Spec) {
+		return old, nil
+	}
+	if err := h.ask(ctx, verb, id); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := copyOf(next)
+	if old == nil {
+		switch {
+		case !h.namespaces[propagation.WorkNamespace(next.Key.Cluster)]:
+			return nil, fmt.Errorf("create %s: no such namespace: %w", id, outcome.ErrGone)
+		case h.works.live[id] != nil:
+			h.works.look(id)
+			return nil, errTaken
+		}
+		w.UID, w.Generation, w.Deleting, w.Status = types.UID(fmt.Sprintf("uid of %s %d", id, h.works.next(id))), 1, false, workv1alpha1.WorkStatus{}
+		h.storeWork(w, true)
+		h.wrote(ctx, verb, id, nil, w)
+		return w, nil
+	}
+	r, err := h.works.current(id, old.UID, old.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	w.UID, w.Generation, w.Deleting, w.Status = r.value.UID, r.value.Generation, r.value.Deleting, r.value.Status
+	if !same(r.value.Spec, w.Spec) {
+		w.Generation++
+	}
+	h.storeWork(w, true)
+	h.wrote(ctx, verb, id, r.value, w)
+	return w, nil
+}
+
+func workObject(k propagation.WorkKey) propagation.TemplateKey {
+	return propagation.TemplateKey{
+		APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: workv1alpha1.KindWork,
+		Namespace: propagation.WorkNamespace(k.Cluster), Name: k.Name,
+	}
+}
+
+func (h *Hub) storeWork(w *propagation.Work, own bool) {
+	version := h.works.next(w.Key.String())
+	w.ResourceVersion = strconv.FormatUint(version, 10)
+	h.works.store(w.Key.String(), &row[*propagation.Work]{key: workObject(w.Key), uid: w.UID, version: version, value: w}, own)
+}
+
+// CommitWorkStatus writes the status of a Work.
+func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error) {
+	if same(w.Status, status) {
+		return w, nil
+	}
+	about := "status of " + w.Key.String()
+	if err := h.ask(ctx, "update", about); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r, err := h.works.current(w.Key.String(), w.UID, w.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	next := *r.value
+	next.Status = copyOf(status)
+	h.storeWork(&next, true)
+	h.wrote(ctx, "update", about, r.value, &next)
+	return &next, nil
+}
+
+// DeleteWork deletes that very Work, which waits for its finalizers.
+func (h *Hub) DeleteWork(ctx context.Context, w *propagation.Work) error {
+	if err := h.ask(ctx, "delete", w.Key.String()); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.works.live[w.Key.String()]
+	if r == nil || r.uid != w.UID {
+		h.works.look(w.Key.String())
+		return nil
+	}
+	h.deleteWork(r, true)
+	h.wrote(ctx, "delete", w.Key.String(), r.value, nil)
+	return nil
+}
+
+func (h *Hub) deleteWork(r *row[*propagation.Work], own bool) {
+	switch {
+	case len(r.value.Finalizers) == 0:
+		h.works.remove(r.value.Key.String(), own)
+	case !r.value.Deleting:
+		next := *r.value
+		next.Deleting = true
+		next.Generation++
+		h.storeWork(&next, own)
+	}
+}
+
+// ReleaseWork takes Sluice's finalizer off a Work.
+func (h *Hub) ReleaseWork(ctx context.Context, w *propagation.Work) error {
+	if !slices.Contains(w.Finalizers, propagation.FinalizerWork) {
+		return nil
+	}
+	about := "finalizers of " + w.Key.String()
+	if err := h.ask(ctx, "patch", about); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.works.live[w.Key.String()] == nil {
+		h.works.look(w.Key.String())
+		return nil
+	}
+	r, err := h.works.current(w.Key.String(), w.UID, w.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	next := *r.value
+	next.Finalizers = slices.DeleteFunc(slices.Clone(next.Finalizers), func(f string) bool { return f == propagation.FinalizerWork })
+	if next.Deleting && len(next.Finalizers) == 0 {
+		h.works.remove(w.Key.String(), true)
+	} else {
+		h.storeWork(&next, true)
+	}
+	h.wrote(ctx, "patch", about, r.value, nil)
+	return nil
+}
+
+// LiveWork is the Work as it is; nil: there is none. For tests.
+func (h *Hub) LiveWork(key propagation.WorkKey) *propagation.Work {
+	if r := h.works.live[key.String()]; r != nil {
+		return r.value
+	}
+	return nil
+}
+
+// LiveWorks are all Works as they are, sorted. For tests.
+func (h *Hub) LiveWorks() []*propagation.Work {
+	var all []*propagation.Work
+	for _, id := range slices.Sorted(maps.Keys(h.works.live)) {
+		all = append(all, h.works.live[id].value)
+	}
+	return all
+}
+
+// RemoveWork lets somebody delete a Work.
+func (h *Hub) RemoveWork(key propagation.WorkKey) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.works.live[key.String()]
+	if r == nil || r.value.Deleting {
+		return false
+	}
+	h.deleteWork(r, false)
+	return true
+}
+
+// Manifest is what a Work says that its member shall have.
+func Manifest(w *propagation.Work) map[string]any {
+	var m map[string]any
+	if err := utiljson.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &m); err != nil {
+		panic(fmt.Sprintf("decode the manifest of %s: %v", w.Key, err))
+	}
+	return m
+}

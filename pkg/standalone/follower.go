@@ -1,0 +1,113 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipeline/reporter"
+)
+
+// follower watches in each member the kinds that are applied there, as
+// Knative's receive adapter does with a member's kubeconfig.
+type follower struct {
+	p *pipeline
+
+	mu      sync.Mutex
+	follows map[followed]bool
+}
+
+// followed is a kind in a member.
+type followed struct {
+	cluster string
+	gvk     schema.GroupVersionKind
+}
+
+func newFollower(p *pipeline) *follower { return &follower{p: p, follows: map[followed]bool{}} }
+
+// appliers finds members for the applier.
+func (f *follower) appliers(ctx context.Context, cluster string) (applier.Member, error) {
+	c, err := f.p.fleet.Client(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return observedMember{c, f, cluster}, nil
+}
+
+// reporters finds members for the reporter.
+func (f *follower) reporters(ctx context.Context, cluster string) (reporter.Member, error) {
+	return f.p.fleet.Client(ctx, cluster)
+}
+
+// observedMember is a member whose objects are watched from the first apply of
+// their kind on.
+type observedMember struct {
+	*member.Client
+	f       *follower
+	cluster string
+}
+
+// Apply has the manifest's kind watched, and applies.
+func (m observedMember) Apply(ctx context.Context, w *propagation.Work, ordinal int, manifest map[string]any, opt member.Options) (member.Applied, error) {
+	apiVersion, _ := manifest["apiVersion"].(string)
+	kind, _ := manifest["kind"].(string)
+	m.f.follow(ctx, followed{m.cluster, schema.FromAPIVersionAndKind(apiVersion, kind)})
+	return m.Client.Apply(ctx, w, ordinal, manifest, opt)
+}
+
+// follow starts the watch of a kind in a member, if it does not run. It
+// outlives the event that starts it.
+func (f *follower) follow(ctx context.Context, k followed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.follows[k] {
+		f.follows[k] = true
+		go f.keep(function.WithLogger(f.p.ctx, function.Logger(ctx)), k)
+	}
+}
+
+// keep watches until the process ends, the cluster leaves, or it turns out that
+// it does not serve the kind.
+func (f *follower) keep(ctx context.Context, k followed) {
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.follows, k)
+	}()
+	for ctx.Err() == nil {
+		var notServed *member.NotServed
+		if err := f.watch(ctx, k); errors.Is(err, outcome.ErrGone) || errors.As(err, &notServed) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+func (f *follower) watch(ctx context.Context, k followed) error {
+	c, err := f.p.fleet.Client(ctx, k.cluster)
+	if err != nil {
+		return err
+	}
+	return c.Watch(ctx, k.gvk, func(change member.Change) {
+		eventType := events.ResourceUpdated
+		if change.Deleted {
+			eventType = events.ResourceDeleted
+		}
+		f.p.publish(ctx, eventType, events.Object{TemplateKey: change.Ref, Version: change.Version, Cluster: k.cluster})
+	})
+}

@@ -1,0 +1,198 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/clientcmd"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/config"
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/localbroker"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipeline/dependencies"
+	"sluice.dev/pkg/pipeline/detector"
+	"sluice.dev/pkg/pipeline/gate"
+	"sluice.dev/pkg/pipeline/preemptor"
+	"sluice.dev/pkg/pipeline/renderer"
+	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/pipeline/scheduler"
+	"sluice.dev/pkg/pipeline/sweeper"
+	"sluice.dev/pkg/suspension"
+)
+
+// Options of standalone.
+type Options struct {
+	// HubKubeconfig is the file that says how to reach the hub.
+	HubKubeconfig string
+	// Redis is the address of a Redis; empty: one of its own, which forgets
+	// everything with the process.
+	Redis string
+	// Listen is the loopback address of health, metrics and flush.
+	Listen string
+	// Tick is how often what was missed is looked for.
+	Tick time.Duration
+	// Webhook serves admission, for a hub on this machine.
+	Webhook bool
+	// Out is where each handled event is told.
+	Out io.Writer
+}
+
+// Main is the whole of the program.
+func Main() {
+	var o Options
+	flag.StringVar(&o.HubKubeconfig, "hub-kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the hub")
+	flag.StringVar(&o.Redis, "redis", "", "address of a Redis, as host:port (default: one in this process)")
+	flag.StringVar(&o.Listen, "listen", "127.0.0.1:8090", "address of /healthz, /readyz, /metrics and POST /flush; loopback only")
+	flag.DurationVar(&o.Tick, "tick", 2*time.Second, "how often what was missed is looked for")
+	flag.BoolVar(&o.Webhook, "webhook", true, "fill in and judge policies before the hub stores them; only where the hub's address is a loopback one")
+	flag.Parse()
+	o.Out = os.Stdout
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := Run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "standalone:", err)
+		os.Exit(1)
+	}
+}
+
+// Run runs the pipeline until ctx ends.
+func Run(ctx context.Context, o Options) error {
+	if o.HubKubeconfig == "" {
+		return errors.New("no hub: name its kubeconfig with --hub-kubeconfig")
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", o.HubKubeconfig)
+	if err != nil {
+		return fmt.Errorf("--hub-kubeconfig: %w", err)
+	}
+	cfg.UserAgent = "sluice/standalone"
+	h, err := hub.Connect(cfg)
+	if err != nil {
+		return err
+	}
+	rdb, closeRedis, err := connectRedis(o.Redis)
+	if err != nil {
+		return err
+	}
+	defer closeRedis()
+	ctx = function.WithLogger(ctx, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	group, ctx := errgroup.WithContext(ctx)
+	p, err := assemble(ctx, h, rdb, o)
+	if err != nil {
+		return err
+	}
+	group.Go(func() error { return p.broker.Run(ctx) })
+	group.Go(func() error { return p.serve(ctx, o.Listen) })
+	group.Go(func() error {
+		if err := p.admit(ctx, group, cfg, o); err != nil {
+			return err
+		}
+		return p.source(ctx, o.Tick)
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// connectRedis connects to a Redis, or starts one in this process.
+func connectRedis(address string) (redis.UniversalClient, func(), error) {
+	if address != "" {
+		c := redis.NewClient(&redis.Options{Addr: address})
+		return c, func() { _ = c.Close() }, nil
+	}
+	m, err := miniredis.Run()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the embedded Redis: %w", err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	return c, func() { _ = c.Close(); m.Close() }, nil
+}
+
+// pipeline is the process.
+type pipeline struct {
+	ctx      context.Context // of the process, for what outlives an event
+	hub      *hub.Hub
+	rdb      redis.UniversalClient
+	claims   *claims.Map
+	fleet    *member.Fleet
+	broker   *localbroker.Broker
+	registry *prometheus.Registry
+	sweeper  *sweeper.Stage
+	runner   function.Runner
+	follower *follower
+	ready    chan struct{}
+	// lost is told when a stage finds that Redis lost its data.
+	lost chan struct{}
+}
+
+// assemble makes the stages and puts them behind their Triggers.
+func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Options) (*pipeline, error) {
+	p := &pipeline{ctx: ctx, hub: h, rdb: rdb, claims: claims.New(rdb), fleet: member.NewFleet(h), registry: prometheus.NewRegistry(), ready: make(chan struct{}), lost: make(chan struct{}, 1)}
+	p.follower = newFollower(p)
+	brakes := suspension.New(rdb)
+	p.runner = function.Runner{Metrics: function.NewMetrics(p.registry), Observe: p.observe(show(o.Out))}
+	var err error
+	if p.broker, err = localbroker.Load(config.Eventing, localbroker.Options{Runner: p.runner}); err != nil {
+		return nil, err
+	}
+	p.sweeper = sweeper.New(h, p.claims, p.fleet.Probe, time.Now)
+	for _, s := range []function.Stage{
+		detector.New(h, p.claims, p.claims, brakes),
+		preemptor.New(h, p.claims),
+		gate.New(h, time.Now),
+		dependencies.New(h, brakes),
+		scheduler.New(h, h, time.Now),
+		renderer.New(h, time.Now),
+		applier.New(h, brakes, p.follower.appliers, time.Now),
+		reporter.New(h, p.follower.reporters, time.Now),
+		p.sweeper,
+	} {
+		p.broker.Register(s)
+	}
+	return p, nil
+}
+
+// observe shows each line, and has the index rebuilt at once where a stage
+// misses it.
+func (p *pipeline) observe(show func(function.Line)) func(function.Line) {
+	return func(l function.Line) {
+		show(l)
+		if errors.Is(l.Err, outcome.ErrNotBuilt) {
+			select {
+			case p.lost <- struct{}{}:
+			default: // it is known
+			}
+		}
+	}
+}
+
+// tick is the event that PingSource makes.
+func tick(now time.Time) event.Event {
+	e := event.New()
+	e.SetID(now.UTC().Format(time.RFC3339Nano))
+	e.SetType(events.Ping)
+	e.SetSource("/sluice/standalone")
+	return e
+}

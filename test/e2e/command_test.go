@@ -1,0 +1,225 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Sluice runs kubectl-sluice against the hub, in the scenario's namespace.
+func (s *scenario) Sluice(args ...string) (string, error) {
+	s.Helper()
+	bin := filepath.Join(s.lab.dir, "bin", "kubectl-sluice")
+	if _, err := os.Stat(bin); err != nil {
+		s.Skip("kubectl-sluice is not built: make build")
+	}
+	cmd := exec.CommandContext(s.Context(), bin, append(args, "--kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"), "-n", s.ns)...) //nolint:gosec // own program
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// held back by the gate: three templates of pp and one of another policy.
+func (s *scenario) heldBack() (mine []template, others template) {
+	s.Helper()
+	p, q := s.Policy("pp"), s.Policy("qq")
+	for i := range 3 {
+		mine = append(mine, s.Template(fmt.Sprintf("mine%d", i)))
+		s.Apply(mine[i])
+	}
+	others = s.Template("others")
+	s.Apply(others, p.Selecting(mine...), q.Selecting(others))
+	for _, t := range append(mine, others) {
+		s.Expect(t).In("member1")
+	}
+	s.Apply(p.Selecting(mine...).To("member2"), q.Selecting(others).To("member2"))
+	for _, t := range append(mine, others) {
+		s.Expect(t).Binding(isCondition("Active", "False"))
+	}
+	return mine, others
+}
+
+// ST33, ST34: what waits of one policy acts now, and nothing else does.
+func TestST33ST34ReconcileByPolicy(t *testing.T) {
+	each(t, static, everyForm, func(s *scenario) {
+		mine, others := s.heldBack()
+		label := ppName + "=pp"
+		if s.clusterPolicy {
+			label = cppNam + "=" + s.unique("pp")
+		}
+		args := []string{"reconcile", "all", "-l", label}
+		if s.clusterTemplate {
+			args = append(args, "-A")
+		}
+		s.Unchanged(func() {
+			out, err := s.Sluice(append(args, "--dry-run")...)
+			if err != nil || !strings.Contains(out, "member2") {
+				s.Errorf("dry run: %v\n%s", err, out)
+			}
+		})
+		out, err := s.Sluice(args...)
+		if err != nil {
+			s.Errorf("reconcile: %v\n%s", err, out)
+		}
+		for _, t := range mine {
+			s.Expect(t).In("member2")
+			if !strings.Contains(out, t.name()) {
+				s.Errorf("nothing is said of %s:\n%s", t, out)
+			}
+		}
+		s.Settle()
+		s.Expect(others).In("member1")
+	})
+}
+
+// ST35: what fails is told for each template, the others go on, and the same
+// command tries again.
+func TestST35PartialFailure(t *testing.T) {
+	each(t, static, inNamespaces, func(s *scenario) {
+		good, bad := s.Template("good"), s.Template("bad")
+		p, q := s.Policy("good").Selecting(good), s.Policy("bad").Selecting(bad)
+		s.Apply(p, q, good, bad)
+		s.Expect(good).In("member1")
+		s.Expect(bad).In("member1")
+		s.Apply(p.To("member2"), q.To("no-such"))
+		s.Expect(good).Binding(isCondition("Active", "False"))
+		s.Expect(bad).Binding(isCondition("Active", "False"))
+		args := []string{"activate", "deployment/bad", "deployment/good", "--keep-going", "--wait", "--timeout", "5s"}
+		out, err := s.Sluice(args...)
+		if err == nil || !strings.Contains(out, "bad") {
+			s.Errorf("what was not placed is no failure: %v\n%s", err, out)
+		}
+		s.Expect(good).In("member2")
+		s.Apply(q.To("member3"))
+		s.Expect(bad).Binding(isCondition("Active", "False"))
+		if out, err := s.Sluice(args...); err != nil {
+			s.Errorf("once more: %v\n%s", err, out)
+		}
+		s.Expect(bad).In("member3")
+	})
+}
+
+// preempted reads the pipeline's counter.
+func (s *scenario) preempted(result string) float64 {
+	s.Helper()
+	file := filepath.Join(s.lab.dir, "pipeline.address")
+	address, err := os.ReadFile(file) //nolint:gosec // the lab's own
+	if err != nil {
+		s.Skip("it is not known where the pipeline serves its metrics:", err)
+	}
+	resp, err := http.Get("http://" + strings.TrimSpace(string(address)) + "/metrics") //nolint:noctx // a test
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	m := regexp.MustCompile("(?m)^policy_preemption_total\\{result=\"" + result + "\"\\} (.*)$").FindSubmatch(raw)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func TestP41Counter(t *testing.T) {
+	each(t, preemption, []form{pp}, func(s *scenario) {
+		_, nginx := s.held(0)
+		before := s.preempted("success")
+		s.Apply(s.Policy("high").Priority(1).Always().To("member2"))
+		s.Expect(nginx).In("member2")
+		s.Eventually(func() error {
+			if s.preempted("success") <= before {
+				return errors.New("policy_preemption_total{result=\"success\"} did not grow")
+			}
+			return nil
+		})
+	})
+}
+
+// P32: pre-empting reads what the selectors name and lists no templates.
+// Counted in the hub's audit log.
+func TestP32NoListOfTemplates(t *testing.T) {
+	each(t, preemption, []form{pp}, func(s *scenario) {
+		log := s.auditLog()
+		_, nginx := s.held(0)
+		s.Rest()
+		mark, err := os.Stat(log)
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.Apply(s.Policy("high").Priority(1).Always().To("member2"))
+		s.Expect(nginx).In("member2")
+		s.Settle()
+		for e := range s.audited(log, mark.Size()) {
+			if e.Verb == "list" && e.ObjectRef.Resource == "deployments" {
+				s.Errorf("deployments were listed: %s", asJSON(e))
+			}
+		}
+	})
+}
+
+// audit is a line of the hub's audit log, about a request of the pipeline's.
+type audit struct {
+	Verb, UserAgent, StageTimestamp string
+	ObjectRef                       struct{ Resource, Namespace, Name, Subresource string }
+	ResponseStatus                  struct{ Code int }
+}
+
+func (a audit) writes() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete"}, a.Verb)
+}
+
+// auditLog is the hub's; the test is skipped where there is none.
+func (s *scenario) auditLog() string {
+	s.Helper()
+	log := filepath.Join(s.lab.dir, "lab", "hub", "audit.log")
+	if _, err := os.Stat(log); err != nil {
+		s.Skip("the hub writes no audit log, requests cannot be counted: lab up --audit")
+	}
+	return log
+}
+
+// audited are the pipeline's requests from an offset in the log on.
+func (s *scenario) audited(log string, from int64) func(yield func(audit) bool) {
+	return func(yield func(audit) bool) {
+		f, err := os.Open(log) //nolint:gosec // the lab's own
+		if err != nil {
+			s.Error(err)
+			return
+		}
+		defer func() { _ = f.Close() }()
+		if _, err := f.Seek(from, io.SeekStart); err != nil {
+			s.Error(err)
+			return
+		}
+		for lines := bufio.NewReader(f); ; {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return // the end, or a line that is still being written
+			}
+			var e audit
+			if json.Unmarshal(line, &e) == nil && strings.HasPrefix(e.UserAgent, "sluice/") && !yield(e) {
+				return
+			}
+		}
+	}
+}

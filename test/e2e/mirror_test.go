@@ -1,0 +1,203 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+)
+
+// mirror follows one kind in one cluster from its first use to the end of the
+// run: what is there, and every write that the API server told of.
+type mirror struct {
+	cluster  string
+	resource resource
+	client   dynamic.ResourceInterface
+	stop     context.CancelFunc
+	// tried is closed when the first list was answered, whatever the answer.
+	tried chan struct{}
+
+	mu      sync.Mutex
+	objects map[string]*unstructured.Unstructured
+	// history is by scenario: its label on the object, or its namespace.
+	history map[string][]change
+	version string
+}
+
+// change is one write.
+type change struct {
+	cluster string
+	kind    watch.EventType
+	at      time.Time
+	// before is nil for what was made, after is what was deleted for what was.
+	before, after *unstructured.Unstructured
+}
+
+func newMirror(ctx context.Context, cluster string, r resource, c dynamic.Interface) *mirror {
+	ctx, stop := context.WithCancel(ctx)
+	m := &mirror{
+		cluster: cluster, resource: r, client: c.Resource(r.gvr()), stop: stop, tried: make(chan struct{}),
+		objects: map[string]*unstructured.Unstructured{}, history: map[string][]change{},
+	}
+	go m.run(ctx)
+	return m
+}
+
+// run lists and watches; where the cluster cannot be reached, or does not serve
+// the kind, it tries again until it can.
+func (m *mirror) run(ctx context.Context) {
+	for first := true; ctx.Err() == nil; first = false {
+		err := m.list(ctx)
+		if first {
+			close(m.tried)
+		}
+		if err == nil {
+			for m.watch(ctx) {
+				continue
+			}
+		}
+		pause(ctx, 200*time.Millisecond)
+	}
+}
+
+// pause is between two tries to reach a cluster.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (m *mirror) list(ctx context.Context) error {
+	l, err := m.client.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for i := range l.Items {
+		o := &l.Items[i]
+		seen[keyOf(o)] = true
+		m.take(watch.Modified, o)
+	}
+	m.mu.Lock()
+	var gone []*unstructured.Unstructured
+	for k, o := range m.objects {
+		if !seen[k] {
+			gone = append(gone, o)
+		}
+	}
+	m.version = l.GetResourceVersion()
+	m.mu.Unlock()
+	for _, o := range gone {
+		m.take(watch.Deleted, o)
+	}
+	return nil
+}
+
+// watch follows the kind; false: it has to be listed again.
+func (m *mirror) watch(ctx context.Context) bool {
+	w, err := m.client.Watch(ctx, metav1.ListOptions{ResourceVersion: m.version, AllowWatchBookmarks: true})
+	if err != nil {
+		pause(ctx, 200*time.Millisecond)
+		return ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsNotFound(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		o, ok := e.Object.(*unstructured.Unstructured)
+		if !ok || e.Type == watch.Error {
+			return false
+		}
+		m.version = o.GetResourceVersion()
+		if e.Type != watch.Bookmark {
+			m.take(e.Type, o)
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// take records one write; a version that is known already is none.
+func (m *mirror) take(kind watch.EventType, o *unstructured.Unstructured) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := keyOf(o)
+	before := m.objects[key]
+	if kind == watch.Deleted {
+		delete(m.objects, key)
+	} else {
+		if before != nil && before.GetResourceVersion() == o.GetResourceVersion() {
+			return
+		}
+		m.objects[key] = o
+		kind = watch.Modified
+		if before == nil {
+			kind = watch.Added
+		}
+	}
+	scenario := scenarioOf(o)
+	m.history[scenario] = append(m.history[scenario], change{cluster: m.cluster, kind: kind, at: time.Now(), before: before, after: o})
+}
+
+// get is the object of that key, or nil.
+func (m *mirror) get(key string) *unstructured.Unstructured {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.objects[key]
+}
+
+// of are the objects of a scenario.
+func (m *mirror) of(scenario string) []*unstructured.Unstructured {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*unstructured.Unstructured
+	for _, o := range m.objects {
+		if scenarioOf(o) == scenario {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// since are the writes of a scenario from its nth on.
+func (m *mirror) since(scenario string, n int) []change {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.history[scenario]
+	return h[min(n, len(h)):len(h):len(h)]
+}
+
+func keyOf(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// scenarioLabel, on what has no namespace, names the scenario that it is of.
+const scenarioLabel = "example.org/scenario"
+
+// scenarioOf is the scenario that an object belongs to; a Work belongs to that
+// of its manifest.
+func scenarioOf(o *unstructured.Unstructured) string {
+	if o.GetKind() == works.kind {
+		if m := manifestOf(o); m != nil {
+			return scenarioOf(m)
+		}
+		return ""
+	}
+	if s := o.GetLabels()[scenarioLabel]; s != "" {
+		return s
+	}
+	return o.GetNamespace()
+}
+
+// manifestOf is the first manifest of a Work, or nil.
+func manifestOf(w *unstructured.Unstructured) *unstructured.Unstructured {
+	list := items(w.Object, "spec.workload.manifests")
+	if len(list) == 0 {
+		return nil
+	}
+	return &unstructured.Unstructured{Object: list[0]}
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What is Sluice's own on the hub is put right when somebody meddles with it.
+
+// asThing names a live object.
+func asThing(r resource, o *unstructured.Unstructured) thing {
+	return newThing(r, o.GetNamespace(), o.GetName())
+}
+
+func TestRepairWorkDeleted(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Works(members...)
+		s.Delete(asThing(works, s.Expect(nginx).work("member2")))
+		s.Expect(nginx).Works(members...).In(members...)
+		s.Settle()
+		s.Expect(nginx).Works(members...).In(members...).Work("member2", isCondition("Applied", "True"))
+	})
+}
+
+func TestRepairWorkEdited(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Works(members...)
+		w := asThing(works, s.Expect(nginx).work("member2"))
+		s.Patch(w, fmt.Sprintf("{\"spec\":{\"workload\":{\"manifests\":[%s]}}}", asJSON(nginx.At(9).body)))
+		s.Settle()
+		s.Expect(nginx).Work("member2", hasContent(nginx.resource, 1)).At(1, members...)
+	})
+}
+
+func TestRepairBindingDeleted(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		r := bindings
+		if nginx.clusterScoped {
+			r = clusterBindings
+		}
+		s.Expect(nginx).Binding(func(map[string]any) error { return nil })
+		s.Delete(asThing(r, s.Expect(nginx).binding()))
+		s.Expect(nginx).Binding(func(map[string]any) error { return nil })
+		s.Settle()
+		s.Expect(nginx).In(members...).Works(members...)
+	})
+}
+
+func TestRepairRevisionDeleted(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		_, nginx := s.spread()
+		var mine []*unstructured.Unstructured
+		s.Eventually(func() error {
+			if mine = s.lab.hub.mirror(revisions).of(s.ns); len(mine) == 0 {
+				return fmt.Errorf("no revision")
+			}
+			return nil
+		})
+		for _, r := range mine {
+			if strings.HasPrefix(r.GetName(), "nginx") {
+				s.Delete(asThing(revisions, r))
+			}
+		}
+		s.Apply(s.override("over", nginx, "by", "override", "member1"))
+		s.Expect(nginx).Labelled("member1", "by", "override").At(1, members...)
+	})
+}
+
+// From one scope to the other, both ways.
+func TestL33SuccessorOfOtherScope(t *testing.T) {
+	each(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Template("nginx")
+		mine, wide := s.NamespacedPolicy("mine"), s.ClusterPolicy("wide").To("member2")
+		s.Apply(wide, mine)
+		s.Settle()
+		s.Apply(nginx)
+		s.Expect(nginx).In("member1").ClaimedBy(mine)
+		s.Delete(mine)
+		s.Expect(nginx).In("member2").ClaimedBy(wide)
+		s.Unchanged(func() { s.Apply(mine.To("member3")) })
+		s.Delete(wide)
+		s.Expect(nginx).In("member3").ClaimedBy(mine)
+	})
+}
+
+func TestL34SuccessorOfOtherScope(t *testing.T) {
+	each(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Template("nginx")
+		mine, wide := s.NamespacedPolicy("mine"), s.ClusterPolicy("wide").To("member2").Lazy()
+		s.Apply(mine, nginx)
+		s.Expect(nginx).In("member1").ClaimedBy(mine)
+		s.Unchanged(func() {
+			s.Apply(wide)
+			s.Delete(mine)
+			s.Expect(nginx).ClaimedBy(wide)
+		})
+		s.Touch(nginx)
+		s.Expect(nginx).In("member2")
+	})
+}
+
+// A suspension whose policy is gone is lifted by hand.
+func TestS25ResumeByHand(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Apply(p.Suspended())
+		s.Expect(nginx).Work("member1", isSuspended)
+		s.Apply(nginx.At(2))
+		s.Expect(nginx).Work("member1", hasContent(nginx.resource, 2))
+		s.Delete(p)
+		s.Expect(nginx).Unclaimed()
+		if out, err := s.Sluice("resume", "deployment/nginx"); err != nil {
+			s.Fatalf("resume: %v\n%s", err, out)
+		}
+		s.Expect(nginx).At(2, members...).Work("member1", isNotSuspended)
+	})
+}

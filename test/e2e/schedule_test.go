@@ -1,0 +1,123 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func (p policy) affinity(a map[string]any) policy {
+	return p.set("spec.placement", map[string]any{"clusterAffinity": a})
+}
+
+func TestScheduleExclude(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		s.Apply(s.Policy("pp").affinity(map[string]any{"exclude": list("member2")}), nginx)
+		s.Expect(nginx).In("member1", "member3")
+	})
+}
+
+func TestScheduleEverywhere(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		s.Apply(s.Policy("pp").set("spec.placement", nil), nginx)
+		s.Expect(nginx).In(members...)
+	})
+}
+
+// A cluster that comes to match gets the template, Lazy or not: clusters are
+// no policies.
+func TestScheduleByLabel(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		label := func(member, value string) {
+			s.Patch(newThing(clusters, "", member), fmt.Sprintf("{\"metadata\":{\"labels\":{\"%s\":%s}}}", s.ns, value))
+		}
+		for _, m := range members {
+			s.Cleanup(func() { s.unlabel(m) })
+		}
+		label("member1", "\"yes\"")
+		s.Apply(s.Policy("pp").Lazy().affinity(map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{s.ns: "yes"}}}), nginx)
+		s.Expect(nginx).In("member1")
+		label("member3", "\"yes\"")
+		s.Expect(nginx).In("member1", "member3")
+	})
+}
+
+func (s *scenario) unlabel(member string) {
+	c := s.lab.hub.on(clusters, "")
+	_, err := c.Patch(s.background(), member, mergePatch, []byte(fmt.Sprintf("{\"metadata\":{\"labels\":{\"%s\":null}}}", s.ns)), patchOptions)
+	if err != nil {
+		s.Errorf("take the label off %s: %v", member, err)
+	}
+}
+
+// Divided replicas add up to the template's.
+func TestScheduleDivided(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		weights := func(of ...int64) map[string]any {
+			var all []any
+			for i, w := range of {
+				all = append(all, map[string]any{"targetCluster": named(members[i]), "weight": w})
+			}
+			return map[string]any{
+				"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted", "weightPreference": map[string]any{"staticWeightList": all},
+			}
+		}
+		nginx := s.Deployment("nginx").Replicas(6)
+		s.Apply(s.Policy("pp").toAll().set("spec.placement.replicaScheduling", weights(1, 2, 3)), nginx)
+		for i, m := range members {
+			s.Expect(nginx).Member(m, hasReplicas(int64(i+1)))
+		}
+		s.Apply(nginx.Replicas(12))
+		for i, m := range members {
+			s.Expect(nginx).Member(m, hasReplicas(int64(2*i+2)))
+		}
+	})
+}
+
+// An object of nearly the size that an API server takes.
+func TestKindBig(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		big := s.ConfigMap("big").set("data.big", strings.Repeat("0123456789abcdef", 900<<10/16))
+		s.Apply(s.Policy("pp").Selecting(big).toAll(), big)
+		s.Expect(big).In(members...).Binding(isCondition("FullyApplied", "True"))
+		s.Apply(big.At(2))
+		s.Expect(big).At(2, members...)
+	})
+}
+
+// A member leaves, what it was given stays there; it comes back, and gets what
+// changed meanwhile.
+func TestJoinLeaveAndComeBack(t *testing.T) {
+	alone(t, gatesOff, []form{pp, cppcr}, func(s *scenario) {
+		_, nginx := s.spread()
+		join := func() {
+			if out, err := s.Sluice("join", "member3", "--cluster-kubeconfig", s.lab.dir+"/kubeconfig/member3"); err != nil {
+				s.Errorf("join: %v\n%s", err, out)
+			}
+		}
+		s.Cleanup(func() {
+			if s.lab.joined(s.background()) != nil {
+				s.Log("member3 did not come back")
+			}
+		})
+		s.party.together(func() {
+			if out, err := s.Sluice("unjoin", "member3"); err != nil {
+				s.Errorf("unjoin: %v\n%s", err, out)
+			}
+		})
+		s.Expect(nginx).Works("member1", "member2")
+		s.Apply(nginx.At(2))
+		s.Expect(nginx).At(2, "member1", "member2")
+		s.Settle()
+		s.Expect(nginx).At(1, "member3")
+		s.party.together(join)
+		s.Eventually(func() error { return s.lab.joined(s.Context()) })
+		s.Expect(nginx).At(2, members...).Works(members...)
+	})
+}

@@ -1,0 +1,35 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulation runs the whole pipeline in one process, against a hub,
+// members and a Redis in memory, and checks it against a small reference model.
+//
+// A history is a list of what people do (templates, policies, gates, members),
+// what befalls the system (restarts, a flushed Redis, members away), and for how
+// long events are delivered in between. All of it, and the order in which the
+// requests of concurrent stages come, is drawn from one seed. Events are never
+// lost for good, but reordered, repeated and delayed; stages crash between any
+// two requests, lose races and get errors.
+//
+// When a history comes to rest:
+//
+//   - what each template is claimed by, and what is in force for it, is what the
+//     model allows (model_test.go, history_test.go);
+//   - Works, members' objects, conditions and Redis follow from what is in force
+//     (rest_test.go);
+//   - repeating every event, restarting everything and flushing Redis writes
+//     nothing (final_test.go).
+//
+// At each write to a member or a binding, what must never happen is checked at
+// once (safety_test.go): nothing is written where it is suspended, nothing that
+// the gate did not let through, nothing where no policy wanted it, and no Lazy
+// policy acts without a change of its template.
+//
+// A history that fails is shrunk and printed, with its seed:
+//
+//	SIM_SEEDS=10000 go test ./test/simulation     as many histories
+//	SIM_SEED=42 go test ./test/simulation -v      that one alone
+//	SIM_TRACE=1                                   every event that a failing one handles
+//
+// The first two may be flags, too: -seeds, -seed.
+package simulation

@@ -1,0 +1,46 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"strings"
+	"time"
+)
+
+// final checks that at rest nothing moves any more: whatever is repeated, lost
+// or started again.
+func (w *world) final() {
+	for _, again := range []struct {
+		what string
+		do   func()
+	}{
+		{"every event was delivered once more", func() { w.broker.queue = append(w.broker.queue, w.broker.ever...) }},
+		{"everything was started again", w.restart},
+		{"Redis was flushed", func() { w.redis.FlushAll(w.ctx); w.broker.queue = append(w.broker.queue, w.broker.ever...) }},
+	} {
+		before := w.writes.Load()
+		var requests []string
+		trace := w.trace
+		w.trace = func(format string, args ...any) {
+			if strings.HasPrefix(format, "      ") && len(requests) < 5 {
+				requests = append(requests, sprintf(format, args...))
+			}
+			trace(format, args...)
+		}
+		trace("finally: %s", again.what)
+		again.do()
+		for range 3 {
+			w.pass(time.Minute)
+			w.tick()
+			w.drain()
+		}
+		w.trace = trace
+		if w.err == nil && w.writes.Load() != before {
+			w.fail("at rest %s, and there were %d writes:\n%s", again.what, w.writes.Load()-before, strings.Join(requests, "\n"))
+		}
+	}
+	if w.err == nil {
+		w.atRest()
+	}
+}

@@ -1,0 +1,365 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/claims/schema"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipelinetest"
+)
+
+// atRest checks the state against the model, which goes on from it.
+func (w *world) atRest() {
+	states := map[string]state{}
+	for _, key := range w.past.ever {
+		s := w.state(key)
+		states[key.ID()] = s
+		w.checkReached(key, s)
+		w.checkSettled(key, s)
+	}
+	w.checkBindings()
+	w.checkRevisions()
+	w.checkWorks()
+	for _, name := range clusters {
+		w.checkMember(w.members[name])
+	}
+	w.checkRedis()
+	w.past.settle(w, states)
+}
+
+// state is where a template is.
+func (w *world) state(key propagation.TemplateKey) state {
+	t, b := w.hub.Live(key), w.hub.LiveBinding(propagation.BindingOf(key))
+	if t == nil {
+		return state{}
+	}
+	s := state{}
+	if b != nil && b.Spec.Resource.UID == t.UID {
+		s.bound = bound{acted: b.ActedHash(), form: formIn(b)}
+	}
+	if t.Claim.Held() {
+		s.policy, s.id = t.Claim.Policy.ID(), t.Claim.ID
+	}
+	if b == nil || b.Annotations[propagation.AnnotationConsumedBaseline] != string(t.Baseline) {
+		s.wait = t.Baseline.Hash()
+	}
+	return s
+}
+
+func (w *world) checkReached(key propagation.TemplateKey, s state) {
+	var allowed []string
+	for r := range w.past.reach(key) {
+		if r.normal() == s {
+			return
+		}
+		allowed = append(allowed, r.normal().describe(w))
+	}
+	slices.Sort(allowed)
+	w.fail("%s is %s; allowed:\n  %s", key, s.describe(w), strings.Join(slices.Compact(allowed), "\n  "))
+}
+
+// checkSettled checks that nobody who looks at it would change anything.
+func (w *world) checkSettled(key propagation.TemplateKey, s state) {
+	m := w.past.at(w.past.last())
+	t := m.things[key.ID()]
+	if t.uid == "" || !w.watches(key) && (known[kindsUnwatched] || s.id == forgedID) {
+		return
+	}
+	if next := claim(t, m.rules, m.gates, s.claimed, s.bound, ""); len(next) != 1 || next[0] != s.claimed {
+		w.fail("%s is %s, and has to be claimed by %v", key, s.describe(w), next)
+		return
+	}
+	holder, stands := holderOf(m.rules, t, s.claimed)
+	if !stands {
+		w.fail("the claim of %s does not stand: %s", key, s.describe(w))
+		return
+	}
+	b := w.hub.LiveBinding(propagation.BindingOf(key))
+	required := b != nil && len(b.Spec.RequiredBy) > 0
+	next, pending := activate(t, holder, m.gates, required, s.claimed, s.bound)
+	if now := (state{s.claimed, next}); now.normal() != s.normal() {
+		w.fail("%s is %s, and has to be %s", key, s.describe(w), now.describe(w))
+	}
+	if b == nil {
+		return
+	}
+	if shown := conditions.Is(b.Status.Conditions, "Active", metav1.ConditionFalse); shown != pending {
+		w.fail("%s is %s; its condition Active says pending: %t, and it is: %t", key, s.describe(w), shown, pending)
+	}
+	if holder == nil {
+		return
+	}
+	want := holder.Claim()
+	if !propagation.ClaimMetadataMatches(want, b.Labels, b.Annotations) {
+		w.fail("the binding of %s does not say that %s holds it", key, want.Policy)
+	}
+	for _, c := range clusters {
+		all, names := b.Spec.Suspension.Dispatch()
+		if is := all || slices.Contains(names, c); is != suspends(holder.Spec.Suspension, c) {
+			w.fail("%s suspends %s in %s: %t; its binding does: %t", want.Policy, key, c, !is, is)
+		}
+	}
+}
+
+func (s state) describe(w *world) string {
+	parts := []string{"nobody's"}
+	if s.policy != "" {
+		parts = []string{"held by " + s.policy + " (" + s.id + ")"}
+	}
+	if s.wait != "" {
+		parts = append(parts, "waits for a change of "+s.wait[:6])
+	}
+	if s.acted == "" {
+		return strings.Join(append(parts, "nothing in force"), ", ")
+	}
+	return strings.Join(append(parts, "in force: content "+s.acted[:6]+" by {"+s.form+"}"), ", ")
+}
+
+// checkBindings checks the clusters, and who takes whom along.
+func (w *world) checkBindings() {
+	required := map[propagation.BindingKey][]*propagation.Binding{}
+	for _, b := range w.hub.LiveBindings() {
+		t := w.hub.Live(b.Template())
+		switch {
+		case b.Spec.Resource.UID != "" && (t == nil || t.UID != b.Spec.Resource.UID):
+			w.fail("%s outlives its template", b.Key)
+		case b.ActedHash() == "" && len(b.Spec.RequiredBy) == 0:
+			w.fail("%s serves nobody", b.Key)
+		}
+		var names []string
+		sum := int32(0)
+		for _, c := range b.Spec.Clusters {
+			names = append(names, c.Name)
+			sum += c.Replicas
+		}
+		if want := targets(b.Spec.Placement, w.joined()); formIn(b) != "" && !slices.Equal(names, want) {
+			w.fail("%s is scheduled to %v, and its placement wants %v", b.Key, names, want)
+		}
+		if formIn(b) != "" && int(sum) != int(b.Spec.Replicas)*len(names) {
+			w.fail("%s has %d replicas in %d clusters, want %d in each", b.Key, sum, len(names), b.Spec.Replicas)
+		}
+		for _, k := range w.refers(b) {
+			required[propagation.BindingOf(k)] = append(required[propagation.BindingOf(k)], b)
+		}
+	}
+	for key, by := range required {
+		if w.hub.LiveBinding(key) == nil {
+			w.fail("%s refers to what %s is for, which does not exist", by[0].Key, key)
+		}
+	}
+	for _, b := range w.hub.LiveBindings() {
+		w.checkRequired(b, required[b.Key])
+	}
+}
+
+// refers is what a binding's content takes along.
+func (w *world) refers(b *propagation.Binding) []propagation.TemplateKey {
+	if !b.Spec.PropagateDeps || b.ActedHash() == "" {
+		return nil
+	}
+	r := w.revision(b)
+	if r == nil || !strings.Contains(fmt.Sprint(r.Content["spec"]), settings.Name) {
+		return nil
+	}
+	key := settings
+	key.Namespace = b.Template().Namespace
+	return []propagation.TemplateKey{key}
+}
+
+func (w *world) revision(b *propagation.Binding) *propagation.Revision {
+	for _, r := range w.hub.LiveRevisions() {
+		if r.Name == b.Revision() && r.Binding == b.Key {
+			return r
+		}
+	}
+	return nil
+}
+
+func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding) {
+	have, want := map[string]string{}, map[string]string{}
+	for _, r := range b.Spec.RequiredBy {
+		var names []string
+		for _, c := range r.Clusters {
+			names = append(names, c.Name)
+		}
+		parent := propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}
+		if w.hub.LiveBinding(parent) == nil && known[orphansStay] {
+			continue
+		}
+		have[parent.ID()] = strings.Join(names, "+")
+	}
+	held := map[string]bool{}
+	for _, p := range by {
+		want[p.Key.ID()] = strings.Join(p.TargetClusters(), "+")
+		for _, c := range p.TargetClusters() {
+			held[c] = held[c] || p.SuspendedOn(c)
+		}
+	}
+	if !maps.Equal(have, want) {
+		w.fail("%s is taken along by %v, want %v", b.Key, have, want)
+	}
+	for _, c := range clusters {
+		if slices.Contains(b.InheritedSuspensions(), c) != held[c] && len(have) == len(b.Spec.RequiredBy) {
+			w.fail("%s inherits suspensions on %v, want %v", b.Key, b.InheritedSuspensions(), held)
+		}
+	}
+}
+
+// historyLimit is how many revisions a binding keeps.
+const historyLimit = 3
+
+func (w *world) checkRevisions() {
+	count := map[propagation.BindingKey]int{}
+	for _, r := range w.hub.LiveRevisions() {
+		if count[r.Binding]++; count[r.Binding] > historyLimit {
+			w.fail("%s has more than %d revisions", r.Binding, historyLimit)
+		}
+		if w.hub.LiveBinding(r.Binding) == nil {
+			w.fail("revision %s outlives its binding", r.Name)
+		}
+	}
+	for _, b := range w.hub.LiveBindings() {
+		if r := w.revision(b); b.ActedHash() != "" && (r == nil || r.Hash != b.ActedHash()) {
+			w.fail("%s has no revision of what is in force", b.Key)
+		}
+	}
+}
+
+// checkWorks checks that there are those that have to be, and no others.
+func (w *world) checkWorks() {
+	wanted := map[propagation.WorkKey]*propagation.Binding{}
+	for _, b := range w.hub.LiveBindings() {
+		for _, c := range b.TargetClusters() {
+			if w.hub.Joined(c) && b.ActedHash() != "" && b.Spec.Resource.UID != "" {
+				wanted[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}] = b
+			}
+		}
+	}
+	for key, b := range wanted {
+		work := w.hub.LiveWork(key)
+		if work != nil && work.Deleting && b.SuspendedOn(key.Cluster) {
+			continue // somebody deleted it: it ends when nothing holds it
+		}
+		if work == nil || work.Deleting {
+			w.fail("%s has no Work in %s", b.Key, key.Cluster)
+			continue
+		}
+		w.checkWork(work, b)
+	}
+	for _, work := range w.hub.LiveWorks() {
+		b := w.hub.LiveBinding(work.Binding())
+		if wanted[work.Key] == nil && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
+			w.fail("%s has to be gone", work.Key)
+		}
+	}
+}
+
+func (w *world) checkWork(work *propagation.Work, b *propagation.Binding) {
+	if work.Suspended() != b.SuspendedOn(work.Key.Cluster) {
+		w.fail("%s is suspended: %t, its binding is: %t", work.Key, work.Suspended(), !work.Suspended())
+	}
+	r := w.revision(b)
+	if r == nil {
+		return
+	}
+	content := pipelinetest.Manifest(work)
+	if normal(content) != normal(r.Content) {
+		w.fail("%s is not made of what is in force", work.Key)
+	}
+	if spec, ok := content["spec"].(map[string]any); ok && b.Template().Kind == "Deployment" && !reflect.DeepEqual(spec["replicas"], int64(b.Spec.Replicas)) {
+		w.fail("%s has %v replicas, want %d", work.Key, spec["replicas"], b.Spec.Replicas)
+	}
+}
+
+// checkMember checks what a member has, and what its Works say about that.
+func (w *world) checkMember(m *pipelinetest.Member) {
+	works := map[string]*propagation.Work{}
+	for _, work := range w.hub.LiveWorks() {
+		if work.Key.Cluster == m.Name {
+			works[templateOf(work).ID()] = work
+		}
+	}
+	for _, o := range m.Objects() {
+		if o.Work != "" && works[o.Ref.ID()] == nil {
+			w.fail("%s has to be gone from %s", o.Ref, m.Name)
+		}
+	}
+	for _, work := range works {
+		o := m.Object(templateOf(work))
+		is := func(condition string, status metav1.ConditionStatus) bool {
+			return conditions.Is(work.Status.Conditions, condition, status)
+		}
+		switch {
+		case work.Deleting:
+		case work.Suspended():
+			if !is(workv1alpha1.ConditionDispatching, metav1.ConditionFalse) {
+				w.fail("%s does not say that it is held", work.Key)
+			}
+		case o != nil && o.Work == "":
+			if !is(workv1alpha1.ConditionApplied, metav1.ConditionFalse) {
+				w.fail("%s does not say that what it is for is not ours", work.Key)
+			}
+		case o == nil:
+			w.fail("%s has to be in %s", templateOf(work), m.Name)
+		case !reflect.DeepEqual(o.Content, pipelinetest.Manifest(work)) || len(o.Spoilt) > 0:
+			w.fail("%s in %s is not what its Work says", o.Ref, m.Name)
+		case !is(workv1alpha1.ConditionApplied, metav1.ConditionTrue):
+			w.fail("%s does not say that it is applied", work.Key)
+		}
+	}
+}
+
+// checkRedis checks that the index says what the hub says.
+func (w *world) checkRedis() {
+	records := w.redis.HGetAll(w.ctx, schema.Templates).Val()
+	for id, record := range records {
+		_, rest, _ := strings.Cut(record, "\n")
+		holder, _, _ := strings.Cut(rest, "\n")
+		key := w.past.ever[id]
+		t := w.hub.Live(key)
+		switch {
+		case t == nil && known[staleIndex]:
+		case t == nil:
+			w.fail("Redis knows %s, which does not exist", id)
+		case t.Claim.Held() && holder != t.Claim.Policy.ID() || !t.Claim.Held() && holder != "":
+			w.fail("Redis says that %q holds %s, which says %q", holder, key, t.Claim.Policy.ID())
+		}
+	}
+	for _, t := range w.hub.LiveTemplates() {
+		if _, recorded := records[t.Key.ID()]; !recorded && (t.Claim.Held() && w.watches(t.Key) || w.selected(t.Key)) {
+			w.fail("Redis does not know %s", t.Key)
+		}
+	}
+	flags := w.redis.HGetAll(w.ctx, schema.PolicyFlags).Val()
+	for _, p := range w.hub.LivePolicies() {
+		_, flag, _ := strings.Cut(flags[p.Key.ID()], "\n")
+		all, names := p.Spec.Suspension.Dispatch()
+		if suspended := all || len(names) > 0; suspended != (flag != "") {
+			w.fail("%s is suspended: %t, its brake in Redis is set: %t", p.Key, suspended, flag != "")
+		}
+	}
+}
+
+// selected tells whether any policy selects objects of the kind. Of others Redis
+// knows as long as it was not lost.
+func (w *world) selected(k propagation.TemplateKey) bool {
+	for _, p := range w.hub.LivePolicies() {
+		for _, s := range p.Spec.ResourceSelectors {
+			if s.Kind == k.Kind && s.APIVersion == k.APIVersion {
+				return true
+			}
+		}
+	}
+	return false
+}

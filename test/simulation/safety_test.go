@@ -1,0 +1,304 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	events "sluice.dev/apis/events/v1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/suspension"
+)
+
+// safety is what is known for the checks at each write.
+type safety struct {
+	// flags are the brakes that were set since the policy last said otherwise.
+	flags map[propagation.PolicyKey]suspension.Flag
+	// normal is the hash of what members get of a content, by the content's.
+	normal map[string]string
+	// through are what the gate let through, and to which clusters.
+	through map[passed]bool
+	// owner is the uid of the template of each binding there ever was.
+	owner map[string]string
+	// acts is, for each template's uid, how many changes its content had seen
+	// when a policy last acted on it.
+	acts map[string]int
+	// claims is the moment at which the present claim was decided at the earliest.
+	claims map[string]int
+}
+
+// passed is a content that the gate let through, to a cluster.
+type passed struct{ uid, normal, cluster string }
+
+func (s *safety) init() {
+	s.flags, s.normal, s.through = map[propagation.PolicyKey]suspension.Flag{}, map[string]string{}, map[passed]bool{}
+	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
+}
+
+// wrote notes a content that people wrote.
+func (s *safety) wrote(t *propagation.Template) { s.normal[t.Hash] = normal(t.Object) }
+
+// normal is the hash of what members get of an object, but for the number of
+// replicas, which may differ.
+func normal(obj map[string]any) string {
+	meta := obj["metadata"].(map[string]any)
+	kept := map[string]any{"name": meta["name"], "namespace": meta["namespace"]}
+	for _, field := range []string{"labels", "annotations"} {
+		users := map[string]any{}
+		m, _ := meta[field].(map[string]any)
+		for k, v := range m {
+			if !strings.Contains(k, ".karmada.io") && !strings.Contains(k, "sluice.dev/") {
+				users[k] = v
+			}
+		}
+		kept[field] = users
+	}
+	out := map[string]any{"metadata": kept}
+	for k, v := range obj {
+		if k != "metadata" && k != "status" {
+			out[k] = v
+		}
+	}
+	if spec, ok := out["spec"].(map[string]any); ok {
+		spec = maps.Clone(spec)
+		delete(spec, "replicas")
+		out["spec"] = spec
+	}
+	return propagation.HashJSON(out)
+}
+
+// braking notes which brakes were set.
+type braking struct {
+	*suspension.Flags
+	w *world
+}
+
+// SetPolicy is the detector's.
+func (b braking) SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Flag) error {
+	err := b.Flags.SetPolicy(ctx, key, f)
+	if err == nil {
+		b.w.safety.flags[key] = f
+	}
+	return err
+}
+
+// begin notes what holds back a Work when an attempt to apply it begins.
+func (s *safety) begin(f *flight) {
+	f.reasons = nil
+	if f.delivery.stage != applier.Name {
+		return
+	}
+	if d, err := events.Decode(f.delivery.event); err == nil {
+		if work := f.w.hub.LiveWork(*d.Work); work != nil {
+			f.reasons = f.w.reasons(work)
+		}
+	}
+}
+
+// reasons hold back a Work now, as far as the system can know.
+func (w *world) reasons(work *propagation.Work) map[string]bool {
+	found := map[string]bool{}
+	b := w.hub.LiveBinding(work.Binding())
+	// Nobody writes a Work any more that is being deleted: its binding counts.
+	if work.Suspended() && (!work.Deleting || b == nil) {
+		found["the Work"] = true
+	}
+	if b != nil && b.SuspendedOn(work.Key.Cluster) {
+		found["the binding"] = true
+	}
+	t := w.hub.Live(templateOf(work))
+	if t == nil || !t.Claim.Held() {
+		return found
+	}
+	p := w.hub.LivePolicy(t.Claim.Policy)
+	if p != nil && t.Claim.By(p) && suspends(p.Spec.Suspension, work.Key.Cluster) && flagged(w.safety.flags[p.Key], work.Key.Cluster) {
+		found[p.Key.String()] = true
+	}
+	return found
+}
+
+func suspends(s *policyv1alpha1.Suspension, cluster string) bool {
+	all, names := s.Dispatch()
+	return all || slices.Contains(names, cluster)
+}
+
+func flagged(f suspension.Flag, cluster string) bool {
+	return f.All || slices.Contains(f.Clusters, cluster)
+}
+
+// wroteMember checks what a stage just did to a member.
+func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
+	f := flightOf(ctx)
+	ref := m.New
+	if ref == nil {
+		ref = m.Old
+	}
+	w.trace("      %s %s in %s", m.Verb, ref.Ref, m.Cluster)
+	if f == nil || f.delivery.stage != applier.Name {
+		w.fail("%s wrote to %s", f, m.Cluster)
+		return
+	}
+	d, err := events.Decode(f.delivery.event)
+	if err != nil {
+		w.fail("decode %s: %v", f, err)
+		return
+	}
+	template := w.hub.Live(ref.Ref)
+	work := w.hub.LiveWork(*d.Work)
+	if work != nil && (m.New != nil || template != nil && w.lives(work, template)) {
+		now := w.reasons(work)
+		for why := range f.reasons {
+			if now[why] {
+				w.fail("%s %s in %s although %s is suspended there, and was when that began", m.Verb, ref.Ref, m.Cluster, why)
+			}
+		}
+	}
+	if m.New != nil {
+		w.checkThrough(m)
+	}
+}
+
+// lives tells whether the very template lives that the Work is of.
+func (w *world) lives(work *propagation.Work, t *propagation.Template) bool {
+	return w.safety.owner[work.Annotations[propagation.AnnotationBindingUID]] == string(t.UID)
+}
+
+// checkThrough checks that the gate let that content through, to that cluster.
+func (w *world) checkThrough(m pipelinetest.MemberWrite) {
+	uid := w.safety.owner[m.Work.Annotations[propagation.AnnotationBindingUID]]
+	p := passed{uid, normal(m.New.Content), ""}
+	if !w.safety.through[p] {
+		w.fail("%s got a content of %s that the gate never let through", m.Cluster, m.New.Ref)
+		return
+	}
+	if p.cluster = m.Cluster; !w.safety.through[p] && !known[rendererOvertakes] {
+		w.fail("%s got a content of %s that no policy wanted there", m.Cluster, m.New.Ref)
+	}
+}
+
+// wrote checks what a stage just wrote to the hub.
+func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
+	w.trace("      %s", write)
+	switch next := write.New.(type) {
+	case *propagation.Binding:
+		old, _ := write.Old.(*propagation.Binding)
+		w.past.require(next)
+		w.wroteBinding(flightOf(ctx), old, next)
+	case *propagation.Template:
+		old := write.Old.(*propagation.Template)
+		if old.Claim != next.Claim || old.Baseline != next.Baseline {
+			w.safety.claims[string(next.UID)] = flightOf(ctx).since
+		}
+		if old.Hash != next.Hash {
+			w.fail("Sluice changed the content of %s", next.Key)
+		}
+	}
+}
+
+func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
+	s := &w.safety
+	uid := string(next.Spec.Resource.UID)
+	s.owner[string(next.UID)] = uid
+	if next.ActedHash() == "" {
+		return
+	}
+	hash := s.normal[next.ActedHash()]
+	s.through[passed{uid, hash, ""}] = true
+	for _, c := range w.wantedOn(next) {
+		s.through[passed{uid, hash, c}] = true
+	}
+	if f.delivery.stage != "gate" || old != nil && old.ActedHash() == next.ActedHash() && formIn(old) == formIn(next) {
+		return
+	}
+	w.checkActivation(f, old, next)
+	s.acts[uid] = f.since
+}
+
+// wantedOn are the clusters that a binding's policy, and those that require it,
+// want its template on.
+func (w *world) wantedOn(b *propagation.Binding) []string {
+	var names []string
+	for _, r := range b.Spec.RequiredBy {
+		for _, c := range r.Clusters {
+			names = append(names, c.Name)
+		}
+	}
+	if formIn(b) != "" {
+		names = append(names, targets(b.Spec.Placement, w.joined())...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (w *world) joined() []string {
+	return slices.DeleteFunc(slices.Clone(clusters), func(c string) bool { return !w.hub.Joined(c) })
+}
+
+// targets are the clusters that a placement wants, of those that are joined.
+func targets(p *policyv1alpha1.Placement, joined []string) []string {
+	if p == nil || p.ClusterAffinity == nil {
+		return joined
+	}
+	return slices.DeleteFunc(slices.Clone(joined), func(c string) bool { return !slices.Contains(p.ClusterAffinity.ClusterNames, c) })
+}
+
+// checkActivation checks, by the count of changes and not by any hash, that a
+// policy that acted was not Lazy, or that the template changed since a policy
+// last acted on it and, where it was claimed after that, since it was claimed.
+func (w *world) checkActivation(f *flight, old, next *propagation.Binding) {
+	if formIn(next) == "" || old != nil && formIn(old) == formIn(next) {
+		return
+	}
+	uid := string(next.Spec.Resource.UID)
+	for count := w.readable(f); count <= w.past.last(); count++ {
+		m := w.past.at(count)
+		for _, r := range m.rules {
+			if r.Key.ID() != next.Annotations[propagation.AnnotationActivePolicy] || formOf(r.Policy) != formIn(next) {
+				continue
+			}
+			if !r.lazy() || w.mayAct(f, uid, next.Template().ID(), r, old) {
+				return
+			}
+		}
+	}
+	raw, _ := json.Marshal(next.Spec.Placement) // no value of it fails
+	w.fail("what is in force for %s became %s %s, though its Lazy policy had to wait for a change", next.Template(),
+		next.Annotations[propagation.AnnotationActivePolicy], raw)
+}
+
+// readable is the oldest moment that the attempt may have read.
+func (w *world) readable(f *flight) int {
+	if w.lag {
+		return w.past.from
+	}
+	return max(f.since, w.past.from)
+}
+
+// mayAct tells whether a change of the template let a Lazy policy act.
+func (w *world) mayAct(f *flight, uid, id string, r rule, old *propagation.Binding) bool {
+	acted, everActed := w.safety.acts[uid]
+	if old == nil || formIn(old) == "" {
+		everActed = false
+	}
+	for count := w.readable(f); count <= w.past.last(); count++ {
+		t := w.past.at(count).things[id]
+		if t.uid != uid {
+			continue
+		}
+		switch {
+		case everActed && t.changed >= acted && t.changed > 0:
+			return true
+		case !everActed && (r.selectedAt(t.changed, t) || t.changed >= w.safety.claims[uid] || t.doubtful(r) || r.immediateSince(w.safety.claims[uid])):
+			return true
+		}
+	}
+	return false
+}

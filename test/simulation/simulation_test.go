@@ -1,0 +1,112 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"sluice.dev/pkg/pipelinetest"
+)
+
+var (
+	seedsFlag = flag.Int("seeds", number("SIM_SEEDS"), "how many histories (default 200; 100 with -short)")
+	seedFlag  = flag.Int("seed", number("SIM_SEED"), "the one history to run")
+	tracing   = os.Getenv("SIM_TRACE") != ""
+)
+
+func number(variable string) int {
+	n, _ := strconv.Atoi(os.Getenv(variable)) // none: the default
+	return n
+}
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// seeds are those to run, as first and last.
+func seeds() (first, last int) {
+	switch {
+	case *seedFlag > 0:
+		return *seedFlag, *seedFlag
+	case *seedsFlag > 0:
+		return 1, *seedsFlag
+	case testing.Short():
+		return 1, 100
+	}
+	return 1, 200
+}
+
+// lab is what a goroutine needs to run one history after the other.
+type lab struct {
+	redis  *pipelinetest.Redis
+	routes *pipelinetest.Routes
+}
+
+func newLab(t testing.TB) *lab {
+	t.Helper()
+	redis, err := pipelinetest.StartRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Stop)
+	routes, err := pipelinetest.LoadRoutes(clusters...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lab{redis, routes}
+}
+
+func (l *lab) start(c climate) *world { return start(c, l.redis, l.routes) }
+
+// run takes a world of that climate through the history.
+func (l *lab) run(c climate, h []op) error { return l.start(c).run(h) }
+
+// TestSimulation runs histories, each drawn from a seed, against the model.
+func TestSimulation(t *testing.T) {
+	first, last := seeds()
+	var next atomic.Int64
+	next.Store(int64(first) - 1)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), last-first+1) {
+		l := newLab(t)
+		wg.Go(func() {
+			for seed := int(next.Add(1)); seed <= last && !t.Failed(); seed = int(next.Add(1)) {
+				l.try(t, seed)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// try runs the history of a seed and, where it fails, a shorter one that fails
+// too.
+func (l *lab) try(t *testing.T, seed int) {
+	d := newDrawer(uint64(seed)) //nolint:gosec // a seed
+	c, h := d.climate(), d.history()
+	err := l.run(c, h)
+	if err == nil {
+		return
+	}
+	c, h, err = l.shrink(c, h, err)
+	var b strings.Builder
+	for _, o := range h {
+		fmt.Fprintf(&b, "  %s\n", o)
+	}
+	trace := ""
+	if tracing {
+		w := l.start(c)
+		var lines strings.Builder
+		w.trace = func(format string, args ...any) { fmt.Fprintf(&lines, format+"\n", args...) }
+		_ = w.run(h)
+		trace = "\n" + lines.String()
+	}
+	t.Errorf("seed %d: %v\nclimate %+v\n%s%s\nagain: SIM_SEED=%d go test ./test/simulation -run TestSimulation", seed, err, c, cmp.Or(b.String(), "  nothing\n"), trace, seed)
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipelinetest"
+)
+
+var resourceTypes = map[hub.ChangeType]string{
+	hub.Added: events.ResourceAdded, hub.Updated: events.ResourceUpdated, hub.Deleted: events.ResourceDeleted,
+}
+
+// tell lets the hub's source tell its oldest news of a kind. Where sources may,
+// the dice lose it now and then.
+func (w *world) tell(kind string, dice *rand.Rand) {
+	n := w.hub.Tell(kind)
+	if _, ok := hub.PolicyKeyOf(n.Key); ok {
+		w.followPolicies(true)
+	}
+	switch {
+	case n.Own && !w.echo, !w.watches(n.Key):
+	case w.echo && dice != nil && dice.IntN(60) == 0:
+		w.trace("  lost: %s %s", n.Type, n.Key)
+		w.lossy = true
+	default:
+		w.announce(n.Change)
+	}
+}
+
+func (w *world) announce(c hub.Change) {
+	w.source(resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
+}
+
+func (w *world) source(eventType string, o events.Object) {
+	e, err := events.NewResource("/simulation", eventType, o)
+	if err != nil {
+		w.fail("make an event: %v", err)
+		return
+	}
+	w.publish(e)
+}
+
+// tellMember lets a member's source tell its oldest news; false: there is none.
+func (w *world) tellMember(cluster string) bool {
+	m := w.members[cluster]
+	if m.Down {
+		return false
+	}
+	n, ok := m.Tell()
+	if ok && (!n.Own || w.echo) {
+		w.announceMember(cluster, n)
+	}
+	return ok
+}
+
+func (w *world) announceMember(cluster string, n pipelinetest.MemberNews) {
+	eventType := events.ResourceUpdated
+	if n.Deleted {
+		eventType = events.ResourceDeleted
+	}
+	w.source(eventType, events.Object{TemplateKey: n.Ref, Version: strconv.Itoa(n.Version), Cluster: cluster})
+}
+
+// watches tells whether the hub's source tells of the kind.
+func (w *world) watches(k propagation.TemplateKey) bool {
+	gvk := k.GroupVersionKind()
+	return !w.follow || gvk.Kind == "ConfigMap" || gvk.Kind == "ControllerRevision" || gvk.Group == "policy.karmada.io" ||
+		gvk.Group == "work.karmada.io" || gvk.Group == "cluster.karmada.io" || w.follows[gvk.String()]
+}
+
+// followPolicies watches the kinds that policies select, and what these may
+// depend on. What there is of a new one is announced.
+func (w *world) followPolicies(announce bool) {
+	follow := func(gvk schema.GroupVersionKind) {
+		k := propagation.TemplateKey{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind}
+		if w.watches(k) {
+			return
+		}
+		w.follows[gvk.String()] = true
+		for _, t := range w.hub.LiveTemplates() {
+			if announce && t.Key.GroupVersionKind() == gvk {
+				w.announce(hub.Change{Type: hub.Added, Key: t.Key, Version: t.ResourceVersion})
+			}
+		}
+	}
+	for _, p := range w.hub.LivePolicies() {
+		for _, s := range p.Spec.ResourceSelectors {
+			follow(schema.FromAPIVersionAndKind(s.APIVersion, s.Kind))
+		}
+		if p.Spec.PropagateDeps {
+			for _, k := range dependencies.Kinds {
+				follow(k.GroupVersionKind())
+			}
+		}
+	}
+}
+
+// tick is PingSource's.
+func (w *world) tick() {
+	e := event.New()
+	e.SetID(fmt.Sprintf("tick-%d", w.now.UnixNano()))
+	e.SetType(events.Ping)
+	e.SetSource("/simulation")
+	w.publish(e)
+}

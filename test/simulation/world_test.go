@@ -1,0 +1,342 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipeline/dependencies"
+	"sluice.dev/pkg/pipeline/detector"
+	"sluice.dev/pkg/pipeline/gate"
+	"sluice.dev/pkg/pipeline/preemptor"
+	"sluice.dev/pkg/pipeline/renderer"
+	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/pipeline/scheduler"
+	"sluice.dev/pkg/pipeline/sweeper"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/suspension"
+)
+
+// climate is what a history runs in, the same from its start to its end.
+type climate struct {
+	// lag: stages see what people write when their watch tells, as in standalone.
+	lag bool
+	// lanes: a stage never handles two events of one partition key at once.
+	lanes bool
+	// echo: sources tell of what stages wrote, too, and may lose events.
+	echo bool
+	// follow: the kinds that are watched follow the policies.
+	follow bool
+	// keeps: Redis outlives a restart.
+	keeps bool
+	// flights is how many events are handled at once.
+	flights int
+	// late: m3 joins later.
+	late bool
+}
+
+// standalone is the climate of one process, knative that of many.
+func (d drawer) climate() climate {
+	if d.chance(50) {
+		return climate{lag: true, lanes: true, follow: true, keeps: d.chance(30), flights: 1 + d.IntN(3), late: d.chance(15)}
+	}
+	return climate{echo: d.chance(40), lanes: d.chance(30), keeps: true, flights: 1 + d.IntN(3), late: d.chance(15)}
+}
+
+// world is the system, and all that is around it.
+type world struct {
+	climate
+	ctx     context.Context
+	hub     *pipelinetest.Hub
+	members map[string]*pipelinetest.Member
+	redis   *pipelinetest.Redis
+	claims  *claims.Map
+	stages  map[string]function.Stage
+	sweeper *sweeper.Stage
+	now     time.Time
+
+	broker  broker
+	follows map[string]bool
+	noRedis bool
+	// lossy: a source lost an event since the last restart.
+	lossy bool
+	// switched: a gate was switched since then.
+	switched bool
+	// flushed: Redis was flushed since then.
+	flushed bool
+	// writes counts requests of stages that would change something.
+	writes atomic.Int64
+
+	past   past
+	safety safety
+	trace  func(format string, args ...any)
+	err    error
+}
+
+// start makes a world, whose Redis is a fresh one.
+func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
+	w := &world{
+		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
+		members: map[string]*pipelinetest.Member{}, trace: func(string, ...any) {},
+	}
+	redis.Ask = nil
+	redis.FlushAll(w.ctx)
+	redis.ScriptFlush(w.ctx) // a script that is not known takes two requests
+	redis.Pass(0, w.now)
+	redis.Ask = w.askRedis
+	w.hub = pipelinetest.NewHub(pipelinetest.Options{Lag: c.lag, Now: w.time})
+	w.hub.Ask, w.hub.Wrote = w.ask, w.wrote
+	for _, name := range clusters {
+		m := pipelinetest.NewMember(name)
+		m.Ask, m.Wrote = w.askMember, w.wroteMember
+		w.members[name] = m
+		if !c.late || name != "m3" {
+			w.hub.Join(name)
+		}
+	}
+	w.broker.routes = routes
+	w.safety.init()
+	w.past.begin(w)
+	w.assemble()
+	w.boot()
+	return w
+}
+
+func (w *world) time() time.Time { return w.now }
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.redis.Pass(d, w.now)
+}
+
+// assemble makes the stages, as a process that starts does.
+func (w *world) assemble() {
+	w.claims = claims.New(w.redis)
+	flags := suspension.New(w.redis)
+	brakes := braking{flags, w}
+	w.sweeper = sweeper.New(w.hub, w.claims, w.probe, w.time)
+	w.stages = map[string]function.Stage{}
+	for _, s := range []function.Stage{
+		detector.New(w.hub, w.claims, w.claims, brakes),
+		preemptor.New(w.hub, w.claims),
+		gate.New(w.hub, w.time),
+		dependencies.New(w.hub, brakes),
+		scheduler.New(w.hub, w.hub, w.time),
+		renderer.New(renderersHub{w.hub}, w.time),
+		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time),
+		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
+		w.sweeper,
+	} {
+		w.stages[s.Name()] = s
+	}
+}
+
+func (w *world) member(ctx context.Context, cluster string) (*pipelinetest.Member, error) {
+	if _, err := w.hub.Cluster(ctx, cluster); err != nil {
+		return nil, err
+	}
+	return w.members[cluster], nil
+}
+
+func (w *world) probe(_ context.Context, cluster string) (string, error) {
+	return w.members[cluster].Probe()
+}
+
+// boot is what standalone does when it starts: Redis is built, and everything
+// that there is, is announced as just added.
+func (w *world) boot() {
+	w.follows = map[string]bool{}
+	all := w.hub.Restart()
+	if err := w.sweeper.Rebuild(w.ctx); err != nil {
+		w.fail("rebuild at the start: %v", err)
+	}
+	w.followPolicies(false)
+	for _, c := range all {
+		if w.watches(c.Key) {
+			w.announce(c)
+		}
+	}
+	for _, name := range clusters {
+		for _, n := range w.members[name].Restart() {
+			w.announceMember(name, n)
+		}
+	}
+}
+
+// restart ends everything, and starts it again: whatever was queued is lost.
+func (w *world) restart() {
+	w.broker.clear()
+	w.noRedis, w.lossy, w.switched, w.flushed = false, false, false, false
+	if !w.keeps {
+		w.redis.FlushAll(w.ctx)
+	}
+	w.pass(40 * time.Second) // a lock of a rebuild that died has expired
+	w.assemble()
+	w.boot()
+}
+
+// fail ends the history.
+func (w *world) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+type flightKey struct{}
+
+// flight is one event that is being handled.
+type flight struct {
+	w        *world
+	delivery delivery
+	turn     *pipelinetest.Turn
+	// since is the prefix of the history at which this attempt began.
+	since int
+	// reasons held back the flight's Work when this attempt began.
+	reasons map[string]bool
+	// asked counts alike requests, so that each has a fate of its own.
+	mu    sync.Mutex
+	asked map[string]int
+	fate  uint64
+	out   []event.Event
+	err   error
+	done  bool
+}
+
+func flightOf(ctx context.Context) *flight {
+	f, _ := ctx.Value(flightKey{}).(*flight)
+	return f
+}
+
+const conflictRetries = 5
+
+// run handles the event, and reads again in process where a race was lost.
+func (f *flight) run(ctx context.Context) {
+	ctx = context.WithValue(ctx, flightKey{}, f)
+	for n := 0; ; n++ {
+		f.since = f.w.past.last()
+		f.w.safety.begin(f)
+		f.out, f.err = f.w.stages[f.delivery.stage].Handle(ctx, f.delivery.event)
+		if !outcome.IsConflict(f.err) || n == conflictRetries {
+			break
+		}
+	}
+	f.done = true
+}
+
+// Errors that a fate brings.
+var (
+	errUnavailable = errors.New("the service is unavailable")
+	errLost        = errors.New("the race is lost")
+)
+
+// ask lets others have their turn, and says no now and then.
+func (w *world) ask(ctx context.Context, r pipelinetest.Request) error {
+	f := flightOf(ctx)
+	if !f.parallel(r) {
+		pipelinetest.Pause(ctx)
+	}
+	if r.Writes() {
+		w.writes.Add(1)
+	}
+	if f == nil || f.fate == 0 {
+		return nil
+	}
+	switch n := f.chance(r.String()); {
+	case n < 5:
+		return errUnavailable
+	case n < 20 && r.Writes():
+		return outcome.Conflict(errLost)
+	}
+	return nil
+}
+
+// parallel tells whether a stage makes several such requests at once.
+func (f *flight) parallel(r pipelinetest.Request) bool {
+	return f != nil && f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(r.About, "work ")
+}
+
+// renderersHub lets others have their turn before the renderer writes several
+// Works at once, which is one turn.
+type renderersHub struct{ *pipelinetest.Hub }
+
+// Clusters is the last that the renderer reads.
+func (h renderersHub) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	all, err := h.Hub.Clusters(ctx)
+	pipelinetest.Pause(ctx)
+	return all, err
+}
+
+func (w *world) askMember(ctx context.Context, r pipelinetest.Request) error {
+	pipelinetest.Pause(ctx)
+	f := flightOf(ctx)
+	if r.Writes() {
+		w.writes.Add(1)
+	}
+	if f != nil && f.fate != 0 && f.chance(r.String()) < 10 {
+		return errUnavailable
+	}
+	return nil
+}
+
+func (w *world) askRedis(ctx context.Context, run func() error) error {
+	f := flightOf(ctx)
+	if f != nil {
+		pipelinetest.Pause(ctx)
+	}
+	if w.noRedis {
+		return pipelinetest.ErrRedisDown
+	}
+	n := 1000
+	if f != nil && f.fate != 0 {
+		n = f.chance("redis")
+	}
+	if n < 3 {
+		return errUnavailable
+	}
+	err := run()
+	if n < 6 {
+		return errUnavailable // the answer is lost
+	}
+	return err
+}
+
+// chance is a number below 1000 that follows from the fate and the request, and
+// not from the order of requests: that may differ between two runs.
+func (f *flight) chance(request string) int {
+	f.mu.Lock()
+	n := f.asked[request]
+	f.asked[request]++
+	f.mu.Unlock()
+	h := f.fate
+	for _, b := range []byte(request) {
+		h = (h ^ uint64(b)) * 0x100000001b3
+	}
+	h = (h ^ uint64(n)) * 0x9e3779b97f4a7c15                //nolint:gosec // a count
+	return int(rand.New(rand.NewPCG(h, 7)).Uint64() % 1000) //nolint:gosec // a draw
+}
+
+// template is the template that a Work is of.
+func templateOf(work *propagation.Work) propagation.TemplateKey {
+	key, err := work.Template()
+	if err != nil {
+		return propagation.TemplateKey{}
+	}
+	return key
+}
