@@ -110,8 +110,8 @@ var propagationRows = map[string]row{
 	"a field that is not served is rejected":          {spec: `suspendScheduling: true`, wantField: "spec.suspendScheduling", want: "unknown field"},
 
 	"L1: Lazy is accepted":                     {spec: `activationPreference: Lazy`},
-	"L1: lazy in lower case is rejected":       {spec: `activationPreference: lazy`, wantField: "spec.activationPreference", want: `supported values: "Lazy"`},
-	"L1: any other value is rejected":          {spec: `activationPreference: Eager`, wantField: "spec.activationPreference", want: `supported values: "Lazy"`},
+	"L1: lazy in lower case is rejected":       {spec: `activationPreference: lazy`, wantField: "spec.activationPreference", want: `supported values: "", "Lazy"`},
+	"L1: any other value is rejected":          {spec: `activationPreference: Eager`, wantField: "spec.activationPreference", want: `supported values: "", "Lazy"`},
 	"L2: the field may be absent":              {spec: `priority: 1`},
 	"L4: Lazy may be set at any time":          {was: `priority: 1`, spec: `activationPreference: Lazy`},
 	"L4: Lazy may be removed at any time":      {was: `activationPreference: Lazy`, spec: `priority: 1`},
