@@ -36,6 +36,9 @@ type activateOptions struct {
 
 	world  explaining.World
 	readAt time.Time
+	// missing counts the named templates that could not be read, and were passed
+	// over.
+	missing int
 }
 
 func activateCommand(s *session) *cobra.Command {
@@ -203,6 +206,8 @@ func (o *activateOptions) run(ctx context.Context) error {
 		return o.preview(waiting)
 	}
 	switch {
+	case len(waiting) == 0 && o.missing > 0:
+		return o.failed(o.missing, len(chosen)+o.missing)
 	case len(chosen) == 0:
 		o.screen.Println("Nothing is chosen: no template that a policy holds matches.")
 		return nil
@@ -219,8 +224,13 @@ func (o *activateOptions) choose(ctx context.Context, h *hub.Hub) ([]explaining.
 		var out []explaining.Subject
 		for _, key := range o.named {
 			s, err := subject(ctx, h, key)
+			if err = notFound(key, err); err != nil && !o.goOn {
+				return nil, err
+			}
 			if err != nil {
-				return nil, notFound(key, err)
+				o.screen.Note("%v", err)
+				o.missing++
+				continue
 			}
 			out = append(out, s)
 		}

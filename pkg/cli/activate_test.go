@@ -125,6 +125,7 @@ func TestActivateStopsOrGoesOn(t *testing.T) {
 	}{
 		"at the first failure":   {args: []string{"all"}, want: "1 of 3 are released; the same command goes on with what waits", done: []string{"a"}},
 		"past it, if so wanted":  {args: []string{"all", "--keep-going"}, want: "1 of 3 templates failed: the same command tries them again", done: []string{"a", "c"}},
+		"past what is not there": {args: []string{"deploy/a", "deploy/none", "--keep-going"}, want: "1 of 2 templates failed: the same command tries them again", done: []string{"a"}},
 		"alone without a lesson": {args: []string{"deploy/b"}, want: "deployment/b in shop: patch"},
 	} {
 		t.Run(name, func(t *testing.T) {

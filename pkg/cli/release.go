@@ -75,10 +75,14 @@ func (o *activateOptions) activate(ctx context.Context, h *hub.Hub, waiting []ex
 			o.screen.Printf("%s %s: %s\n", screen.Bar(i+1, len(waiting)), where(r.Template), done)
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %s failed: the same command tries them again", failed, noun(len(waiting), "template", "templates"))
+	if failed+o.missing > 0 {
+		return o.failed(failed+o.missing, len(waiting)+o.missing)
 	}
 	return nil
+}
+
+func (o *activateOptions) failed(n, of int) error {
+	return fmt.Errorf("%d of %s failed: the same command tries them again", n, noun(of, "template", "templates"))
 }
 
 func doneOf(done, all int) string { return fmt.Sprintf("%d of %d are released", done, all) }

@@ -6,6 +6,7 @@ package member
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,9 @@ func (c *Client) Apply(ctx context.Context, w *propagation.Work, ordinal int, ma
 	if ordinal == 0 && !Needed(w, manifest, live) {
 		return Applied{Object: live.Object, State: *w.Status.Applied}, nil
 	}
+	if state, ok := Unrecorded(w, manifest, live); ok {
+		return Applied{Object: live.Object, State: state}, nil
+	}
 	now, err := c.write(ctx, ref, dress(w, manifest, live))
 	if err != nil {
 		return Applied{}, err
@@ -81,27 +85,84 @@ func takeable(o *Observed) bool {
 // Only the state of one manifest is kept: a Work of several is always applied,
 // and the member's API server tells whether anything changes.
 func Needed(w *propagation.Work, manifest map[string]any, o *Observed) bool {
-	a := w.Status.Applied
-	return a == nil || o == nil || len(w.Spec.Workload.Manifests) > 1 || a.ManifestHash != propagation.HashJSON(manifest) || Drifted(w, o)
+	return o == nil || len(w.Spec.Workload.Manifests) > 1 || !recorded(w, manifest) || Drifted(w, manifest, o)
 }
 
 // Unrecorded tells whether the object is what the manifest asks for although the
-// Work does not say so yet, and what it has to say.
+// Work does not say so yet, and what it has to say. The mark alone does not
+// prove it: somebody may have written a field of ours since.
 func Unrecorded(w *propagation.Work, manifest map[string]any, o *Observed) (workv1alpha1.AppliedState, bool) {
-	hash := propagation.HashJSON(manifest)
-	recorded := w.Status.Applied != nil && w.Status.Applied.ManifestHash == hash
-	if o == nil || recorded || len(w.Spec.Workload.Manifests) != 1 || !o.Ours(w.Key.Name) || o.Deleting || o.Manifest != hash {
+	if recorded(w, manifest) || !marked(w, manifest, o) || !intact(manifest, o) {
 		return workv1alpha1.AppliedState{}, false
 	}
-	return workv1alpha1.AppliedState{ManifestHash: hash, FieldsHash: o.FieldsHash, UID: o.UID}, true
+	return workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: o.FieldsHash, UID: o.UID}, true
 }
 
 // Drifted tells whether the object is not, or no more, what was applied last: it
 // is not marked as the Work's, it was made anew, or somebody else wrote a field
-// of ours. As long as nothing is known to be applied, its fields say nothing.
-func Drifted(w *propagation.Work, o *Observed) bool {
+// of ours. As long as the manifest was not applied, its fields say nothing.
+func Drifted(w *propagation.Work, manifest map[string]any, o *Observed) bool {
 	a := w.Status.Applied
-	return !o.Ours(w.Key.Name) || a != nil && (o.UID != a.UID || o.FieldsHash != a.FieldsHash)
+	switch {
+	case !o.Ours(w.Key.Name):
+		return true
+	case !recorded(w, manifest) && marked(w, manifest, o):
+		return !intact(manifest, o)
+	}
+	return a != nil && (o.UID != a.UID || o.FieldsHash != a.FieldsHash)
+}
+
+// recorded tells whether the Work says that the manifest was applied.
+func recorded(w *propagation.Work, manifest map[string]any) bool {
+	return w.Status.Applied != nil && w.Status.Applied.ManifestHash == propagation.HashJSON(manifest)
+}
+
+// marked tells whether the manifest was applied to the object, which is then the
+// object's own word. Of a Work of several manifests nobody can say so.
+func marked(w *propagation.Work, manifest map[string]any, o *Observed) bool {
+	return o != nil && len(w.Spec.Workload.Manifests) == 1 && o.Ours(w.Key.Name) && !o.Deleting && o.Manifest == propagation.HashJSON(manifest)
+}
+
+// intact tells whether the object says what the manifest asks for. Of a ConfigMap
+// or Secret with data that cannot be told, for its data are not observed.
+func intact(manifest map[string]any, o *Observed) bool {
+	asked := maps.Clone(manifest)
+	labels, _ := part(asked, "metadata")["labels"].(map[string]any)
+	retainReplicas(asked, labels[propagation.LabelRetainReplicas] == "true", o)
+	return contains(o.Object, asked)
+}
+
+// contains tells whether all that is asked for is there as asked, whatever else
+// there is. What an API server writes in another form (a quantity, say) is taken
+// for a difference: an apply too many does no harm.
+func contains(live, asked any) bool {
+	switch asked := asked.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok {
+			return len(asked) == 0
+		}
+		for k, v := range asked {
+			if !contains(l[k], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		l, _ := live.([]any)
+		if len(l) != len(asked) {
+			return false
+		}
+		for i := range asked {
+			if !contains(l[i], asked[i]) {
+				return false
+			}
+		}
+		return true
+	case nil:
+		return true // a field that is null is not asked for
+	}
+	return fmt.Sprint(live) == fmt.Sprint(asked)
 }
 
 // write applies the object, and lets the watch know that the change is ours.

@@ -87,8 +87,8 @@ func TestDrift(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if Drifted(of, o) != (tc.writes > 0) {
-				t.Errorf("drifted: %v", Drifted(of, o))
+			if Drifted(of, m, o) != (tc.writes > 0) {
+				t.Errorf("drifted: %v", Drifted(of, m, o))
 			}
 			w.apply(of, m)
 			w.wantWrites(tc.writes, "after the change")
@@ -110,6 +110,33 @@ func TestDriftedAndNeeded(t *testing.T) {
 		return w
 	}
 	several := same()
+	asked := map[string]any{"kind": "X", "spec": map[string]any{"image": "v1", "ports": []any{map[string]any{"port": 80.0}}}}
+	mark := propagation.HashJSON(asked)
+	one := func(image string, more ...any) *Observed {
+		spec := map[string]any{"image": image, "paused": false, "ports": append([]any{map[string]any{"port": int64(80), "protocol": "TCP"}}, more...)}
+		return &Observed{Work: "w", UID: "u", Manifest: mark, Object: map[string]any{"kind": "X", "metadata": map[string]any{"uid": "u"}, "spec": spec}}
+	}
+	waiting := work("w")
+	waiting.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 1)
+	for name, tc := range map[string]struct {
+		observed   *Observed
+		unrecorded bool
+		drifted    bool
+	}{
+		"S23, ST24: as it was applied, with the member's defaults":       {one("v1"), true, false},
+		"a field of ours written by somebody before it was recorded":     {one("v2"), false, true},
+		"an element added to a list of ours before it was recorded":      {one("v1", "more"), false, true},
+		"another manifest was applied, and the applier is still to come": {&Observed{Work: "w", Manifest: "other"}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, got := Unrecorded(waiting, asked, tc.observed); got != tc.unrecorded {
+				t.Errorf("unrecorded %v", got)
+			}
+			if got := Drifted(waiting, asked, tc.observed); got != tc.drifted {
+				t.Errorf("drifted %v", got)
+			}
+		})
+	}
 	several.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 2)
 	for name, tc := range map[string]struct {
 		work            *propagation.Work
@@ -126,7 +153,7 @@ func TestDriftedAndNeeded(t *testing.T) {
 		"one of several":                      {several, &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Drifted(tc.work, tc.observed); got != tc.drifted {
+			if got := Drifted(tc.work, m, tc.observed); got != tc.drifted {
 				t.Errorf("drifted %v", got)
 			}
 			if got := Needed(tc.work, m, tc.observed); got != tc.needed {

@@ -86,7 +86,7 @@ func TestWatch(t *testing.T) {
 	w.edit(ref, "kubectl", func(obj map[string]any) { set(obj, "theirs", "data", "a") })
 	eventually(t, "drift is seen", func() bool {
 		o, err := w.Observe(t.Context(), ref)
-		return err == nil && Drifted(of, o)
+		return err == nil && Drifted(of, m, o)
 	})
 	if got := d.about("settings"); len(got) != 2 {
 		t.Errorf("announced %v", got)

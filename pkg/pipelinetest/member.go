@@ -116,6 +116,9 @@ func (o *Object) observed() *member.Observed {
 	meta := maps.Clone(obj["metadata"].(map[string]any))
 	meta["generation"] = o.Generation
 	obj["metadata"] = meta
+	if spec, ok := obj["spec"].(map[string]any); ok && len(o.Spoilt) > 0 {
+		obj["spec"] = spoilt(spec)
+	}
 	if o.Status != nil {
 		obj["status"] = o.Status
 	}
@@ -124,6 +127,19 @@ func (o *Object) observed() *member.Observed {
 		seen.FieldsHash = propagation.HashJSON([]any{paths("", o.Content), o.Spoilt})
 	}
 	return seen
+}
+
+// spoilt is the part as somebody else left it: without the first of its fields
+// that says nothing of the object's health.
+func spoilt(spec map[string]any) map[string]any {
+	spec = maps.Clone(spec)
+	for _, k := range slices.Sorted(maps.Keys(spec)) {
+		if k != "replicas" {
+			delete(spec, k)
+			break
+		}
+	}
+	return spec
 }
 
 // paths are the fields that the value sets, sorted.

@@ -87,7 +87,7 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 		}
 	}
 	out, err := s.sumUp(ctx, e, binding)
-	if err != nil || observed != nil && !member.Drifted(w, observed) {
+	if err != nil || observed != nil && !member.Drifted(w, reporting.FirstManifest(w), observed) {
 		return out, err
 	}
 	drift, err := events.New(Name, e, events.WorkRendered, events.Data{
