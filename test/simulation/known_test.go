@@ -10,13 +10,8 @@ import "testing"
 type finding string
 
 const (
-	// The renderer may come before the scheduler and write new content to
-	// clusters that only the former policy wanted.
-	rendererOvertakes finding = "S1"
 	// Only a restart has claims looked at again when a gate was switched.
 	gatesUnheeded finding = "S2"
-	// Under StaticPolicy no policy claims what others only take along.
-	takenAlongIsPropagated finding = "S3"
 	// A Redis that outlives a restart keeps templates that went meanwhile.
 	staleIndex finding = "S4"
 	// A rebuilt Redis knows only templates of the kinds that policies select.
@@ -34,15 +29,13 @@ const (
 )
 
 var known = map[finding]bool{
-	rendererOvertakes:      false,
-	gatesUnheeded:          true,
-	takenAlongIsPropagated: true,
-	staleIndex:             true,
-	kindsNotLoaded:         true,
-	sameSecond:             true,
-	metadataCounts:         true,
-	kindsUnwatched:         true,
-	orphansStay:            true,
+	gatesUnheeded:  true,
+	staleIndex:     true,
+	kindsNotLoaded: true,
+	sameSecond:     true,
+	metadataCounts: true,
+	kindsUnwatched: true,
+	orphansStay:    true,
 }
 
 // TestKnownFindingsAreMended is skipped, visibly, as long as there are any.

@@ -180,7 +180,7 @@ func (r rule) lazy() bool { return r.Spec.ActivationPreference == policyv1alpha1
 func claim(t thing, rules []rule, f propagation.Features, c claimed, b bound, mark string) []claimed {
 	all := ranked(rules, t)
 	held := slices.IndexFunc(all, c.by)
-	if f.Static && (b.form != "" || b.acted != "" && known[takenAlongIsPropagated]) {
+	if f.Static && b.form != "" {
 		switch {
 		case b.acted == t.hash && held >= 0: // ST5, ST6
 			return []claimed{c}
