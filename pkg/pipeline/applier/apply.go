@@ -70,11 +70,15 @@ func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (r
 	s.tell(ctx, w, metav1.ConditionTrue)
 	status := w.Status
 	status.Conditions = s.dispatching(w, metav1.ConditionTrue)
-	status.Conditions, _ = conditions.Set(status.Conditions, metav1.Condition{
+	list, news := conditions.Set(status.Conditions, metav1.Condition{
 		Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionFalse, Reason: reason, Message: failure.Error(), ObservedGeneration: w.Generation,
 	}, s.now())
+	status.Conditions = list
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	if news {
+		s.hub.Record(ctx, aboutWork(w), hub.Warning, reason, failure.Error())
 	}
 	return result{event: events.WorkFailed, reason: reason, message: failure.Error()}, nil
 }

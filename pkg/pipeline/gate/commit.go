@@ -48,7 +48,7 @@ func (s *Stage) commit(ctx context.Context, in gating.Input, d gating.Decision) 
 		}
 	}
 	s.tell(ctx, in, d)
-	return s.condition(ctx, b, d)
+	return s.condition(ctx, in.Template, b, d)
 }
 
 // freeze keeps the template's content as the revision name, if it is not kept
@@ -132,7 +132,7 @@ func (s *Stage) trim(ctx context.Context, b *propagation.Binding, old []*propaga
 
 // condition says on the binding whether something is pending. The condition
 // True on a new binding is left to the reporter, which writes the status anyway.
-func (s *Stage) condition(ctx context.Context, b *propagation.Binding, d gating.Decision) (*propagation.Binding, error) {
+func (s *Stage) condition(ctx context.Context, t *propagation.Template, b *propagation.Binding, d gating.Decision) (*propagation.Binding, error) {
 	c := metav1.Condition{Type: gating.ConditionActive, Status: metav1.ConditionTrue, Reason: gating.ReasonActive, Message: gating.InForce(b)}
 	if d.Pending() {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(d.Reason), d.Message
@@ -148,6 +148,9 @@ func (s *Stage) condition(ctx context.Context, b *propagation.Binding, d gating.
 	b, err := s.hub.CommitBindingStatus(ctx, b, status)
 	if err != nil {
 		return nil, fmt.Errorf("commit status: %w", err)
+	}
+	if d.Pending() {
+		s.hub.Record(ctx, hub.AboutTemplate(t), hub.Normal, c.Reason, c.Message)
 	}
 	return b, nil
 }

@@ -9,6 +9,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 )
 
 // Bindings are what the scheduler reads and writes.
@@ -16,6 +17,7 @@ type Bindings interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Bindings(ctx context.Context) ([]*propagation.Binding, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
 }
 

@@ -21,6 +21,7 @@ import (
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -108,6 +109,9 @@ func (s *Stage) commit(ctx context.Context, b *propagation.Binding, d scheduling
 	next, err := s.bindings.CommitBindingStatus(ctx, b, status)
 	if err != nil {
 		return nil, fmt.Errorf("commit status of %s: %w", b.Key, err)
+	}
+	if d.Unschedulable {
+		s.bindings.Record(ctx, hub.AboutBinding(b), hub.Warning, d.Condition.Reason, d.Condition.Message)
 	}
 	return next, nil
 }
