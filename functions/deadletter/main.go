@@ -1,0 +1,16 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command deadletter logs and counts the events that no stage could handle.
+package main
+
+import (
+	"context"
+
+	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/function/deadletter"
+)
+
+func main() {
+	function.Main(deadletter.Name, func(context.Context) (function.Stage, error) { return deadletter.New(), nil })
+}

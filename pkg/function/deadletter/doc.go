@@ -1,0 +1,19 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package deadletter is where the broker sends the events that no stage could
+// handle, after all attempts.
+//
+// Consumes: any event, with what the broker says about its failure.
+// Reads, decides, commits: nothing.
+// Emits: nothing.
+//
+// What it takes is one log line at level error, and one in
+// sluice_events_total{stage="deadletter"}: an alert is made of that. Nothing is
+// kept, for nothing has to be: the sweeper finds whatever is not where it has to
+// be, and wakes the stages with new events.
+//
+// Twice is safe: it is told and counted twice.
+//
+// It must not answer with a failure: its dead letters would have no place to go.
+package deadletter
