@@ -1,0 +1,3 @@
+module sluice.dev/test/knative/images
+
+go 1.26.0
