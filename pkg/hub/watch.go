@@ -193,6 +193,15 @@ func (k *kind[T]) stream(ctx context.Context, s *store[T], version uint64) (uint
 	return k.read(body, s, version)
 }
 
+// errorOf is the error that ends a watch.
+func errorOf(raw []byte) error {
+	var status metav1.Status
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return err
+	}
+	return apierrors.FromObject(&status)
+}
+
 func (k *kind[T]) read(body io.Reader, s *store[T], version uint64) (uint64, error) {
 	events := json.NewDecoder(body)
 	for {
@@ -205,11 +214,7 @@ func (k *kind[T]) read(body io.Reader, s *store[T], version uint64) (uint64, err
 		}
 		switch e.Type {
 		case watch.Error:
-			var status metav1.Status
-			if err := json.Unmarshal(e.Object, &status); err != nil {
-				return version, err
-			}
-			return version, apierrors.FromObject(&status)
+			return version, errorOf(e.Object)
 		case watch.Bookmark:
 			var mark metav1.PartialObjectMetadata
 			if err := json.Unmarshal(e.Object, &mark); err != nil {

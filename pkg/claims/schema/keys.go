@@ -50,9 +50,12 @@ const (
 	PolicyFlags = "{sluice}:suspended-policies"
 	// BindingFlags is a hash: binding id → version "\n" suspension flag.
 	BindingFlags = "{sluice}:suspended-bindings"
+	// Positions is a hash: kind → the version up to which its changes have been
+	// announced.
+	Positions = "{sluice}:positions"
 )
 
-// Data lists the keys that a rebuild fills: all but Epoch and Lock.
+// Data lists the keys that a rebuild empties: all but Epoch and Lock.
 func Data() []string {
-	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags}
+	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags, Positions}
 }
