@@ -24,8 +24,6 @@ const (
 	// Nobody looks after a claim whose kind no policy selects any more when
 	// everything is started again.
 	kindsUnwatched finding = "S8"
-	// What a binding took along may stay when the garbage collector was first.
-	orphansStay finding = "S9"
 )
 
 var known = map[finding]bool{
@@ -35,7 +33,6 @@ var known = map[finding]bool{
 	sameSecond:     true,
 	metadataCounts: true,
 	kindsUnwatched: true,
-	orphansStay:    true,
 }
 
 // TestKnownFindingsAreMended is skipped, visibly, as long as there are any.

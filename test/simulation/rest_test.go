@@ -194,9 +194,6 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 			names = append(names, c.Name)
 		}
 		parent := propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}
-		if w.hub.LiveBinding(parent) == nil && known[orphansStay] {
-			continue
-		}
 		have[parent.ID()] = strings.Join(names, "+")
 	}
 	held := map[string]bool{}
@@ -210,7 +207,7 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 		w.fail("%s is taken along by %v, want %v", b.Key, have, want)
 	}
 	for _, c := range clusters {
-		if slices.Contains(b.InheritedSuspensions(), c) != held[c] && len(have) == len(b.Spec.RequiredBy) {
+		if slices.Contains(b.InheritedSuspensions(), c) != held[c] {
 			w.fail("%s inherits suspensions on %v, want %v", b.Key, b.InheritedSuspensions(), held)
 		}
 	}

@@ -20,6 +20,20 @@ func Recorded(b *propagation.Binding) []propagation.TemplateKey {
 	return keys
 }
 
+// Stray are the parents that a dependency's binding names and that do not say
+// so themselves: gone, or made anew under the old name. find is the binding of
+// a key; nil: there is none.
+func Stray(b *propagation.Binding, find func(propagation.BindingKey) *propagation.Binding) []propagation.BindingKey {
+	var stray []propagation.BindingKey
+	for _, r := range b.Spec.RequiredBy {
+		key := propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}
+		if p := find(key); p == nil || !slices.Contains(Recorded(p), b.Template()) {
+			stray = append(stray, key)
+		}
+	}
+	return stray
+}
+
 // Record is the binding that says that its template refers to keys; the very
 // binding where it says so already.
 func Record(b *propagation.Binding, keys []propagation.TemplateKey) *propagation.Binding {

@@ -49,12 +49,19 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
 	}
+	out := events.From(Name, e)
+	strays, err := s.strays(ctx, out, parent)
+	if err != nil {
+		return nil, err
+	}
+	if strays {
+		return out.Events() // the binding is another now, and is told of again
+	}
 	before := dependencies.Recorded(parent)
 	wanted, err := s.wanted(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
-	out := events.From(Name, e)
 	if len(before) == 0 && len(wanted) == 0 {
 		return out.Events()
 	}
@@ -79,6 +86,29 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	return out.Events()
+}
+
+// strays lets go a binding that follows parents which do not say so: whoever
+// deleted them, nobody was left who knew what had been attached. It tells
+// whether there were any.
+func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Binding) (bool, error) {
+	var failed error
+	stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding {
+		p, err := s.hub.Binding(ctx, key)
+		if err != nil && !errors.Is(err, outcome.ErrGone) {
+			failed = fmt.Errorf("get %s: %w", key, err)
+		}
+		return p
+	})
+	if failed != nil {
+		return false, failed
+	}
+	for _, parent := range stray {
+		if err := s.detach(ctx, out, b.Template(), parent); err != nil {
+			return false, err
+		}
+	}
+	return len(stray) > 0, nil
 }
 
 // wanted is what the binding's frozen content refers to, if that shall follow.

@@ -4,12 +4,15 @@
 // Package sweeper is the stage that finds what was missed.
 //
 // Consumes: the tick of a PingSource; index.lost; what others wrote to
-// bindings, Works and Clusters.
+// bindings, Works, Clusters and policies.
 // Reads: clusters, bindings, Works, policies, templates; whether each member
 // answers.
 // Decides with: pkg/core/gating (is a deferred change due?).
 // Commits: the policies' counts; the Ready condition of Clusters, the namespaces of their Works; all
 // of Redis where it is not built; the Works of a cluster that left.
+// Where the process does not watch the hub, it also asks with each tick for all
+// changes since the last, announces them as the sources should have, and has the
+// sources follow the kinds that policies select.
 // Emits: template.touched, binding.scheduled, work.rendered and work.removed
 // for what is not where it has to be; cluster.changed.
 //

@@ -6,12 +6,14 @@ package sweeper
 import (
 	"context"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 )
 
 // Fleet is the hub's clusters.
@@ -60,3 +62,26 @@ type Index interface {
 
 // Probe asks a member whether it is ready, and which version it runs.
 type Probe func(ctx context.Context, cluster string) (version string, err error)
+
+// ChangingHub is a hub that this process does not watch.
+type ChangingHub interface {
+	Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error)
+	Ours(ctx context.Context, key propagation.TemplateKey) (bool, error)
+	Namespaces(ctx context.Context, selector string) ([]string, error)
+}
+
+// Positions is how far the changes of each kind have been announced.
+type Positions interface {
+	Load(ctx context.Context) (map[string]string, error)
+	Save(ctx context.Context, name, position string) error
+}
+
+// Sources are what tells of changes while all is well.
+type Sources interface {
+	// Follow has them watch the kinds, on the hub and in members, and returns
+	// which labels the namespaces of templates have; empty: all are.
+	Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, err error)
+}
+
+// Publish returns nil once the broker has accepted every event.
+type Publish func(ctx context.Context, out []event.Event) error

@@ -29,6 +29,8 @@ type Stage struct {
 	now   func() time.Time
 	// counted is when the policies' templates were counted last.
 	counted atomic.Pointer[time.Time]
+	// missed is nil where this process watches the hub.
+	missed *Missed
 }
 
 // New makes the stage.
@@ -48,6 +50,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	o, err := events.DecodeResource(e)
 	if err != nil {
 		return nil, outcome.Terminal(err)
+	}
+	if _, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
+		return nil, s.policy(ctx)
+	}
+	if ours, err := s.ours(ctx, e, o.TemplateKey); ours || err != nil {
+		return nil, err
 	}
 	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {
 		return s.cluster(ctx, e, cluster)
@@ -78,11 +86,17 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 	if err := s.unfinished(ctx, bindings, ready, out); err != nil {
 		return nil, err
 	}
+	strays(bindings, out)
 	if err := s.due(ctx, bindings, out); err != nil {
 		return nil, err
 	}
 	if err := s.count(ctx, bindings); err != nil {
 		return nil, err
+	}
+	if s.missed != nil {
+		if err := s.find(ctx, false); err != nil {
+			return nil, err
+		}
 	}
 	return out.Events()
 }

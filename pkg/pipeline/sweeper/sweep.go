@@ -14,6 +14,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
@@ -140,6 +141,26 @@ func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding,
 		}
 	}
 	return nil
+}
+
+// strays announces the bindings that follow others which do not say so.
+func strays(bindings []*propagation.Binding, out *events.Batch) {
+	byKey := make(map[propagation.BindingKey]*propagation.Binding, len(bindings))
+	for _, b := range bindings {
+		byKey[b.Key] = b
+	}
+	announced := 0
+	for _, b := range bindings {
+		stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding { return byKey[key] })
+		if len(stray) == 0 {
+			continue
+		}
+		template := b.Template()
+		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: "FollowsNobody"})
+		if announced++; announced == batch {
+			return
+		}
+	}
 }
 
 // due announces, a few at a time, the templates whose deferred change may act

@@ -1,0 +1,34 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/propagation"
+)
+
+func TestStray(t *testing.T) {
+	settings := &propagation.Template{Key: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}}
+	parent := &propagation.Binding{Key: propagation.BindingKey{Namespace: "shop", Name: "nginx-deployment"}}
+	for name, tc := range map[string]struct {
+		parent *propagation.Binding
+		want   []propagation.BindingKey
+	}{
+		"a parent that says what it refers to":                     {parent: dependencies.Record(parent, []propagation.TemplateKey{settings.Key})},
+		"S9 a parent that the garbage collector took":              {want: []propagation.BindingKey{parent.Key}},
+		"S9 a parent that was made anew and refers to nothing yet": {parent: parent, want: []propagation.BindingKey{parent.Key}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := dependencies.Attach(settings, nil, parent)
+			got := dependencies.Stray(b, func(propagation.BindingKey) *propagation.Binding { return tc.parent })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("strays (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,270 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+const (
+	// announcer is the source of what is announced again.
+	announcer = "/sluice/" + Name
+	// linger is how long a kind that no policy selects any more is followed:
+	// each change of the kinds restarts the sources.
+	linger = 10 * time.Minute
+	// kindsAtOnce bounds the watches that one sweep has open.
+	kindsAtOnce = 16
+	// eventsAtOnce are handed over in one go.
+	eventsAtOnce = 200
+	// positionNamespaces is the position that holds the namespaces of templates.
+	positionNamespaces = "namespaces"
+)
+
+// Missed finds what no source told of, on a hub that this process does not
+// watch: sources tell nothing of what exists when they start, and drop an event
+// that they cannot send. It asks for all changes of each kind since it asked
+// last, and announces them as a source would have.
+type Missed struct {
+	hub       ChangingHub
+	positions Positions
+	sources   Sources
+	publish   Publish
+
+	mu sync.Mutex
+	// wanted is when each kind was selected last.
+	wanted map[schema.GroupVersionKind]time.Time
+}
+
+// NewMissed makes it.
+func NewMissed(h ChangingHub, p Positions, s Sources, publish Publish) *Missed {
+	return &Missed{hub: h, positions: p, sources: s, publish: publish, wanted: map[schema.GroupVersionKind]time.Time{}}
+}
+
+// Finding has the stage look for what no source told of. Without it the process
+// watches the hub, and misses nothing.
+func (s *Stage) Finding(m *Missed) *Stage {
+	s.missed = m
+	return s
+}
+
+// policy has the sources follow the policies, and announces the objects of kinds
+// that nobody selected before.
+func (s *Stage) policy(ctx context.Context) error {
+	if s.missed == nil {
+		return nil
+	}
+	return s.find(ctx, true)
+}
+
+// ours tells whether an event is about a write of this system's own, which has
+// told of it. What was announced again is another's.
+func (s *Stage) ours(ctx context.Context, e event.Event, key propagation.TemplateKey) (bool, error) {
+	if s.missed == nil || e.Source() == announcer || e.Type() == events.ResourceDeleted {
+		return false, nil
+	}
+	return s.missed.hub.Ours(ctx, key)
+}
+
+// find announces what was missed; unknown: of kinds alone that were never asked
+// for.
+func (s *Stage) find(ctx context.Context, unknown bool) error {
+	m := s.missed
+	kinds, err := s.templates(ctx)
+	if err != nil {
+		return err
+	}
+	positions, err := m.positions.Load(ctx)
+	if err != nil {
+		return err
+	}
+	selector, err := m.sources.Follow(ctx, kinds)
+	if err != nil {
+		return fmt.Errorf("have the sources follow the policies: %w", err)
+	}
+	in, err := m.namespaces(ctx, selector, positions)
+	if err != nil {
+		return err
+	}
+	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
+	if !unknown {
+		all = append(all, hub.OwnKinds()...)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(kindsAtOnce)
+	for _, gvk := range all {
+		at, known := positions[nameOf(gvk)]
+		if unknown && known {
+			continue
+		}
+		g.Go(func() error { return m.kind(ctx, gvk, at, in) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if unknown {
+		return nil
+	}
+	return m.positions.Save(ctx, positionNamespaces, in.position)
+}
+
+// templates are the kinds that policies select, and what these may depend on;
+// what nobody selects any more lingers.
+func (s *Stage) templates(ctx context.Context) ([]schema.GroupVersionKind, error) {
+	policies, err := s.hub.Policies(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list policies: %w", err)
+	}
+	m := s.missed
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := s.now()
+	for _, p := range policies {
+		for _, sel := range p.Spec.ResourceSelectors {
+			m.wanted[schema.FromAPIVersionAndKind(sel.APIVersion, sel.Kind)] = now
+		}
+		if p.Spec.PropagateDeps || p.Spec.Association {
+			for _, k := range dependencies.Kinds {
+				m.wanted[k.GroupVersionKind()] = now
+			}
+		}
+	}
+	var kinds []schema.GroupVersionKind
+	for gvk, last := range m.wanted {
+		if now.Sub(last) > linger {
+			delete(m.wanted, gvk)
+			continue
+		}
+		kinds = append(kinds, gvk)
+	}
+	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	return kinds, nil
+}
+
+// namespaces are where templates may be.
+type namespaces struct {
+	all      bool
+	known    map[string]bool
+	fresh    map[string]bool // since the last sweep
+	position string
+}
+
+// hold tells whether an object may be a template.
+func (n namespaces) hold(namespace string) bool {
+	return n.all || namespace == "" || n.known[namespace]
+}
+
+func (m *Missed) namespaces(ctx context.Context, selector string, positions map[string]string) (namespaces, error) {
+	n := namespaces{all: selector == "", known: map[string]bool{}, fresh: map[string]bool{}}
+	if n.all {
+		return n, nil
+	}
+	names, err := m.hub.Namespaces(ctx, selector)
+	if err != nil {
+		return n, fmt.Errorf("list the namespaces of templates: %w", err)
+	}
+	slices.Sort(names)
+	n.position = strings.Join(names, " ")
+	before, swept := positions[positionNamespaces]
+	for _, name := range names {
+		n.known[name] = true
+		n.fresh[name] = swept && !slices.Contains(strings.Fields(before), name)
+	}
+	return n, nil
+}
+
+func nameOf(gvk schema.GroupVersionKind) string { return gvk.GroupVersion().String() + " " + gvk.Kind }
+
+// kind announces what happened to one kind.
+func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
+	changes, err := m.hub.Changes(ctx, gvk, since)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil // the hub does not serve it yet
+	}
+	if err != nil {
+		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
+	}
+	own := slices.Contains(hub.OwnKinds(), gvk)
+	var out []hub.Written
+	for _, c := range changes.All {
+		switch {
+		case c.Ours && !changes.Listed: // who wrote it has told
+		case own && changes.Listed: // the sweep has looked at all of them
+		case own || isPolicy(gvk) || in.hold(c.Key.Namespace):
+			out = append(out, c)
+		}
+	}
+	if more, err := m.moved(ctx, gvk, changes, in); err != nil {
+		return err
+	} else if !own && !isPolicy(gvk) {
+		out = append(out, more...)
+	}
+	if err := m.announce(ctx, out); err != nil {
+		return err
+	}
+	return m.positions.Save(ctx, nameOf(gvk), changes.Until)
+}
+
+func isPolicy(gvk schema.GroupVersionKind) bool { return slices.Contains(hub.PolicyKinds(), gvk) }
+
+// moved are the objects that were there when their namespace became one of
+// templates.
+func (m *Missed) moved(ctx context.Context, gvk schema.GroupVersionKind, c hub.Changes, in namespaces) ([]hub.Written, error) {
+	fresh := false
+	for _, yes := range in.fresh {
+		fresh = fresh || yes
+	}
+	if !fresh || c.Listed {
+		return nil, nil
+	}
+	all, err := m.hub.Changes(ctx, gvk, "")
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
+	}
+	return slices.DeleteFunc(all.All, func(w hub.Written) bool { return !in.fresh[w.Key.Namespace] }), nil
+}
+
+var resourceTypes = map[hub.ChangeType]string{
+	hub.Added: events.ResourceAdded, hub.Updated: events.ResourceUpdated, hub.Deleted: events.ResourceDeleted,
+}
+
+// announce tells the last of what happened to each object.
+func (m *Missed) announce(ctx context.Context, changes []hub.Written) error {
+	last := map[propagation.TemplateKey]int{}
+	for i, c := range changes {
+		last[c.Key] = i
+	}
+	var out []event.Event
+	for i, c := range changes {
+		if last[c.Key] != i {
+			continue
+		}
+		e, err := events.NewResource(announcer, resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
+		if err != nil {
+			return fmt.Errorf("announce %s: %w", c.Key, err)
+		}
+		out = append(out, e)
+	}
+	for chunk := range slices.Chunk(out, eventsAtOnce) {
+		if err := m.publish(ctx, chunk); err != nil {
+			return fmt.Errorf("announce what was missed: %w", err)
+		}
+	}
+	return nil
+}
