@@ -14,6 +14,7 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/sweeper"
+	"sluice.dev/pkg/positions"
 )
 
 func main() {
@@ -26,6 +27,11 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		return sweeper.New(h, claims.New(rdb), member.NewFleet(h).Probe, time.Now), nil
+		src, err := connect.Sources(h)
+		if err != nil {
+			return nil, err
+		}
+		missed := sweeper.NewMissed(h, positions.New(rdb), src, function.Publisher())
+		return sweeper.New(h, claims.New(rdb), member.NewFleet(h).Probe, time.Now).Finding(missed), nil
 	})
 }

@@ -20,9 +20,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/knative"
 )
 
 // Hub connects to the hub and watches the small kinds that are named: what
@@ -42,6 +44,26 @@ func Hub(ctx context.Context, watched ...schema.GroupVersionKind) (*hub.Hub, err
 		}
 	}
 	return h, nil
+}
+
+// sources are what tells of changes.
+type sources interface {
+	Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, err error)
+}
+
+// none stands for the sources where a function does not run in a cluster:
+// somebody else looks after them.
+type none struct{}
+
+func (none) Follow(context.Context, []schema.GroupVersionKind) (string, error) { return "", nil }
+
+// Sources are those of the cluster that the function is in, if it is in one.
+func Sources(h *hub.Hub) (sources, error) { //nolint:revive // what it is depends on where the function runs
+	s, err := knative.InCluster(h)
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return none{}, nil
+	}
+	return s, err
 }
 
 // Redis connects to the Redis.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
@@ -37,6 +38,12 @@ func newSink(url string) *sink {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
 	return &sink{url: url, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
+}
+
+// Publisher posts events to the broker named by K_SINK, for what a stage has to
+// tell before it commits. It returns nil once the broker has accepted them all.
+func Publisher() func(ctx context.Context, out []event.Event) error {
+	return newSink(os.Getenv("K_SINK")).post
 }
 
 // post returns nil once the broker has accepted every event.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,26 +42,80 @@ type Written struct {
 	Ours bool
 }
 
+// Changes are what happened to the objects of a kind.
+type Changes struct {
+	// All of them, in their order, deletions too.
+	All []Written
+	// Until is the version to ask from next time.
+	Until string
+	// Listed: these are all objects that there are, as Updated, for nobody knows
+	// any more what happened to them.
+	Listed bool
+}
+
 // Changes are what happened to objects of a kind since a version that a former
-// call returned, in their order, deletions too, and the version for the next
-// call. Where the version is empty, or older than the API server remembers, they
-// are all objects that there are, as Updated.
+// call returned. Where the version is empty, or the API server does not remember
+// it, they are all objects.
 //
 // It takes a few seconds, however much happened, for it waits until the API
 // server says that there is no more.
-func (h *Hub) Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) ([]Written, string, error) {
+func (h *Hub) Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) (Changes, error) {
 	r, selector, err := h.changing(gvk)
 	if err != nil {
-		return nil, "", err
+		return Changes{}, err
 	}
 	if from := propagation.Version(since); from > 0 {
-		changes, until, err := h.changesFrom(ctx, r, selector, from)
-		if !expired(err) {
-			return changes, until, explain(err, "watch "+gvk.Kind)
+		c, err := h.changesFrom(ctx, r, selector, from)
+		if !expired(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+			return c, explain(err, "watch "+gvk.Kind)
 		}
 	}
-	changes, until, err := h.everything(ctx, r, selector)
-	return changes, until, explain(err, "list "+gvk.Kind)
+	c, err := h.everything(ctx, r, selector)
+	return c, explain(err, "list "+gvk.Kind)
+}
+
+// Ours tells whether the object's last write was this system's own. One that is
+// gone is nobody's.
+func (h *Hub) Ours(ctx context.Context, key propagation.TemplateKey) (bool, error) {
+	r, _, err := h.changing(key.GroupVersionKind())
+	if err != nil {
+		return false, ignoreGone(err)
+	}
+	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+	raw, err := do(ctx, h.client.Get().AbsPath(r.path(name)...).SetHeader("Accept", metadataOnly))
+	if err != nil {
+		return false, ignoreGone(explain(err, "get "+key.String()))
+	}
+	var o metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return false, err
+	}
+	return ours(&o.ObjectMeta), nil
+}
+
+// Namespaces are the names of the namespaces with these labels; an empty
+// selector means all.
+func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error) {
+	r, err := h.catalog.find(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.everything(ctx, r, selector)
+	if err != nil {
+		return nil, explain(err, "list Namespace")
+	}
+	names := make([]string, len(c.All))
+	for i, n := range c.All {
+		names[i] = n.Key.Name
+	}
+	return names, nil
+}
+
+// Resource is the name under which the hub serves a kind; outcome.ErrGone where
+// it does not.
+func (h *Hub) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	r, err := h.catalog.find(gvk)
+	return gvk.GroupVersion().WithResource(r.plural), err
 }
 
 // changing is where a kind is served, and which of its objects count.
@@ -81,7 +136,8 @@ func (h *Hub) changing(gvk schema.GroupVersionKind) (resource, string, error) {
 	return r, "!" + propagation.LabelBinding, err
 }
 
-func (h *Hub) everything(ctx context.Context, r resource, selector string) (changes []Written, until string, err error) {
+func (h *Hub) everything(ctx context.Context, r resource, selector string) (Changes, error) {
+	all := Changes{Listed: true}
 	for cont := ""; ; {
 		req := h.client.Get().AbsPath(r.path(types.NamespacedName{})...).SetHeader("Accept", metadataLists).
 			Param("limit", strconv.Itoa(pageSize))
@@ -93,27 +149,27 @@ func (h *Hub) everything(ctx context.Context, r resource, selector string) (chan
 		}
 		raw, err := do(ctx, req)
 		if expired(err) && cont != "" {
-			changes, until, cont = nil, "", ""
+			all, cont = Changes{Listed: true}, ""
 			continue
 		}
 		if err != nil {
-			return nil, "", err
+			return Changes{}, err
 		}
 		var list metav1.PartialObjectMetadataList
 		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, "", err
+			return Changes{}, err
 		}
 		for i := range list.Items {
-			changes = append(changes, written(r, Updated, &list.Items[i].ObjectMeta))
+			all.All = append(all.All, written(r, Updated, &list.Items[i].ObjectMeta))
 		}
-		until = cmp.Or(until, list.ResourceVersion)
+		all.Until = cmp.Or(all.Until, list.ResourceVersion)
 		if cont = list.Continue; cont == "" {
-			return changes, until, nil
+			return all, nil
 		}
 	}
 }
 
-func (h *Hub) changesFrom(ctx context.Context, r resource, selector string, from uint64) ([]Written, string, error) {
+func (h *Hub) changesFrom(ctx context.Context, r resource, selector string, from uint64) (Changes, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesSeconds*time.Second+changesGrace)
 	defer cancel()
 	req := h.client.Get().AbsPath(r.path(types.NamespacedName{})...).SetHeader("Accept", metadataOnly).
@@ -126,44 +182,44 @@ func (h *Hub) changesFrom(ctx context.Context, r resource, selector string, from
 	}
 	body, err := req.Stream(ctx)
 	if err != nil {
-		return nil, "", err
+		return Changes{}, err
 	}
 	defer func() { _ = body.Close() }()
 	return readChanges(body, r, from)
 }
 
+var changeTypes = map[watch.EventType]ChangeType{watch.Added: Added, watch.Modified: Updated, watch.Deleted: Deleted}
+
 // readChanges reads to the first bookmark, or to the end: then the last change
 // is where to go on.
-func readChanges(body io.Reader, r resource, from uint64) (changes []Written, until string, err error) {
+func readChanges(body io.Reader, r resource, from uint64) (Changes, error) {
+	var c Changes
 	last := from
 	for d := json.NewDecoder(body); ; {
 		var e struct {
 			Type   watch.EventType `json:"type"`
 			Object json.RawMessage `json:"object"`
 		}
-		if err := d.Decode(&e); err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
-				return changes, strconv.FormatUint(last, 10), nil
+		err := d.Decode(&e)
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+		switch {
+		case err != nil && !ended:
+			return Changes{}, err
+		case e.Type == watch.Error:
+			return Changes{}, errorOf(e.Object)
+		case err == nil:
+			var o metav1.PartialObjectMetadata
+			if err := json.Unmarshal(e.Object, &o); err != nil {
+				return Changes{}, err
 			}
-			return nil, "", err
+			last = max(last, propagation.Version(o.ResourceVersion))
+			if what, ok := changeTypes[e.Type]; ok {
+				c.All = append(c.All, written(r, what, &o.ObjectMeta))
+			}
 		}
-		if e.Type == watch.Error {
-			return nil, "", errorOf(e.Object)
-		}
-		var o metav1.PartialObjectMetadata
-		if err := json.Unmarshal(e.Object, &o); err != nil {
-			return nil, "", err
-		}
-		last = max(last, propagation.Version(o.ResourceVersion))
-		switch e.Type {
-		case watch.Bookmark:
-			return changes, strconv.FormatUint(last, 10), nil
-		case watch.Added:
-			changes = append(changes, written(r, Added, &o.ObjectMeta))
-		case watch.Modified:
-			changes = append(changes, written(r, Updated, &o.ObjectMeta))
-		case watch.Deleted:
-			changes = append(changes, written(r, Deleted, &o.ObjectMeta))
+		if ended || e.Type == watch.Bookmark {
+			c.Until = strconv.FormatUint(last, 10)
+			return c, nil
 		}
 	}
 }

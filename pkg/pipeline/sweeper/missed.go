@@ -104,7 +104,7 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 	}
 	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
 	if !unknown {
-		all = append(all, hub.OwnKinds()...)
+		all = append(all, ownKinds()...)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(kindsAtOnce)
@@ -122,6 +122,11 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 		return nil
 	}
 	return m.positions.Save(ctx, positionNamespaces, in.position)
+}
+
+// ownKinds are this system's own, but for frozen content, which nobody waits for.
+func ownKinds() []schema.GroupVersionKind {
+	return slices.DeleteFunc(hub.OwnKinds(), func(gvk schema.GroupVersionKind) bool { return gvk.Group == "apps" })
 }
 
 // templates are the kinds that policies select, and what these may depend on;
@@ -200,7 +205,7 @@ func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 	if err != nil {
 		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
 	}
-	own := slices.Contains(hub.OwnKinds(), gvk)
+	own := slices.Contains(ownKinds(), gvk)
 	var out []hub.Written
 	for _, c := range changes.All {
 		switch {

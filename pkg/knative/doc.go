@@ -1,0 +1,16 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package knative looks after the sources of a Knative cluster: which kinds the
+// ApiServerSource of the templates and the ContainerSources of the members
+// watch.
+//
+// Invariants:
+//   - What watches the right kinds is not written: each write restarts an
+//     adapter.
+//   - A source is never given a kind that its account may not watch: Knative
+//     would take it for broken, with all its other kinds.
+//   - Who has a member's source does not know the member's credentials.
+//
+// It must not decide which kinds are wanted.
+package knative

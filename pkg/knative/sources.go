@@ -1,0 +1,267 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package knative
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// templatesName is the ApiServerSource of the templates.
+const templatesName = "templates"
+
+// LabelCluster, on what a member has on the hub, is the member's name.
+const LabelCluster = "sluice.dev/cluster"
+
+var (
+	apiServerSources = sourcesv1.SchemeGroupVersion.WithResource("apiserversources")
+	// ContainerSources is where the members' sources are served.
+	ContainerSources = sourcesv1.SchemeGroupVersion.WithResource("containersources")
+)
+
+// Resources finds the name under which a kind is served; outcome.ErrGone where
+// it is not.
+type Resources interface {
+	Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error)
+}
+
+// Sources are the sources of a Knative cluster.
+type Sources struct {
+	client    dynamic.Interface
+	reviews   authorization.SubjectAccessReviewInterface
+	resources Resources
+}
+
+// InCluster is the sources of the cluster that this process is in.
+func InCluster(r Resources) (*Sources, error) {
+	cfg, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster's own API: %w", err)
+	}
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster's own API: %w", err)
+	}
+	kube, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster's own API: %w", err)
+	}
+	return New(client, kube.AuthorizationV1().SubjectAccessReviews(), r), nil
+}
+
+// New makes them of their parts.
+func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInterface, r Resources) *Sources {
+	return &Sources{client: client, reviews: reviews, resources: r}
+}
+
+// Follow has the sources watch the kinds: that of the templates those that it
+// may watch, those of the members all. It returns the labels that namespaces of
+// templates have; empty: all are, also where there is no source of templates.
+func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind) (string, error) {
+	served, err := s.served(kinds)
+	if err != nil {
+		return "", err
+	}
+	selector, err := s.templates(ctx, served)
+	if err != nil {
+		return "", err
+	}
+	return selector, s.members(ctx, served)
+}
+
+// kind is one that the hub serves.
+type kind struct {
+	schema.GroupVersionKind
+	resource schema.GroupVersionResource
+}
+
+func (s *Sources) served(kinds []schema.GroupVersionKind) ([]kind, error) {
+	var served []kind
+	for _, gvk := range kinds {
+		r, err := s.resources.Resource(gvk)
+		if errors.Is(err, outcome.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		served = append(served, kind{gvk, r})
+	}
+	slices.SortFunc(served, func(a, b kind) int {
+		return cmp.Or(strings.Compare(a.resource.Group, b.resource.Group), strings.Compare(a.resource.Resource, b.resource.Resource))
+	})
+	return served, nil
+}
+
+func (s *Sources) templates(ctx context.Context, kinds []kind) (string, error) {
+	sources := s.client.Resource(apiServerSources).Namespace(propagation.SystemNamespace)
+	u, err := sources.Get(ctx, templatesName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get ApiServerSource %s: %w", templatesName, err)
+	}
+	var source sourcesv1.ApiServerSource
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &source); err != nil {
+		return "", fmt.Errorf("decode ApiServerSource %s: %w", templatesName, err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(source.Spec.NamespaceSelector)
+	if err != nil {
+		return "", fmt.Errorf("namespaceSelector of ApiServerSource %s: %w", templatesName, err)
+	}
+	want, err := s.allowed(ctx, &source, kinds)
+	if err != nil {
+		return "", err
+	}
+	// A source needs a kind; one for which there is nothing stays as it is.
+	if len(want) > 0 && !slices.Equal(want, bare(source.Spec.Resources)) {
+		patch := map[string]any{"spec": map[string]any{"resources": want}}
+		if err := s.patch(ctx, apiServerSources, u, patch); err != nil {
+			return "", err
+		}
+	}
+	return selector.String(), nil
+}
+
+// apiKind is an entry of an ApiServerSource.
+type apiKind struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+func bare(selectors []sourcesv1.APIVersionKindSelector) (kinds []apiKind) {
+	for _, s := range selectors {
+		kinds = append(kinds, apiKind{s.APIVersion, s.Kind})
+	}
+	return kinds
+}
+
+// allowed are the kinds that the account of the source may watch wherever it
+// looks.
+func (s *Sources) allowed(ctx context.Context, source *sourcesv1.ApiServerSource, kinds []kind) (allowed []apiKind, err error) {
+	has := bare(source.Spec.Resources)
+	for _, k := range kinds {
+		entry := apiKind{k.GroupVersion().String(), k.Kind}
+		may := slices.Contains(has, entry) && source.Status.GetCondition(sourcesv1.ApiServerConditionSufficientPermissions).IsTrue()
+		if !may {
+			if may, err = s.may(ctx, source, k.resource); err != nil {
+				return nil, err
+			}
+		}
+		if may {
+			allowed = append(allowed, entry)
+		}
+	}
+	return allowed, nil
+}
+
+func (s *Sources) may(ctx context.Context, source *sourcesv1.ApiServerSource, r schema.GroupVersionResource) (bool, error) {
+	everywhere, err := s.review(ctx, source, r, "")
+	if everywhere || err != nil {
+		return everywhere, err
+	}
+	for _, namespace := range source.Status.Namespaces {
+		if ok, err := s.review(ctx, source, r, namespace); !ok || err != nil {
+			return false, err
+		}
+	}
+	return len(source.Status.Namespaces) > 0, nil
+}
+
+func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource, r schema.GroupVersionResource, namespace string) (bool, error) {
+	review, err := s.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:   "system:serviceaccount:" + source.Namespace + ":" + source.Spec.ServiceAccountName,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + source.Namespace, "system:authenticated"},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: "watch", Group: r.Group, Version: r.Version, Resource: r.Resource,
+		},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("ask what %s may watch: %w", source.Spec.ServiceAccountName, err)
+	}
+	return review.Status.Allowed, nil
+}
+
+func (s *Sources) members(ctx context.Context, kinds []kind) error {
+	list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{LabelSelector: LabelCluster})
+	if err != nil {
+		return fmt.Errorf("list the members' sources: %w", err)
+	}
+	resources := make([]schema.GroupVersionResource, len(kinds))
+	for i, k := range kinds {
+		resources[i] = k.resource
+	}
+	if len(resources) == 0 {
+		return nil
+	}
+	want, err := Watching(resources)
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := s.member(ctx, &list.Items[i], want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sources) member(ctx context.Context, u *unstructured.Unstructured, want string) error {
+	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		return fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
+	}
+	changed := false
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		env, _ := container["env"].([]any)
+		for _, e := range env {
+			variable, _ := e.(map[string]any)
+			if variable["name"] == watchVariable && variable["value"] != want {
+				variable["value"], changed = want, true
+			}
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return s.patch(ctx, ContainerSources, u, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}})
+}
+
+// patch writes if the object still is as it was read. Who was beaten looks again
+// with the next tick.
+func (s *Sources) patch(ctx context.Context, r schema.GroupVersionResource, u *unstructured.Unstructured, patch map[string]any) error {
+	patch["metadata"] = map[string]any{"resourceVersion": u.GetResourceVersion()}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	_, err = s.client.Resource(r).Namespace(u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, raw, metav1.PatchOptions{FieldManager: propagation.FieldManager})
+	if err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("patch %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return nil
+}
