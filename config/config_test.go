@@ -209,3 +209,38 @@ func TestApplierTriggerIsMadeForOneMember(t *testing.T) {
 		})
 	}
 }
+
+func TestMemberSourceIsMadeForOneMember(t *testing.T) {
+	tests := map[string]struct {
+		cluster, image string
+		wantName       string
+	}{
+		"a cluster's name is in the source's":     {"member1", "example.com/adapter@sha256:1", "member-member1"},
+		"a name that YAML takes for a number":     {"12345", "example.com/adapter", "member-12345"},
+		"a name that would break out of the file": {"m1\n  x: y", "example.com/adapter", ""},
+		"an image that would break out":           {"member1", "a\n  x: y", ""},
+		"no image":                                {"member1", "", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, err := MemberSource(tc.cluster, tc.image, `{"mode":"Reference"}`)
+			if (err == nil) != (tc.wantName != "") || s.Name != tc.wantName {
+				t.Fatalf("got %q, %v, want %q", s.Name, err, tc.wantName)
+			}
+			if err != nil {
+				return
+			}
+			if err := s.Validate(t.Context()); err != nil {
+				t.Error(err)
+			}
+			pod := s.Spec.Template.Spec
+			c := pod.Containers[0]
+			if c.Image != tc.image || pod.Volumes[0].Secret.SecretName != tc.cluster || s.Spec.CloudEventOverrides.Extensions["cluster"] != tc.cluster {
+				t.Errorf("made %+v", s.Spec)
+			}
+			if last := c.Env[len(c.Env)-1]; last.Name != "K_SOURCE_CONFIG" || last.Value != `{"mode":"Reference"}` {
+				t.Errorf("watches %+v", last)
+			}
+		})
+	}
+}

@@ -16,11 +16,14 @@ package config
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -32,15 +35,48 @@ var Eventing embed.FS
 //go:embed 600-eventing/trigger-applier.yaml.tmpl
 var applierTrigger []byte
 
+//go:embed 600-eventing/source-member.yaml.tmpl
+var memberSource []byte
+
+// sourceConfig is the variable that tells Knative's adapter what to watch.
+const sourceConfig = "K_SOURCE_CONFIG"
+
 // ApplierTrigger makes the Trigger that brings one member what it shall get.
 func ApplierTrigger(cluster string) (eventingv1.Trigger, error) {
 	var t eventingv1.Trigger
-	if errs := validation.IsDNS1123Label(cluster); len(errs) > 0 {
-		return t, fmt.Errorf("cluster %q: %s", cluster, strings.Join(errs, "; "))
-	}
-	manifest := bytes.ReplaceAll(applierTrigger, []byte("CLUSTER"), []byte(cluster))
-	if err := yaml.UnmarshalStrict(manifest, &t); err != nil {
-		return t, fmt.Errorf("applier trigger of %s: %w", cluster, err)
+	if err := fill(applierTrigger, cluster, "", &t); err != nil {
+		return t, fmt.Errorf("applier trigger of %q: %w", cluster, err)
 	}
 	return t, nil
+}
+
+// MemberSource makes the source of one member's events: image is Knative's
+// receive adapter, watching its K_SOURCE_CONFIG.
+func MemberSource(cluster, image, watching string) (sourcesv1.ContainerSource, error) {
+	var s sourcesv1.ContainerSource
+	if strings.ContainsAny(image, " \t\r\n#'\"") || image == "" {
+		return s, fmt.Errorf("source of %q: %q is no image", cluster, image)
+	}
+	if err := fill(memberSource, cluster, image, &s); err != nil {
+		return s, fmt.Errorf("source of %q: %w", cluster, err)
+	}
+	env := s.Spec.Template.Spec.Containers[0].Env
+	for i := range env {
+		if env[i].Name == sourceConfig {
+			env[i].Value = watching
+		}
+	}
+	return s, nil
+}
+
+// fill reads a manifest with the name of a cluster, which is none that YAML takes
+// for anything else.
+func fill(manifest []byte, cluster, image string, into any) error {
+	if errs := validation.IsDNS1123Label(cluster); len(errs) > 0 {
+		return errors.New(strings.Join(errs, "; "))
+	}
+	manifest = bytes.ReplaceAll(manifest, []byte("CLUSTER"), []byte(strconv.Quote(cluster)))
+	manifest = bytes.ReplaceAll(manifest, []byte("-"+strconv.Quote(cluster)), []byte("-"+cluster))
+	manifest = bytes.ReplaceAll(manifest, []byte("IMAGE"), []byte(image))
+	return yaml.UnmarshalStrict(manifest, into)
 }
