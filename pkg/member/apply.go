@@ -99,8 +99,9 @@ func Unrecorded(w *propagation.Work, manifest map[string]any, o *Observed) (work
 }
 
 // Drifted tells whether the object is not, or no more, what was applied last: it
-// is not marked as the Work's, it was made anew, or somebody else wrote a field
-// of ours. As long as the manifest was not applied, its fields say nothing.
+// is not marked as the Work's, it was made anew, somebody else wrote a field of
+// ours, or another manifest was applied since, which the Work does not say. As
+// long as nothing was applied, its fields say nothing.
 func Drifted(w *propagation.Work, manifest map[string]any, o *Observed) bool {
 	a := w.Status.Applied
 	switch {
@@ -109,8 +110,12 @@ func Drifted(w *propagation.Work, manifest map[string]any, o *Observed) bool {
 	case !recorded(w, manifest) && marked(w, manifest, o):
 		return !intact(manifest, o)
 	}
-	return a != nil && (o.UID != a.UID || o.FieldsHash != a.FieldsHash)
+	return a != nil && (o.UID != a.UID || o.FieldsHash != a.FieldsHash || alone(w) && o.Manifest != a.ManifestHash)
 }
+
+// alone tells whether the Work has one manifest: of several, only the first is
+// known in its status.
+func alone(w *propagation.Work) bool { return len(w.Spec.Workload.Manifests) == 1 }
 
 // recorded tells whether the Work says that the manifest was applied.
 func recorded(w *propagation.Work, manifest map[string]any) bool {
@@ -120,7 +125,7 @@ func recorded(w *propagation.Work, manifest map[string]any) bool {
 // marked tells whether the manifest was applied to the object, which is then the
 // object's own word. Of a Work of several manifests nobody can say so.
 func marked(w *propagation.Work, manifest map[string]any, o *Observed) bool {
-	return o != nil && len(w.Spec.Workload.Manifests) == 1 && o.Ours(w.Key.Name) && !o.Deleting && o.Manifest == propagation.HashJSON(manifest)
+	return o != nil && alone(w) && o.Ours(w.Key.Name) && !o.Deleting && o.Manifest == propagation.HashJSON(manifest)
 }
 
 // intact tells whether the object says what the manifest asks for. Of a ConfigMap

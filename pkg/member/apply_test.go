@@ -138,19 +138,22 @@ func TestDriftedAndNeeded(t *testing.T) {
 		})
 	}
 	several.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 2)
+	single := same()
+	single.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 1)
 	for name, tc := range map[string]struct {
 		work            *propagation.Work
 		observed        *Observed
 		drifted, needed bool
 	}{
-		"as applied":                          {same(), &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, false},
+		"as applied":                          {same(), &Observed{Work: "w", UID: "u", FieldsHash: "f", Manifest: propagation.HashJSON(m)}, false, false},
 		"made anew":                           {same(), &Observed{Work: "w", UID: "v", FieldsHash: "f"}, true, true},
 		"another's fields":                    {same(), &Observed{Work: "w", UID: "u", FieldsHash: "g"}, true, true},
 		"another Work's":                      {same(), &Observed{Work: "x", UID: "u", FieldsHash: "f"}, true, true},
 		"not ours":                            {same(), &Observed{UID: "u", FieldsHash: "f"}, true, true},
 		"not ours, and nothing applied":       {work("w"), &Observed{}, true, true},
 		"ours, and nothing known of an apply": {work("w"), &Observed{Work: "w"}, false, true},
-		"one of several":                      {several, &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, true},
+		"S21: rolled back to what was recorded before the last apply": {single, &Observed{Work: "w", UID: "u", FieldsHash: "f", Manifest: "another"}, true, true},
+		"one of several": {several, &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Drifted(tc.work, m, tc.observed); got != tc.drifted {

@@ -102,7 +102,9 @@ func (s *Stage) take(ctx context.Context, w *propagation.Work, o *member.Observe
 	manifests := reporting.WithStatus(w.Status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
 	state, unrecorded := member.Unrecorded(w, reporting.FirstManifest(w), o)
 	switch {
-	case unrecorded && (w.Suspended() || !reporting.Patient(w) || reporting.Settling(o.Object)):
+	case w.Suspended():
+		// Its status goes on being collected; the rest is the applier's to say.
+	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
 		return w, nil // the applier's to say, or too early
 	case unrecorded:
 		return s.hub.CommitWorkStatus(ctx, w, reporting.Succeeded(w, state, manifests, s.now()))

@@ -148,6 +148,7 @@ func (c *Cluster) kcmArgs() []string {
 		"--secure-port=0",
 		"--kube-api-qps=10000",
 		"--kube-api-burst=10000",
+		"--concurrent-namespace-syncs=20",
 		"--concurrent-deployment-syncs=10",
 		"--concurrent-replicaset-syncs=10",
 	}
