@@ -37,7 +37,8 @@ func joinCommand(s *session) *cobra.Command {
 		Long: `Let a cluster become a member. The cluster is asked first whether it is ready and
 whether the credentials may write every kind of object; they are then kept on
 the hub in Secret sluice-system/NAME. Certificates and tokens that the file only
-refers to are put into it.
+refers to are put into it. Where Sluice runs on Knative, the member gets a Trigger
+and a source of its own.
 
 If anything fails, nothing stays behind.`,
 		Example: examples(`

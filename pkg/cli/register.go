@@ -55,6 +55,7 @@ func (o *joinOptions) register(ctx context.Context, member *joining.Credentials,
 			return r.namespace(ctx, propagation.WorkNamespace(o.name), map[string]string{labelCluster: o.name})
 		},
 		r.free,
+		r.eventing,
 		r.cluster,
 	} {
 		if err := step(ctx); err != nil {
@@ -157,6 +158,19 @@ func (r *registration) free(ctx context.Context) error {
 	})
 	if errors.Is(err, errTimeout) {
 		return fmt.Errorf("there are still Works of a former %s after %s: '%s unjoin %s' first", r.name, r.timeout, name, r.name)
+	}
+	return err
+}
+
+// eventing makes the member's Trigger and source where Sluice runs on Knative.
+func (r *registration) eventing(ctx context.Context) error {
+	e, err := r.session.eventing(ctx)
+	if err != nil || e == nil {
+		return err
+	}
+	undo, err := e.join(ctx, r.name)
+	if undo != nil {
+		r.undo = append(r.undo, undo)
 	}
 	return err
 }

@@ -266,9 +266,17 @@ func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 	return nil
 }
 
-// forget deletes what only the cluster needed: the namespace, and the
-// credentials last, so that this command can be run again until then.
+// forget deletes what only the cluster needed: its Trigger and source on Knative,
+// the namespace, and the credentials last, so that this command can be run again
+// until then.
 func (d *departure) forget(ctx context.Context) error {
+	if e, err := d.eventing(ctx); err != nil {
+		return err
+	} else if e != nil {
+		if err := e.unjoin(ctx, d.name); err != nil {
+			return err
+		}
+	}
 	ns := propagation.WorkNamespace(d.name)
 	if err := d.kube.CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete namespace %s: %w", ns, err)

@@ -57,3 +57,7 @@ until_ok() {
 # resolve LAYER rewrites the ko:// references of standard input to the images
 # that build.sh made.
 resolve() { images -resolve -map "$IMAGES/$1.map"; }
+
+# modest makes the CPU requests of standard input small: two cores have to do for
+# all of Knative and all functions.
+modest() { sed -E '/^ *requests:/,/^ *limits:/ s/^( *cpu:) .*/\1 5m/'; }

@@ -17,7 +17,7 @@ yaml() {
     case $f in */deployments/job-sink.yaml | */deployments/request-reply.yaml | */hpa.yaml | */webhook-hpa.yaml) continue ;; esac
     echo ---
     cat "$f"
-  done | resolve eventing
+  done | resolve eventing | modest
 }
 kubectl create namespace knative-eventing --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 yaml config/core/resources config/channels/in-memory-channel/resources | kubectl apply --server-side -f - >/dev/null

@@ -16,7 +16,7 @@ yaml() {
     case $f in */activator-hpa.yaml | */webhook-hpa.yaml | */300-knativecertificate.yaml) continue ;; esac
     echo ---
     cat "$f"
-  done | resolve serving
+  done | resolve serving | modest
 }
 kubectl create namespace knative-serving --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 # In a checkout the networking and caching CRDs are links; a module zip has none.
@@ -25,4 +25,5 @@ kubectl wait --for=condition=Established crd --all --timeout=60s >/dev/null
 yaml config/core "$BOX/serving/ingress.yaml" | kubectl apply --server-side -f - >/dev/null
 kubectl -n knative-serving patch configmap config-network --type merge \
   -p '{"data":{"ingress-class":"sluice-test.ingress.networking.knative.dev"}}' >/dev/null
+kubectl -n knative-serving patch configmap config-deployment --type merge -p '{"data":{"queue-sidecar-cpu-request":"5m"}}' >/dev/null
 kubectl -n knative-serving wait --for=condition=Available deployment --all --timeout=180s >/dev/null

@@ -1,0 +1,195 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
+
+	"sluice.dev/config"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/knative"
+)
+
+const (
+	// brokerName is the Broker of the pipeline.
+	brokerName = "sluice"
+	// Where Knative says which image its sources run.
+	knativeNamespace  = "knative-eventing"
+	knativeController = "eventing-controller"
+	adapterVariable   = "APISERVER_RA_IMAGE"
+)
+
+var (
+	brokers          = eventingv1.SchemeGroupVersion.WithResource("brokers")
+	triggers         = eventingv1.SchemeGroupVersion.WithResource("triggers")
+	apiServerSources = sourcesv1.SchemeGroupVersion.WithResource("apiserversources")
+)
+
+// eventing is the pipeline's part of a Knative cluster, where every member has a
+// Trigger and a source of its own.
+type eventing struct {
+	client dynamic.Interface
+	kube   kubernetes.Interface
+	mapper meta.RESTMapper
+}
+
+// eventing is nil where the hub has no Knative, or Sluice does not run on it: one
+// process looks after the members then.
+func (s *session) eventing(ctx context.Context) (*eventing, error) {
+	client, err := s.dynamic()
+	if err != nil {
+		return nil, err
+	}
+	_, err = client.Resource(brokers).Namespace(propagation.SystemNamespace).Get(ctx, brokerName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) { // the kind, or the Broker
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the Broker %s: %w", brokerName, err)
+	}
+	e := &eventing{client: client}
+	if e.kube, err = s.kube(); err != nil {
+		return nil, err
+	}
+	e.mapper, err = s.mapper()
+	return e, err
+}
+
+// memberObject is one that a member has on Knative.
+type memberObject struct {
+	resource schema.GroupVersionResource
+	kind     schema.GroupVersionKind
+	name     string
+}
+
+func memberObjects(cluster string) []memberObject {
+	return []memberObject{
+		{triggers, eventingv1.SchemeGroupVersion.WithKind("Trigger"), "applier-" + cluster},
+		{knative.ContainerSources, sourcesv1.SchemeGroupVersion.WithKind("ContainerSource"), "member-" + cluster},
+	}
+}
+
+// join makes the member's Trigger and source; undo takes back what was made.
+func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.Context) error, err error) {
+	undo = func(ctx context.Context) error { return e.unjoin(ctx, cluster) }
+	trigger, err := config.ApplierTrigger(cluster)
+	if err != nil {
+		return nil, err
+	}
+	image, err := e.adapter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	watching, err := e.watching(ctx)
+	if err != nil {
+		return nil, err
+	}
+	source, err := config.MemberSource(cluster, image, watching)
+	if err != nil {
+		return nil, err
+	}
+	for i, object := range []any{&trigger, &source} {
+		if err := e.apply(ctx, memberObjects(cluster)[i], object); err != nil {
+			return undo, err
+		}
+	}
+	return undo, nil
+}
+
+// apply makes an object, or takes over what a join left that was killed.
+func (e *eventing) apply(ctx context.Context, o memberObject, object any) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return fmt.Errorf("encode %s %s: %w", o.kind.Kind, o.name, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(o.kind)
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(u.Object, "spec", "template", "metadata", "creationTimestamp")
+	_, err = e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Apply(ctx, o.name, u, metav1.ApplyOptions{FieldManager: "kubectl-sluice", Force: true})
+	if err != nil {
+		return fmt.Errorf("make %s %s: %w", o.kind.Kind, o.name, err)
+	}
+	return nil
+}
+
+// unjoin deletes the member's Trigger and source. That they are gone is fine.
+func (e *eventing) unjoin(ctx context.Context, cluster string) error {
+	var errs []error
+	for _, o := range slices.Backward(memberObjects(cluster)) {
+		err := e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Delete(ctx, o.name, metav1.DeleteOptions{})
+		if err := ignoreNotFound(err); err != nil {
+			errs = append(errs, fmt.Errorf("delete %s %s: %w", o.kind.Kind, o.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// adapter is the image of Knative's receive adapter, of the version that the
+// cluster runs.
+func (e *eventing) adapter(ctx context.Context) (string, error) {
+	d, err := e.kube.AppsV1().Deployments(knativeNamespace).Get(ctx, knativeController, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("ask Knative for the image of its sources: %w", err)
+	}
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if image := variable(c, adapterVariable); image != "" {
+			return image, nil
+		}
+	}
+	return "", fmt.Errorf("deployment %s/%s does not say with %s which image Knative's sources run", knativeNamespace, knativeController, adapterVariable)
+}
+
+func variable(c corev1.Container, name string) string {
+	for _, e := range c.Env {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	return ""
+}
+
+// watching is what the member's source watches at first: the kinds that the hub's
+// source of templates does. The sweeper looks after it from then on.
+func (e *eventing) watching(ctx context.Context) (string, error) {
+	u, err := e.client.Resource(apiServerSources).Namespace(propagation.SystemNamespace).Get(ctx, "templates", metav1.GetOptions{})
+	if ignoreNotFound(err) != nil {
+		return "", fmt.Errorf("get the source of the templates: %w", err)
+	}
+	var resources []schema.GroupVersionResource
+	if err == nil {
+		var s sourcesv1.ApiServerSource
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
+			return "", fmt.Errorf("decode the source of the templates: %w", err)
+		}
+		for _, r := range s.Spec.Resources {
+			gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
+			m, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+			if meta.IsNoMatchError(err) {
+				continue
+			}
+			if err != nil {
+				return "", fmt.Errorf("find %s: %w", gvk.Kind, err)
+			}
+			resources = append(resources, m.Resource)
+		}
+	}
+	return knative.Watching(resources)
+}
