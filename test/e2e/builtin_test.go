@@ -74,10 +74,6 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`},
 	{resource{group: "rbac.authorization.k8s.io", version: "v1", kind: "RoleBinding", plural: "rolebindings"}, `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: none}
 subjects: [{kind: ServiceAccount, name: default}]`},
-	{resource{group: "discovery.k8s.io", version: "v1", kind: "EndpointSlice", plural: "endpointslices"}, `
-addressType: IPv4
-endpoints: [{addresses: [10.1.2.3]}]
-ports: [{name: http, port: 80}]`},
 	{resource{group: "rbac.authorization.k8s.io", version: "v1", kind: "ClusterRoleBinding", plural: "clusterrolebindings", clusterScoped: true}, `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: none}
 subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: nobody}]`},
