@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/redistest"
 )
 
@@ -35,7 +36,7 @@ func BenchmarkClaim(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := m.Record(b.Context(), k, claimOf(fmt.Sprintf("shop/p%d", i%7)), v.Revision); err != nil {
+				if err := m.Record(b.Context(), k, claimOf(fmt.Sprintf("shop/p%d", i%7)), propagation.Sighting{}, v.Revision); err != nil {
 					b.Fatal(err)
 				}
 			}

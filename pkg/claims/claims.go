@@ -77,6 +77,9 @@ type View struct {
 	Parked bool
 	// Holder is the claim as recorded; the zero Claim: nobody's.
 	Holder propagation.Claim
+	// Seen is when the template was first seen with the content that it had when
+	// it was recorded or parked last; zero: never.
+	Seen propagation.Sighting
 	// Revision of the map at this moment: it grows with each change of indexed
 	// policies, and of templates' standings. Record and Park refuse what was
 	// decided before the index or this template changed.
@@ -110,7 +113,7 @@ func parseView(values []string) (View, error) {
 		if err != nil {
 			return View{}, err
 		}
-		v.Holder, v.Parked = r.claim, !r.claim.Held()
+		v.Holder, v.Parked, v.Seen = r.claim, !r.claim.Held(), r.seen
 	}
 	for i := 2; i < len(values); i += 2 {
 		c := Candidate{}
@@ -125,17 +128,17 @@ func parseView(values []string) (View, error) {
 	return v, nil
 }
 
-// Record says that c holds the template, as decided on a View of that revision.
-// Whoever held it before does no more, and it does not wait any more.
-func (m *Map) Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, revision int64) error {
-	return m.record(ctx, t, c, strconv.FormatInt(revision, 10))
+// Record says that c holds the template, as decided on a View of that revision,
+// and when its content was first seen. Whoever held it before does no more, and it does not wait any more.
+func (m *Map) Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error {
+	return m.record(ctx, t, c, seen, strconv.FormatInt(revision, 10))
 }
 
-func (m *Map) record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, revision string) error {
+func (m *Map) record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision string) error {
 	if !c.Held() {
 		return outcome.Terminal(fmt.Errorf("record %s: no policy claims it", t))
 	}
-	if err := m.settle(ctx, t, revision, record{claim: c, apiVersion: t.APIVersion}); err != nil {
+	if err := m.settle(ctx, t, revision, record{claim: c, apiVersion: t.APIVersion, seen: seen}); err != nil {
 		return fmt.Errorf("record claim of %s on %s: %w", c.Policy, t, err)
 	}
 	return nil
@@ -143,12 +146,12 @@ func (m *Map) record(ctx context.Context, t propagation.TemplateKey, c propagati
 
 // Park says that nobody holds the template, as decided on a View of that
 // revision, and makes it wait. The labels are kept for Waiting.
-func (m *Map) Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, revision int64) error {
-	return m.park(ctx, t, labels, strconv.FormatInt(revision, 10))
+func (m *Map) Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting, revision int64) error {
+	return m.park(ctx, t, labels, seen, strconv.FormatInt(revision, 10))
 }
 
-func (m *Map) park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, revision string) error {
-	if err := m.settle(ctx, t, revision, record{apiVersion: t.APIVersion, labels: labels}); err != nil {
+func (m *Map) park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting, revision string) error {
+	if err := m.settle(ctx, t, revision, record{apiVersion: t.APIVersion, labels: labels, seen: seen}); err != nil {
 		return fmt.Errorf("park %s: %w", t, err)
 	}
 	return nil

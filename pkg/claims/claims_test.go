@@ -106,6 +106,11 @@ var lookRows = map[string]lookRow{
 		look:  "Deployment shop/nginx",
 		want:  claims.View{Parked: true},
 	},
+	"when a template's content was first seen is kept": {
+		given: []step{seen("Deployment shop/nginx", propagation.Sighting{Content: "uid/hash", Version: 7, Written: 1})},
+		look:  "Deployment shop/nginx",
+		want:  claims.View{Parked: true, Seen: propagation.Sighting{Content: "uid/hash", Version: 7, Written: 1}},
+	},
 	"a dropped template is unknown": {
 		given: []step{recorded("Deployment shop/nginx", "web"), dropped("Deployment shop/nginx")},
 		look:  "Deployment shop/nginx",
@@ -257,10 +262,10 @@ func TestDecisionsOnAnOldIndexAreRefused(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				for verb, decide := range map[string]func(m *claims.Map, v claims.View) error{
 					"record": func(m *claims.Map, v claims.View) error {
-						return m.Record(t.Context(), template("Deployment shop/nginx"), claimOf("web"), v.Revision)
+						return m.Record(t.Context(), template("Deployment shop/nginx"), claimOf("web"), propagation.Sighting{}, v.Revision)
 					},
 					"park": func(m *claims.Map, v claims.View) error {
-						return m.Park(t.Context(), template("Deployment shop/nginx"), nil, v.Revision)
+						return m.Park(t.Context(), template("Deployment shop/nginx"), nil, propagation.Sighting{}, v.Revision)
 					},
 				} {
 					m := fresh(t, rdb, tc.given...)
@@ -288,7 +293,7 @@ func TestDecisionsOnAnOldIndexAreRefused(t *testing.T) {
 
 func TestRecordNeedsAClaim(t *testing.T) {
 	m := fresh(t, redistest.Embedded(t).Client(t))
-	if err := m.Record(t.Context(), template("Deployment shop/nginx"), propagation.Claim{}, 0); !outcome.IsTerminal(err) {
+	if err := m.Record(t.Context(), template("Deployment shop/nginx"), propagation.Claim{}, propagation.Sighting{}, 0); !outcome.IsTerminal(err) {
 		t.Errorf("recording nobody's claim: %v, want a terminal error", err)
 	}
 }
@@ -443,7 +448,7 @@ func TestKeysComeBackWhole(t *testing.T) {
 		sel := []claims.Selector{{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: "shop"}}
 		m := fresh(t, s.Client(t))
 		labels := map[string]string{"a": "b\n\"c", "": ""}
-		if err := m.Park(t.Context(), k, labels, look(t, m, k).Revision); err != nil {
+		if err := m.Park(t.Context(), k, labels, propagation.Sighting{}, look(t, m, k).Revision); err != nil {
 			t.Fatal(err)
 		}
 		found, _, err := m.Waiting(t.Context(), sel, func(got propagation.TemplateKey, l map[string]string) bool {
@@ -455,7 +460,7 @@ func TestKeysComeBackWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		diff(t, []propagation.TemplateKey{k}, found)
-		if err := m.Record(t.Context(), k, p.Claim(), look(t, m, k).Revision); err != nil {
+		if err := m.Record(t.Context(), k, p.Claim(), propagation.Sighting{}, look(t, m, k).Revision); err != nil {
 			t.Fatal(err)
 		}
 		list, _, err := m.Held(t.Context(), p.Key, "", 10)

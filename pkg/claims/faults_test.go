@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redistest"
 )
@@ -35,7 +36,7 @@ var life = []call{
 	}},
 	{"Park", func(ctx context.Context, m *claims.Map) error {
 		v, _ := m.Look(ctx, template("Deployment shop/nginx"))
-		return m.Park(ctx, template("Deployment shop/nginx"), nil, v.Revision)
+		return m.Park(ctx, template("Deployment shop/nginx"), nil, propagation.Sighting{}, v.Revision)
 	}},
 	{"Waiting", func(ctx context.Context, m *claims.Map) error {
 		p := policy("shop/web", 5, "Deployment")
@@ -44,7 +45,7 @@ var life = []call{
 	}},
 	{"Record", func(ctx context.Context, m *claims.Map) error {
 		v, _ := m.Look(ctx, template("Deployment shop/nginx"))
-		return m.Record(ctx, template("Deployment shop/nginx"), claimOf("shop/web"), v.Revision)
+		return m.Record(ctx, template("Deployment shop/nginx"), claimOf("shop/web"), propagation.Sighting{}, v.Revision)
 	}},
 	{"Held", func(ctx context.Context, m *claims.Map) error {
 		_, _, err := m.Held(ctx, policyKey("shop/web"), "", 10)

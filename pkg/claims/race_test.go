@@ -69,9 +69,9 @@ func (w *world) touch(ctx context.Context, name string) {
 				continue // made anew meanwhile
 			}
 		case by != nil:
-			err = w.m.Record(ctx, key, by.Claim(), v.Revision)
+			err = w.m.Record(ctx, key, by.Claim(), propagation.Sighting{}, v.Revision)
 		default:
-			err = w.m.Park(ctx, key, labelled(label), v.Revision)
+			err = w.m.Park(ctx, key, labelled(label), propagation.Sighting{}, v.Revision)
 		}
 		if outcome.IsConflict(err) {
 			continue

@@ -113,13 +113,13 @@ func (r *Rebuild) IndexPolicy(ctx context.Context, p *propagation.Policy, select
 }
 
 // Record says which claim the hub records on a template.
-func (r *Rebuild) Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim) error {
-	return r.m.record(ctx, t, c, anyRevision)
+func (r *Rebuild) Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting) error {
+	return r.m.record(ctx, t, c, seen, anyRevision)
 }
 
 // Park says that a template has no claim on the hub.
-func (r *Rebuild) Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string) error {
-	return r.m.park(ctx, t, labels, anyRevision)
+func (r *Rebuild) Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting) error {
+	return r.m.park(ctx, t, labels, seen, anyRevision)
 }
 
 // Suspend sets a policy's suspension flag.

@@ -30,8 +30,8 @@ func loadHub(ctx context.Context, r *claims.Rebuild) error {
 	return errors.Join(
 		r.IndexPolicy(ctx, p, claims.SelectorsOf(p)),
 		r.Suspend(ctx, p.Key, suspension.Flag{Clusters: []string{"m1"}}),
-		r.Record(ctx, template("Deployment shop/a"), p.Claim()),
-		r.Park(ctx, template("Deployment shop/b"), labelled("app=web")),
+		r.Record(ctx, template("Deployment shop/a"), p.Claim(), propagation.Sighting{}),
+		r.Park(ctx, template("Deployment shop/b"), labelled("app=web"), propagation.Sighting{}),
 		r.SuspendBinding(ctx, propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, suspension.Flag{Clusters: []string{"m2"}}),
 	)
 }
@@ -279,7 +279,7 @@ func TestRebuildersDoNotMix(t *testing.T) {
 
 func loadAs(ctx context.Context, r *claims.Rebuild, me propagation.Claim, templates int) error {
 	for i := range templates {
-		if err := r.Record(ctx, template(fmt.Sprintf("Deployment shop/d%d", i)), me); err != nil {
+		if err := r.Record(ctx, template(fmt.Sprintf("Deployment shop/d%d", i)), me, propagation.Sighting{}); err != nil {
 			return err
 		}
 	}

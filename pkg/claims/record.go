@@ -12,12 +12,13 @@ import (
 )
 
 // A record is what is kept for one template: who holds it, or, where nobody
-// does, the labels with which it waits. A record without a version is that
+// does, the labels with which it waits; and when its content was first seen. A record without a version is that
 // of a template that is gone, and is not kept.
 type record struct {
 	claim      propagation.Claim
 	apiVersion string
 	labels     map[string]string
+	seen       propagation.Sighting
 }
 
 // encode is the record as settle takes it. The first line is the policy's id,
@@ -33,17 +34,18 @@ func (r record) encode() string {
 		encoded, _ := json.Marshal(r.labels) // a map of strings: cannot fail
 		labels = string(encoded)
 	}
-	return strings.Join([]string{policy, r.claim.ID, r.apiVersion, labels}, "\n")
+	seen := fmt.Sprintf("%s %d %d", r.seen.Content, r.seen.Version, r.seen.Written)
+	return strings.Join([]string{policy, r.claim.ID, r.apiVersion, labels, seen}, "\n")
 }
 
 // parseRecord reads what settle kept: a revision stands in front.
-func parseRecord(s string) (record, error) {
+func parseRecord(s string) (r record, err error) {
 	lines := strings.Split(s, "\n")
-	if len(lines) != 5 {
-		return record{}, fmt.Errorf("record %q: want 5 lines", s)
+	if len(lines) != 6 {
+		return record{}, fmt.Errorf("record %q: want 6 lines", s)
 	}
 	lines = lines[1:]
-	r := record{apiVersion: lines[2]}
+	r.apiVersion = lines[2]
 	if lines[0] != "" {
 		policy, err := propagation.ParsePolicyID(lines[0])
 		if err != nil {
@@ -56,7 +58,18 @@ func parseRecord(s string) (record, error) {
 			return record{}, fmt.Errorf("labels of record: %w", err)
 		}
 	}
+	if r.seen, err = parseSighting(lines[4]); err != nil {
+		return record{}, fmt.Errorf("record %q: %w", s, err)
+	}
 	return r, nil
+}
+
+// parseSighting reads a content, which may be empty, and two numbers.
+func parseSighting(line string) (s propagation.Sighting, err error) {
+	var rest string
+	s.Content, rest, _ = strings.Cut(line, " ")
+	_, err = fmt.Sscanf(rest, "%d %d", &s.Version, &s.Written)
+	return s, err
 }
 
 // parseTemplate is the key of the template that has the id and the record.

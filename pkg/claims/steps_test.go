@@ -81,7 +81,7 @@ func removed(key string) step {
 func recorded(tmpl, by string) step {
 	return func(t *testing.T, m *claims.Map) {
 		t.Helper()
-		if err := m.Record(t.Context(), template(tmpl), claimOf(by), look(t, m, template(tmpl)).Revision); err != nil {
+		if err := m.Record(t.Context(), template(tmpl), claimOf(by), propagation.Sighting{}, look(t, m, template(tmpl)).Revision); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +90,17 @@ func recorded(tmpl, by string) step {
 func parked(tmpl string, labels ...string) step {
 	return func(t *testing.T, m *claims.Map) {
 		t.Helper()
-		if err := m.Park(t.Context(), template(tmpl), labelled(labels...), look(t, m, template(tmpl)).Revision); err != nil {
+		if err := m.Park(t.Context(), template(tmpl), labelled(labels...), propagation.Sighting{}, look(t, m, template(tmpl)).Revision); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// seen parks a template whose content was first seen so.
+func seen(tmpl string, s propagation.Sighting) step {
+	return func(t *testing.T, m *claims.Map) {
+		t.Helper()
+		if err := m.Park(t.Context(), template(tmpl), nil, s, look(t, m, template(tmpl)).Revision); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -145,7 +145,14 @@ func (h *Hub) Features(ctx context.Context) (propagation.Features, error) {
 }
 
 // SetFeatures lets somebody switch gates.
-func (h *Hub) SetFeatures(f propagation.Features) { h.features = f }
+func (h *Hub) SetFeatures(f propagation.Features) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.features = f
+	key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: propagation.SystemNamespace, Name: propagation.FeaturesName}
+	change := hub.Change{Type: hub.Updated, Key: key, Version: strconv.FormatUint(h.next(), 10)}
+	h.news = append(h.news, &news{News{Change: change}, func() {}, h.reads})
+}
 
 // LiveFeatures are the gates as they are. For tests.
 func (h *Hub) LiveFeatures() propagation.Features { return h.features }

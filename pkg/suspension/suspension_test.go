@@ -56,7 +56,7 @@ func heldBy(key propagation.PolicyKey) step {
 		m := claims.New(rdb)
 		v, err := m.Look(t.Context(), nginx)
 		must(t, err)
-		must(t, m.Record(t.Context(), nginx, propagation.Claim{Policy: key, ID: "id"}, v.Revision))
+		must(t, m.Record(t.Context(), nginx, propagation.Claim{Policy: key, ID: "id"}, propagation.Sighting{}, v.Revision))
 	}
 }
 
@@ -65,7 +65,7 @@ func waiting(t *testing.T, rdb redis.UniversalClient) {
 	m := claims.New(rdb)
 	v, err := m.Look(t.Context(), nginx)
 	must(t, err)
-	must(t, m.Park(t.Context(), nginx, nil, v.Revision))
+	must(t, m.Park(t.Context(), nginx, nil, propagation.Sighting{}, v.Revision))
 }
 
 func fresh(t *testing.T, rdb redis.UniversalClient, given ...step) *suspension.Flags {

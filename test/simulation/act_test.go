@@ -42,8 +42,7 @@ func (w *world) do(o op) {
 	case restart:
 		w.restart()
 	case flush:
-		w.redis.FlushAll(w.ctx)
-		w.flushed = true
+		w.loseRedis()
 	case redisDown:
 		w.noRedis = true
 	case redisUp:
@@ -87,7 +86,6 @@ func (w *world) people(o op) bool {
 	case switchGates:
 		changed := w.hub.LiveFeatures() != o.gates
 		w.hub.SetFeatures(o.gates)
-		w.switched = w.switched || changed
 		return changed
 	case joinCluster:
 		return w.hub.Join(o.cluster)
@@ -165,7 +163,7 @@ func (w *world) rest() {
 		m.Down = false
 	}
 	w.hub.Join("m3")
-	if w.lossy || w.switched && known[gatesUnheeded] || w.flushed && known[kindsNotLoaded] {
+	if w.lossy || w.flushed && known[kindsNotLoaded] {
 		w.restart()
 	}
 	for round := 0; w.err == nil; round++ {

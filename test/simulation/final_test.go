@@ -17,7 +17,7 @@ func (w *world) final() {
 	}{
 		{"every event was delivered once more", func() { w.broker.queue = append(w.broker.queue, w.broker.ever...) }},
 		{"everything was started again", w.restart},
-		{"Redis was flushed", func() { w.redis.FlushAll(w.ctx); w.broker.queue = append(w.broker.queue, w.broker.ever...) }},
+		{"Redis was flushed", func() { w.loseRedis(); w.broker.queue = append(w.broker.queue, w.broker.ever...) }},
 	} {
 		before := w.writes.Load()
 		var requests []string

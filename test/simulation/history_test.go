@@ -64,6 +64,10 @@ func (p *past) settle(w *world, states map[string]state) {
 	for _, b := range w.hub.LiveBindings() {
 		p.require(b)
 	}
+	for id, t := range now.things {
+		t.seen, t.former = w.watches(t.key), nil
+		now.things[id] = t
+	}
 }
 
 // require notes what a binding takes along.
@@ -108,12 +112,24 @@ func (p *past) thing(w *world, old thing, t *propagation.Template) thing {
 	switch {
 	case old.uid != next.uid:
 	case old.hash == next.hash:
-		next.changed, next.faint, next.marked = old.changed, old.faint, true
+		next.changed, next.faint, next.seen, next.lost, next.former = old.changed, old.faint, old.seen, old.lost, old.former
+		next.marked, next.blurred = true, old.blurred || !old.seen
 	default:
+		next.former = map[string]bool{old.hash: true}
+		maps.Copy(next.former, old.former)
 		// The API server notes no time where something was only taken away.
 		next.faint = !t.LastUserWrite.Equal(w.now.Truncate(time.Second))
 	}
 	return next
+}
+
+// lose notes that Redis was lost.
+func (p *past) lose() {
+	now := p.moments[len(p.moments)-1]
+	for id, t := range now.things {
+		t.seen, t.lost, t.blurred = false, true, t.blurred || t.marked
+		now.things[id] = t
+	}
 }
 
 func (p *past) rule(old []rule, l *propagation.Policy) rule {

@@ -32,14 +32,24 @@ type thing struct {
 	faint bool
 	// second is when people last wrote it, as the API server tells.
 	second time.Time
-	// marked: people wrote something else than its content since that changed.
+	// seen: the stages looked at that content, and Redis was not lost since.
+	seen bool
+	// marked: people wrote something else of it since that changed.
 	marked bool
+	// blurred: they did before the stages had looked, or Redis was lost after.
+	blurred bool
+	// lost: Redis was lost since that changed.
+	lost bool
+	// former are all contents that it had since the last rest.
+	former map[string]bool
 }
 
-// doubtful tells whether the stages do not tell yet whether the template or the
-// policy was first.
+// doubtful tells whether nothing can tell whether the template's content or the
+// policy was first: the API server keeps the time of the last write alone, in
+// seconds, and its versions grow with each write of Sluice. What Redis knew is
+// lost, or it never was to be known. Nor is a content new that was there before.
 func (t thing) doubtful(r rule) bool {
-	return known[sameSecond] && t.second.Equal(r.LastUserWrite) || known[metadataCounts] && t.marked
+	return t.blurred || t.former[t.hash] || t.lost && t.second.Equal(r.LastUserWrite)
 }
 
 // rule is a policy, as far as the model needs it.
@@ -182,7 +192,7 @@ func claim(t thing, rules []rule, f propagation.Features, c claimed, b bound, ma
 	held := slices.IndexFunc(all, c.by)
 	if f.Static && b.form != "" {
 		switch {
-		case b.acted == t.hash && held >= 0: // ST5, ST6
+		case held >= 0 && (b.acted == t.hash || c.waiting(t, b)): // ST5, ST6: no change since it was claimed
 			return []claimed{c}
 		case b.acted == t.hash, len(all) == 0: // ST9, ST17
 			return []claimed{{}}

@@ -76,8 +76,6 @@ type world struct {
 	noRedis bool
 	// lossy: a source lost an event since the last restart.
 	lossy bool
-	// switched: a gate was switched since then.
-	switched bool
 	// flushed: Redis was flushed since then.
 	flushed bool
 	// writes counts requests of stages that would change something.
@@ -183,13 +181,20 @@ func (w *world) boot() {
 // restart ends everything, and starts it again: whatever was queued is lost.
 func (w *world) restart() {
 	w.broker.clear()
-	w.noRedis, w.lossy, w.switched, w.flushed = false, false, false, false
 	if !w.keeps {
-		w.redis.FlushAll(w.ctx)
+		w.loseRedis()
 	}
+	w.noRedis, w.lossy, w.flushed = false, false, false
 	w.pass(40 * time.Second) // a lock of a rebuild that died has expired
 	w.assemble()
 	w.boot()
+}
+
+// loseRedis takes all of Redis away.
+func (w *world) loseRedis() {
+	w.redis.FlushAll(w.ctx)
+	w.past.lose()
+	w.flushed = true
 }
 
 // fail ends the history.

@@ -49,7 +49,7 @@ var Catalog = map[string]Entry{
 	ClusterChanged:    {"sweeper", "A cluster joined, left, or changed its labels or its readiness.", []Field{FieldCluster}},
 	PolicyChanged:     {"detector", "The fan-out of a policy's change goes on.", []Field{FieldPolicy}},
 	OverridesChanged:  {"renderer", "The fan-out of an override's change goes on.", nil},
-	GatesChanged:      {"sweeper", "A feature gate was switched.", nil},
+	GatesChanged:      {"detector", "A feature gate was switched.", nil},
 	IndexLost:         {"sweeper", "Redis lost its data, and it is rebuilt from the hub.", nil},
 }
 

@@ -24,6 +24,9 @@ import (
 // Input is all that a claim depends on.
 type Input struct {
 	Template *propagation.Template
+	// Seen is when the template was first seen with the content that it has, or
+	// another; zero where that is not known.
+	Seen propagation.Sighting
 	// Candidates are policies that exist now, among them all that select the
 	// template, and the one that holds it if it exists.
 	Candidates []Candidate
@@ -120,7 +123,7 @@ func Decide(in Input) Decision {
 // best.
 func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
 	switch {
-	case !in.changed() && holder != nil:
+	case holder != nil && (!in.changed() || in.elected()):
 		return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
 	case !in.changed():
 		return in.nobody(StaticWaits, "with StaticPolicy on, the template is claimed when it changes")
@@ -151,6 +154,13 @@ func (in Input) propagated() bool {
 // changed tells whether the user changed the template since it was acted on.
 func (in Input) changed() bool { return in.Binding.ActedHash() != in.Template.Hash }
 
+// elected tells whether the holder, who is Lazy and waits, claimed the template
+// with the content that it has: that change has elected, and elects nobody more.
+func (in Input) elected() bool {
+	base := in.Template.Baseline
+	return base.Hash() == in.Template.Hash && string(base) != in.Binding.Annotations[propagation.AnnotationConsumedBaseline]
+}
+
 // take is the claim of p, in place of holder or of nobody.
 func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
 	d := Decision{Verdict: v, Policy: p, Holder: holder, Reason: BestMatch, Message: p.Key.String() + " claims the template"}
@@ -177,15 +187,16 @@ func (in Input) nobody(r Reason, message string) Decision {
 	return Decision{Verdict: Release, Reason: r, Message: message}
 }
 
-// older tells whether the template, as it is, was there before the policy, as
-// it is: then a Lazy policy waits for the template's next change. What another
+// older tells whether the template's content was there before the policy, as it
+// is: then a Lazy policy waits for the template's next change. What another
 // policy held was there before anyway. The last writes of the two by people are
 // compared (seconds), then resourceVersions, which order the writes of one API
-// server; a tie waits.
+// server; of the template, those with which its content was first seen. A tie
+// waits.
 func (in Input) older(p *propagation.Policy) bool {
-	t := in.Template
-	if d := t.LastUserWrite.Compare(p.LastUserWrite); d != 0 {
-		return d < 0
+	seen := in.Seen.Of(in.Template)
+	if second := p.LastUserWrite.Unix(); seen.Written != second {
+		return seen.Written < second
 	}
 	since := propagation.Version(p.ResourceVersion)
 	for _, c := range in.Candidates {
@@ -193,7 +204,7 @@ func (in Input) older(p *propagation.Policy) bool {
 			since = c.Since
 		}
 	}
-	return propagation.Version(t.ResourceVersion) <= since
+	return seen.Version <= since
 }
 
 func (in Input) rank() []matching.Candidate {

@@ -22,6 +22,30 @@ func acted(t make.TemplateBuilder, p make.PolicyBuilder) *propagation.Binding {
 	return gating.Decide(gating.Input{Template: t.ClaimedBy(p).Template(), Policy: p.Policy()}).Next
 }
 
+// What Sluice and others write of a template beside its content makes it no
+// newer than a policy that came before that, as long as somebody saw it earlier.
+func TestTheContentIsAsOldAsItWasSeen(t *testing.T) {
+	nginx := make.Deployment("nginx")
+	lazy := claiming.Candidate{Policy: make.Policy("a").Lazy().At(5, 50).Policy()}
+	for name, tc := range map[string]struct {
+		seen, now make.TemplateBuilder
+		waits     bool
+	}{
+		"L29 S6 a forged claim was released within the policy's second":    {seen: nginx.At(5, 49), now: nginx.At(5, 51), waits: true},
+		"L11 L29 S7 a label of the system was written after the policy":    {seen: nginx.At(0, 20), now: nginx.At(9, 70), waits: true},
+		"L28 the user changed it after the policy, within the same second": {seen: nginx.At(5, 49), now: nginx.Replicas(5).At(5, 51)},
+		"L28 it was made anew after the policy":                            {seen: nginx.At(5, 49), now: nginx.UID("another").At(5, 51)},
+		"L28 it was first seen after the policy":                           {seen: nginx.At(5, 51), now: nginx.At(5, 52)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := claiming.Input{Template: tc.now.Template(), Seen: propagation.Sighting{}.Of(tc.seen.Template()), Candidates: []claiming.Candidate{lazy}}
+			if d := claiming.Decide(in); (d.Baseline != "") != tc.waits {
+				t.Errorf("baseline %q, want one: %t", d.Baseline, tc.waits)
+			}
+		})
+	}
+}
+
 func TestDecide(t *testing.T) {
 	nginx := make.Deployment("nginx")
 	p := make.Policy
@@ -80,6 +104,7 @@ func TestDecide(t *testing.T) {
 		"ST17 Static: what was released waits for its change":                         {template: nginx, policies: []make.PolicyBuilder{p("b")}, binding: acted(nginx, p("a")), features: static, want: claiming.Wait},
 		"ST9 Static: changed and nobody selects it: released":                         {template: nginx.Replicas(5).ClaimedBy(p("gone")), binding: acted(nginx, p("gone")), features: static, want: claiming.Release},
 		"ST19 Static: what changed while unclaimed is claimed at once":                {template: nginx.Replicas(5), policies: []make.PolicyBuilder{p("b")}, binding: acted(nginx, p("a")), features: static, want: claiming.Take, wantPolicy: "b"},
+		"ST6 Static: a change that elected a Lazy policy, which waits, elects no later one": {template: nginx.Replicas(5).ClaimedBy(p("a").Lazy()).Baseline(), policies: []make.PolicyBuilder{p("a").Lazy(), p("b").Priority(2)}, binding: acted(nginx, p("z")), features: static, want: claiming.Keep, wantPolicy: "a"},
 		"Y4 a Lazy policy under Static waits for what was there before":               {template: nginx.At(0, 10), policies: []make.PolicyBuilder{p("a").Lazy().At(5, 50)}, features: static, want: claiming.Take, wantPolicy: "a", wantBase: true},
 	} {
 		t.Run(name, func(t *testing.T) {

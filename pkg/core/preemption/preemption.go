@@ -42,3 +42,23 @@ func Entitled(c, holder matching.Candidate) bool {
 	}
 	return c.Policy.Priority() > holder.Policy.Priority()
 }
+
+// Named are the templates that p may take from others: those that its selectors
+// name; none where it takes nothing. A template may be named twice.
+func Named(p *propagation.Policy) []propagation.TemplateKey {
+	if !p.Preempts() {
+		return nil
+	}
+	var keys []propagation.TemplateKey
+	for _, s := range p.Spec.ResourceSelectors {
+		if s.Name == "" {
+			continue
+		}
+		key := propagation.TemplateKey{APIVersion: s.APIVersion, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}
+		if p.Key.Scope == propagation.Namespaced {
+			key.Namespace = p.Key.Namespace
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}

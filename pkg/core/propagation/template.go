@@ -109,6 +109,26 @@ func (b Baseline) Hash() string {
 	return hash
 }
 
+// Sighting is when a template was first seen with a content. What Sluice and
+// others write of the rest, later, does not make the content any newer.
+type Sighting struct {
+	// Content tells contents, of one object and of others, apart.
+	Content string
+	// Version is the resourceVersion then.
+	Version uint64
+	// Written is LastUserWrite then, in seconds since 1970.
+	Written int64
+}
+
+// Of is the sighting of t as it is: s, if that is of the same content.
+func (s Sighting) Of(t *Template) Sighting {
+	now := Sighting{Content: string(t.UID) + "/" + t.Hash, Version: Version(t.ResourceVersion), Written: t.LastUserWrite.Unix()}
+	if s.Content == now.Content && s.Version <= now.Version {
+		return s
+	}
+	return now
+}
+
 // Version is a resourceVersion as a number, which orders the writes of one API
 // server; 0 where it is none.
 func Version(resourceVersion string) uint64 {

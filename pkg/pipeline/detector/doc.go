@@ -11,7 +11,7 @@
 // waiting set; the policy's brake.
 // Emits: template.claimed, template.released, template.waiting,
 // template.contested; template.touched for each template that a changed policy
-// may concern, page by page.
+// may concern, page by page; gates.changed where the ConfigMap of the gates did.
 //
 // Twice is safe: the claim follows from the objects alone, a write that would
 // change nothing is not made, and what is emitted follows from the claim as it

@@ -15,6 +15,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/suspension"
@@ -139,22 +140,12 @@ func selectedBy(p *propagation.Policy) func(propagation.TemplateKey, map[string]
 	}
 }
 
-// named is one page of what the policy's selectors name.
+// named is one page of what the policy may preempt.
 func named(p *propagation.Policy, cursor string) ([]propagation.TemplateKey, string) {
+	keys := preemption.Named(p)
 	from, _ := strconv.Atoi(cursor) // empty: the start
-	var page []propagation.TemplateKey
-	for i, s := range p.Spec.ResourceSelectors {
-		if i < from || s.Name == "" {
-			continue
-		}
-		if len(page) == pageSize {
-			return page, strconv.Itoa(i)
-		}
-		ns := s.Namespace
-		if p.Key.Scope == propagation.Namespaced {
-			ns = p.Key.Namespace
-		}
-		page = append(page, propagation.TemplateKey{APIVersion: s.APIVersion, Kind: s.Kind, Namespace: ns, Name: s.Name})
+	if from = min(max(from, 0), len(keys)); len(keys)-from <= pageSize {
+		return keys[from:], ""
 	}
-	return page, ""
+	return keys[from : from+pageSize], strconv.Itoa(from + pageSize)
 }

@@ -23,8 +23,8 @@ type Hub interface {
 // ClaimMap is the arbiter and index in Redis.
 type ClaimMap interface {
 	standing.Index
-	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, revision int64) error
-	Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, revision int64) error
+	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error
+	Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting, revision int64) error
 	Drop(ctx context.Context, t propagation.TemplateKey) error
 }
 

@@ -39,6 +39,9 @@ func New(h Hub, c ClaimMap, p Policies, b Brakes) *Stage {
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
 
+// gates is the object that the gates are in.
+var gates = propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: propagation.SystemNamespace, Name: propagation.FeaturesName}
+
 // Handle brings the claim of a template up to date, or tells the templates that
 // a changed policy may concern. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
@@ -62,6 +65,11 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	}
 	if key, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
 		return s.policy(ctx, e, key)
+	}
+	if o.TemplateKey == gates {
+		out := events.From(Name, e)
+		out.Emit(events.GatesChanged, events.Data{Reason: "GatesChanged"})
+		return out.Events()
 	}
 	return s.template(ctx, e, o.TemplateKey)
 }
@@ -130,12 +138,13 @@ func (s *Stage) commit(ctx context.Context, t *propagation.Template, view claims
 
 // index brings the claim map up to the claim.
 func (s *Stage) index(ctx context.Context, t *propagation.Template, view claims.View, claim propagation.Claim, reason claiming.Reason) error {
+	seen := view.Seen.Of(t)
 	switch {
 	case claim.Held():
-		if view.Holder == claim && !view.Parked {
+		if view.Holder == claim && !view.Parked && view.Seen == seen {
 			return nil
 		}
-		if err := s.claims.Record(ctx, t.Key, claim, view.Revision); err != nil {
+		if err := s.claims.Record(ctx, t.Key, claim, seen, view.Revision); err != nil {
 			return fmt.Errorf("record the claim of %s: %w", t.Key, err)
 		}
 	case reason == claiming.NeverTemplate:
@@ -146,7 +155,7 @@ func (s *Stage) index(ctx context.Context, t *propagation.Template, view claims.
 			return fmt.Errorf("drop %s: %w", t.Key, err)
 		}
 	default:
-		if err := s.claims.Park(ctx, t.Key, t.Labels, view.Revision); err != nil {
+		if err := s.claims.Park(ctx, t.Key, t.Labels, seen, view.Revision); err != nil {
 			return fmt.Errorf("park %s: %w", t.Key, err)
 		}
 	}

@@ -21,5 +21,5 @@ type Hub interface {
 // ClaimMap is the arbiter and index in Redis.
 type ClaimMap interface {
 	standing.Index
-	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, revision int64) error
+	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -60,7 +61,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	data := events.Data{Template: &t.Key, TemplateVersion: t.ResourceVersion, Reason: string(d.Reason), Message: d.Message}
 	switch d.Verdict {
 	case claiming.Contest:
-		if t, err = s.take(ctx, t, d, view.Revision); err != nil {
+		if t, err = s.take(ctx, t, d, view); err != nil {
 			return nil, err
 		}
 		data.TemplateVersion = t.ResourceVersion
@@ -76,8 +77,8 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 }
 
 // take moves the claim: in the index, then on the template.
-func (s *Stage) take(ctx context.Context, t *propagation.Template, d claiming.Decision, revision int64) (*propagation.Template, error) {
-	next, err := s.commit(ctx, t, d, revision)
+func (s *Stage) take(ctx context.Context, t *propagation.Template, d claiming.Decision, view claims.View) (*propagation.Template, error) {
+	next, err := s.commit(ctx, t, d, view)
 	if err != nil {
 		if !outcome.IsConflict(err) {
 			preemptions.WithLabelValues("error").Inc()
@@ -92,8 +93,8 @@ func (s *Stage) take(ctx context.Context, t *propagation.Template, d claiming.De
 	return next, nil
 }
 
-func (s *Stage) commit(ctx context.Context, t *propagation.Template, d claiming.Decision, revision int64) (*propagation.Template, error) {
-	if err := s.claims.Record(ctx, t.Key, d.Policy.Claim(), revision); err != nil {
+func (s *Stage) commit(ctx context.Context, t *propagation.Template, d claiming.Decision, view claims.View) (*propagation.Template, error) {
+	if err := s.claims.Record(ctx, t.Key, d.Policy.Claim(), view.Seen.Of(t), view.Revision); err != nil {
 		return nil, fmt.Errorf("record the claim of %s: %w", t.Key, err)
 	}
 	next, err := s.hub.CommitClaim(ctx, t, d.Policy.Claim(), d.Baseline)

@@ -51,6 +51,7 @@ func Load(ctx context.Context, hub Hub, index Index, key propagation.TemplateKey
 	if in.Template, err = hub.Template(ctx, key); err != nil {
 		return fail(fmt.Errorf("get %s: %w", key, err))
 	}
+	in.Seen = view.Seen
 	if in.Features, err = hub.Features(ctx); err != nil {
 		return fail(fmt.Errorf("get gates: %w", err))
 	}

@@ -14,6 +14,7 @@ import (
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/standing"
 )
 
 // Fleet is the hub's clusters.
@@ -55,6 +56,7 @@ type Hub interface {
 
 // Index is Redis.
 type Index interface {
+	standing.Index
 	Built(ctx context.Context) (bool, error)
 	HeldCount(ctx context.Context, key propagation.PolicyKey) (int64, error)
 	Rebuild(ctx context.Context, load func(ctx context.Context, r *claims.Rebuild) error) error

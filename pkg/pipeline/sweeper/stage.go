@@ -29,6 +29,7 @@ type Stage struct {
 	now   func() time.Time
 	// counted is when the policies' templates were counted last.
 	counted atomic.Pointer[time.Time]
+	gates   gates
 	// missed is nil where this process watches the hub.
 	missed *Missed
 }
@@ -44,7 +45,10 @@ func (s *Stage) Name() string { return Name }
 // Handle announces what is not where it has to be. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
-	case events.Ping, events.IndexLost, events.GatesChanged:
+	case events.GatesChanged:
+		s.gates.switched()
+		return s.sweep(ctx, e)
+	case events.Ping, events.IndexLost:
 		return s.sweep(ctx, e)
 	}
 	o, err := events.DecodeResource(e)

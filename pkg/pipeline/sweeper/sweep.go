@@ -8,14 +8,11 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/claims"
-	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/dependencies"
-	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
@@ -25,9 +22,6 @@ import (
 const (
 	// batch bounds what one sweep announces of each sort; the next goes on.
 	batch = 200
-	// pace is how many deferred changes that became due, as when a gate was
-	// switched, one sweep lets go.
-	pace = 10
 	// pageSize of lists.
 	pageSize = 500
 )
@@ -85,9 +79,9 @@ func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.Gro
 		}
 		for _, t := range page {
 			if t.Claim.Held() {
-				err = r.Record(ctx, t.Key, t.Claim)
+				err = r.Record(ctx, t.Key, t.Claim, propagation.Sighting{}.Of(t))
 			} else {
-				err = r.Park(ctx, t.Key, t.Labels)
+				err = r.Park(ctx, t.Key, t.Labels, propagation.Sighting{}.Of(t))
 			}
 			if err != nil {
 				return fmt.Errorf("load %s: %w", t.Key, err)
@@ -161,50 +155,4 @@ func strays(bindings []*propagation.Binding, out *events.Batch) {
 			return
 		}
 	}
-}
-
-// due announces, a few at a time, the templates whose deferred change may act
-// by now though nobody wrote them: a gate was switched.
-func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, out *events.Batch) error {
-	released := 0
-	for _, b := range bindings {
-		if released == pace {
-			return nil
-		}
-		if !conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
-			continue
-		}
-		open, err := s.open(ctx, b)
-		if err != nil {
-			return err
-		}
-		if open {
-			template := b.Template()
-			out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "Due"})
-			released++
-		}
-	}
-	return nil
-}
-
-// open asks the gate about a binding.
-func (s *Stage) open(ctx context.Context, b *propagation.Binding) (bool, error) {
-	t, err := s.hub.Template(ctx, b.Template())
-	if errors.Is(err, outcome.ErrGone) {
-		return true, nil // the gate takes the binding away
-	}
-	if err != nil {
-		return false, fmt.Errorf("get %s: %w", b.Template(), err)
-	}
-	in := gating.Input{Template: t, Binding: b}
-	if in.Features, err = s.hub.Features(ctx); err != nil {
-		return false, fmt.Errorf("get gates: %w", err)
-	}
-	if t.Claim.Held() {
-		in.Policy, err = s.hub.Policy(ctx, t.Claim.Policy)
-		if err != nil && !errors.Is(err, outcome.ErrGone) {
-			return false, fmt.Errorf("get %s: %w", t.Claim.Policy, err)
-		}
-	}
-	return gating.Decide(in).Verdict == gating.Open, nil
 }
