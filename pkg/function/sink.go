@@ -10,12 +10,16 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"golang.org/x/sync/errgroup"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/outcome"
 )
 
 // errNoSink is the answer of a function that has more to say than fits in a
@@ -82,10 +86,35 @@ func (s *sink) postOne(ctx context.Context, e event.Event) error {
 type posting struct {
 	Stage
 	sink *sink
+	// lost is when it was told last, in Unix seconds, that Redis is not built.
+	lost atomic.Int64
 }
 
-func (p posting) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+// tellLost has Redis rebuilt at once, where the next tick would have to be waited
+// for. One telling in a while is enough, and whether it arrives does not matter.
+func (p *posting) tellLost(ctx context.Context, cause event.Event) {
+	const pause = 2
+	now, last := time.Now().Unix(), p.lost.Load()
+	if p.sink == nil || cause.Type() == events.IndexLost || now-last < pause || !p.lost.CompareAndSwap(last, now) {
+		return
+	}
+	lost := events.From(p.Name(), cause)
+	lost.Emit(events.IndexLost, events.Data{Reason: ReasonNotBuilt})
+	out, err := lost.Events()
+	if err == nil {
+		err = p.sink.post(ctx, out)
+	}
+	if err != nil {
+		Logger(ctx).Debug("index.lost not told", keyError, err)
+	}
+}
+
+// Handle handles the event, and posts what does not fit in the reply.
+func (p *posting) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	out, err := p.Stage.Handle(ctx, e)
+	if errors.Is(err, outcome.ErrNotBuilt) {
+		p.tellLost(ctx, e)
+	}
 	if err != nil || len(out) < 2 {
 		return out, err
 	}

@@ -106,14 +106,14 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 	if !unknown {
 		all = append(all, ownKinds()...)
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, each := errgroup.WithContext(ctx)
 	g.SetLimit(kindsAtOnce)
 	for _, gvk := range all {
 		at, known := positions[nameOf(gvk)]
 		if unknown && known {
 			continue
 		}
-		g.Go(func() error { return m.kind(ctx, gvk, at, in) })
+		g.Go(func() error { return m.kind(each, gvk, at, in) })
 	}
 	if err := g.Wait(); err != nil {
 		return err

@@ -48,7 +48,13 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case events.GatesChanged:
 		s.gates.switched()
 		return s.sweep(ctx, e)
-	case events.Ping, events.IndexLost:
+	case events.IndexLost:
+		// Many tell of one loss. The first has it mended.
+		if built, err := s.index.Built(ctx); built || err != nil {
+			return nil, err
+		}
+		return s.sweep(ctx, e)
+	case events.Ping:
 		return s.sweep(ctx, e)
 	}
 	o, err := events.DecodeResource(e)
