@@ -39,6 +39,12 @@ func (r request) write() bool {
 // event tells whether it writes a Kubernetes Event.
 func (r request) event() bool { return r.resource == "events" }
 
+// count tells whether it writes how many templates a policy holds, which is done
+// once in some seconds, however many there are.
+func (r request) count() bool {
+	return r.resource == "propagationpolicies/status" || r.resource == "clusterpropagationpolicies/status"
+}
+
 // background tells whether it is made now and then, whatever happens: a member's
 // credentials are read again.
 func (r request) background() bool { return r.verb == "get" && r.resource == "secrets" }
