@@ -31,6 +31,15 @@ type Rebuild struct {
 	flags *suspension.Flags
 }
 
+// Reset says that Redis is not built, whatever is in it: what went from the hub
+// while nobody told of it would be in it still.
+func (m *Map) Reset(ctx context.Context) error {
+	if err := m.rdb.Del(ctx, schema.Epoch).Err(); err != nil {
+		return fmt.Errorf("reset: %w", err)
+	}
+	return nil
+}
+
 // Rebuild builds Redis from the hub: it empties Redis, lets load fill it, and
 // then says that it is built. Where it is built already, it does nothing.
 //

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +97,7 @@ func (c *catalog) discover(gv schema.GroupVersion) (map[string]resource, error) 
 		plural, subresource, sub := strings.Cut(r.Name, "/")
 		switch {
 		case !sub:
-			kinds[r.Kind] = resource{GroupVersionKind: gv.WithKind(r.Kind), plural: plural, namespaced: r.Namespaced}
+			kinds[r.Kind] = resource{GroupVersionKind: gv.WithKind(r.Kind), plural: plural, namespaced: r.Namespaced, lists: slices.Contains(r.Verbs, "list")}
 		case subresource == "status":
 			status[plural] = true
 		}

@@ -35,6 +35,8 @@ type resource struct {
 	namespaced bool
 	// status says that there is a subresource for it.
 	status bool
+	// lists says that it can be listed.
+	lists bool
 }
 
 // path of a collection, of an object, or of a subresource of an object.

@@ -71,6 +71,8 @@ type Hub struct {
 	Ask func(ctx context.Context, r Request) error
 	// Wrote is told of each request that changed something.
 	Wrote func(ctx context.Context, w Write)
+	// Watching tells whether a source tells of objects of the kind; nil: of none.
+	Watching func(k propagation.TemplateKey) bool
 	// Recorded is told of each Kubernetes event.
 	Recorded func(about hub.About, reason, message string)
 

@@ -42,6 +42,17 @@ func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, na
 	return all, "", nil
 }
 
+// Watched are the kinds that Watching says; none by default.
+func (h *Hub) Watched() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, t := range h.LiveTemplates() {
+		if gvk := t.Key.GroupVersionKind(); h.Watching != nil && h.Watching(t.Key) && !slices.Contains(kinds, gvk) {
+			kinds = append(kinds, gvk)
+		}
+	}
+	return kinds
+}
+
 // CommitClaim writes who holds the template, and its baseline.
 func (h *Hub) CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error) {
 	labels, annotations := c.Metadata()

@@ -57,7 +57,7 @@ func (p *pipeline) source(ctx context.Context, every time.Duration) error {
 // start builds the index, so that no stage decides before it is there, and then
 // watches: our own kinds first, for the stages read them from the watch.
 func (p *pipeline) start(ctx context.Context) error {
-	if err := p.persist(ctx, func() error { return p.sweeper.Rebuild(ctx) }); err != nil {
+	if err := p.persist(ctx, func() error { return p.sweeper.Start(ctx) }); err != nil {
 		return err
 	}
 	kinds := append(hub.OwnKinds(), configMaps)
@@ -66,7 +66,28 @@ func (p *pipeline) start(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.persist(ctx, func() error { return p.follow(ctx) })
+	return p.persist(ctx, func() error { return errors.Join(p.follow(ctx), p.remember(ctx)) })
+}
+
+// remember watches the kinds of what was claimed or bound when this process
+// ended: the policies may have gone meanwhile.
+func (p *pipeline) remember(ctx context.Context) error {
+	kinds := map[schema.GroupVersionKind]bool{}
+	bindings, err := p.hub.Bindings(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range bindings {
+		kinds[b.Template().GroupVersionKind()] = true
+	}
+	claimed, err := p.hub.Claimed(ctx)
+	if err != nil { // as where an aggregated API is down, which nothing waits for
+		function.Logger(ctx).Warn("find what is claimed", "error", err)
+	}
+	for _, gvk := range claimed {
+		kinds[gvk] = true
+	}
+	return p.watch(ctx, kinds)
 }
 
 // persist tries until it succeeds or ctx ends: the hub may come up later.
@@ -148,6 +169,11 @@ func (p *pipeline) follow(ctx context.Context) error {
 			}
 		}
 	}
+	return p.watch(ctx, kinds)
+}
+
+// watch watches kinds of templates, but for those that the hub does not serve.
+func (p *pipeline) watch(ctx context.Context, kinds map[schema.GroupVersionKind]bool) error {
 	var failed []error
 	for gvk := range kinds {
 		if err := p.hub.Watch(ctx, gvk, p.announce(ctx)); err != nil && !errors.Is(err, outcome.ErrGone) {

@@ -163,7 +163,7 @@ func (w *world) rest() {
 		m.Down = false
 	}
 	w.hub.Join("m3")
-	if w.lossy || w.flushed && known[kindsNotLoaded] {
+	if w.lossy {
 		w.restart()
 	}
 	for round := 0; w.err == nil; round++ {

@@ -73,7 +73,7 @@ func (w *world) checkReached(key propagation.TemplateKey, s state) {
 func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	m := w.past.at(w.past.last())
 	t := m.things[key.ID()]
-	if t.uid == "" || !w.watches(key) && (known[kindsUnwatched] || s.id == forgedID) {
+	if t.uid == "" || !w.watches(key) && s.policy == "" && s.acted == "" { // then nobody has to look
 		return
 	}
 	if next := claim(t, m.rules, m.gates, s.claimed, s.bound, ""); len(next) != 1 || next[0] != s.claimed {
@@ -326,7 +326,6 @@ func (w *world) checkRedis() {
 		key := w.past.ever[id]
 		t := w.hub.Live(key)
 		switch {
-		case t == nil && known[staleIndex]:
 		case t == nil:
 			w.fail("Redis knows %s, which does not exist", id)
 		case t.Claim.Held() && holder != t.Claim.Policy.ID() || !t.Claim.Held() && holder != "":

@@ -5,7 +5,9 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -105,6 +107,35 @@ func (w *world) followPolicies(announce bool) {
 			}
 		}
 	}
+}
+
+// remember watches what was claimed or bound when everything ended.
+func (w *world) remember() {
+	for _, t := range w.hub.LiveTemplates() {
+		if t.Labels[propagation.ClaimLabelNamespaced]+t.Labels[propagation.ClaimLabelCluster] != "" {
+			w.follows[t.Key.GroupVersionKind().String()] = true
+		}
+	}
+	for _, b := range w.hub.LiveBindings() {
+		w.follows[b.Template().GroupVersionKind().String()] = true
+	}
+}
+
+// went are the templates and policies that there were.
+func (w *world) went() []hub.Change {
+	var all []hub.Change
+	for _, id := range slices.Sorted(maps.Keys(w.past.ever)) {
+		if k := w.past.ever[id]; w.hub.Live(k) == nil {
+			all = append(all, hub.Change{Type: hub.Deleted, Key: k})
+		}
+	}
+	for _, p := range policies {
+		if w.hub.LivePolicy(p) == nil {
+			about := hub.AboutPolicy(&propagation.Policy{Key: p})
+			all = append(all, hub.Change{Type: hub.Deleted, Key: propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: p.Namespace, Name: p.Name}})
+		}
+	}
+	return all
 }
 
 // tick is PingSource's.

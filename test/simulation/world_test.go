@@ -76,8 +76,6 @@ type world struct {
 	noRedis bool
 	// lossy: a source lost an event since the last restart.
 	lossy bool
-	// flushed: Redis was flushed since then.
-	flushed bool
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -99,7 +97,7 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 	redis.Pass(0, w.now)
 	redis.Ask = w.askRedis
 	w.hub = pipelinetest.NewHub(pipelinetest.Options{Lag: c.lag, Now: w.time})
-	w.hub.Ask, w.hub.Wrote = w.ask, w.wrote
+	w.hub.Ask, w.hub.Wrote, w.hub.Watching = w.ask, w.wrote, w.watches
 	for _, name := range clusters {
 		m := pipelinetest.NewMember(name)
 		m.Ask, m.Wrote = w.askMember, w.wroteMember
@@ -162,10 +160,19 @@ func (w *world) probe(_ context.Context, cluster string) (string, error) {
 func (w *world) boot() {
 	w.follows = map[string]bool{}
 	all := w.hub.Restart()
-	if err := w.sweeper.Rebuild(w.ctx); err != nil {
+	build := w.sweeper.Rebuild
+	if w.follow {
+		build = w.sweeper.Start
+		w.past.lose()
+	}
+	if err := build(w.ctx); err != nil {
 		w.fail("rebuild at the start: %v", err)
 	}
 	w.followPolicies(false)
+	w.remember()
+	if !w.follow { // the sweeper asks for what went, too
+		all = append(all, w.went()...)
+	}
 	for _, c := range all {
 		if w.watches(c.Key) {
 			w.announce(c)
@@ -184,7 +191,7 @@ func (w *world) restart() {
 	if !w.keeps {
 		w.loseRedis()
 	}
-	w.noRedis, w.lossy, w.flushed = false, false, false
+	w.noRedis, w.lossy = false, false
 	w.pass(40 * time.Second) // a lock of a rebuild that died has expired
 	w.assemble()
 	w.boot()
@@ -194,7 +201,6 @@ func (w *world) restart() {
 func (w *world) loseRedis() {
 	w.redis.FlushAll(w.ctx)
 	w.past.lose()
-	w.flushed = true
 }
 
 // fail ends the history.

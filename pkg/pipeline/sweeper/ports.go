@@ -40,6 +40,8 @@ type Objects interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Bindings(ctx context.Context) ([]*propagation.Binding, error)
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	// Watched are the kinds of templates that this process watches.
+	Watched() []schema.GroupVersionKind
 	ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error)
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
@@ -58,6 +60,7 @@ type Hub interface {
 type Index interface {
 	standing.Index
 	Built(ctx context.Context) (bool, error)
+	Reset(ctx context.Context) error
 	HeldCount(ctx context.Context, key propagation.PolicyKey) (int64, error)
 	Rebuild(ctx context.Context, load func(ctx context.Context, r *claims.Rebuild) error) error
 }

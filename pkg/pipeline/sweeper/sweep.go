@@ -26,6 +26,15 @@ const (
 	pageSize = 500
 )
 
+// Start fills Redis from the hub, whatever is in it. It is for the one process,
+// which hears nothing of what goes while it does not run.
+func (s *Stage) Start(ctx context.Context) error {
+	if err := s.index.Reset(ctx); err != nil {
+		return fmt.Errorf("forget the index: %w", err)
+	}
+	return s.Rebuild(ctx)
+}
+
 // Rebuild fills Redis from the hub where it lost its data.
 func (s *Stage) Rebuild(ctx context.Context) error {
 	built, err := s.index.Built(ctx)
@@ -41,8 +50,9 @@ func (s *Stage) Rebuild(ctx context.Context) error {
 	return nil
 }
 
-// load indexes every policy with its brake, and every template of the kinds
-// that they select as claimed or waiting.
+// load indexes every policy with its brake, and as claimed or waiting every
+// template of the kinds that they select, that have bindings, or that this
+// process watches: nobody would announce these to a policy that comes.
 func (s *Stage) load(ctx context.Context, r *claims.Rebuild) error {
 	policies, err := s.hub.Policies(ctx)
 	if err != nil {
@@ -59,6 +69,16 @@ func (s *Stage) load(ctx context.Context, r *claims.Rebuild) error {
 		for _, sel := range p.Spec.ResourceSelectors {
 			kinds[schema.FromAPIVersionAndKind(sel.APIVersion, sel.Kind)] = true
 		}
+	}
+	bindings, err := s.hub.Bindings(ctx)
+	if err != nil {
+		return fmt.Errorf("list bindings: %w", err)
+	}
+	for _, b := range bindings {
+		kinds[b.Template().GroupVersionKind()] = true
+	}
+	for _, kind := range s.hub.Watched() {
+		kinds[kind] = true
 	}
 	for kind := range kinds {
 		if err := s.loadKind(ctx, r, kind); err != nil {
