@@ -67,6 +67,16 @@ type Candidate struct {
 	// Whoever reads an older one reads what the index has left behind, and must
 	// read again.
 	Version uint64
+	// digest of the selectors that are indexed.
+	digest string
+}
+
+// SinceOf is Since, if p still has the selectors that are indexed; else 0.
+func (c Candidate) SinceOf(p *propagation.Policy) uint64 {
+	if digest, err := digestOf(p, SelectorsOf(p)); err != nil || digest != c.digest {
+		return 0
+	}
+	return c.Since
 }
 
 // View is what the map knows of one template.
@@ -120,7 +130,7 @@ func parseView(values []string) (View, error) {
 		if c.Policy, err = propagation.ParsePolicyID(values[i]); err != nil {
 			return View{}, err
 		}
-		if _, err := fmt.Sscanf(values[i+1], "%d %d", &c.Version, &c.Since); err != nil {
+		if _, err := fmt.Sscanf(values[i+1], "%d %d %s", &c.Version, &c.Since, &c.digest); err != nil {
 			return View{}, fmt.Errorf("versions of %s: %w", c.Policy, err)
 		}
 		v.Candidates = append(v.Candidates, c)

@@ -118,6 +118,9 @@ func (w *world) tamper(o op) bool {
 	if edit == nil || w.hub.Live(o.key) == nil {
 		return false
 	}
+	if o.verb == forgeTemplate && !w.watches(o.key) {
+		return false // nobody looks at that kind, until everything is started again
+	}
 	return w.hub.Apply(o.key, func(obj map[string]any) { edit(obj, obj["metadata"].(map[string]any)) })
 }
 

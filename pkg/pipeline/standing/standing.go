@@ -66,7 +66,7 @@ func Load(ctx context.Context, hub Hub, index Index, key propagation.TemplateKey
 		if propagation.Version(p.ResourceVersion) < c.Version {
 			return fail(outcome.Conflict(fmt.Errorf("%s was read older than it is indexed", c.Policy)))
 		}
-		in.Candidates = append(in.Candidates, claiming.Candidate{Policy: p, Since: c.Since})
+		in.Candidates = append(in.Candidates, claiming.Candidate{Policy: p, Since: c.SinceOf(p)})
 	}
 	if !in.Features.Static {
 		return in, view, nil
