@@ -31,6 +31,7 @@ func decodeWork(raw []byte) (record[*propagation.Work], error) {
 		UID:             o.UID,
 		ResourceVersion: o.ResourceVersion,
 		Generation:      o.Generation,
+		Created:         o.CreationTimestamp.Time,
 		Deleting:        o.DeletionTimestamp != nil,
 		Labels:          o.Labels,
 		Annotations:     o.Annotations,

@@ -49,7 +49,7 @@ func (c *Client) Apply(ctx context.Context, w *propagation.Work, ordinal int, ma
 	if ref.APIVersion == "" || ref.Kind == "" || ref.Name == "" {
 		return Applied{}, &Refused{c.name, "a manifest needs apiVersion, kind and metadata.name"}
 	}
-	live, err := c.Observe(ctx, ref)
+	live, err := c.observe(ctx, ref, w.Status.Applied == nil)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return Applied{}, err
 	}

@@ -168,23 +168,35 @@ func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterfa
 // Observe is the object as the member has it: as its watch saw it last if it is
 // ours and watched, else as it is read now. outcome.ErrGone where there is none.
 func (c *Client) Observe(ctx context.Context, ref Ref) (*Observed, error) {
+	return c.observe(ctx, ref, false)
+}
+
+// observe is Observe. That there is no object in the way of one that was never
+// applied, the API server may tell from its cache, which costs it little: between
+// a read and a write there is time for others anyway.
+func (c *Client) observe(ctx context.Context, ref Ref, first bool) (*Observed, error) {
 	if s := c.shelf(ref.GroupVersionKind()); s != nil {
 		if o := s.get(keyOf(ref.Namespace, ref.Name)); o != nil {
 			return o, nil
 		}
 	}
-	return c.read(ctx, ref)
+	if first {
+		if _, err := c.read(ctx, ref, metav1.GetOptions{ResourceVersion: "0"}); err != nil {
+			return nil, err
+		}
+	}
+	return c.read(ctx, ref, metav1.GetOptions{})
 }
 
-// read is the object as it is now.
-func (c *Client) read(ctx context.Context, ref Ref) (*Observed, error) {
+// read is the object as the API server has it.
+func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	at, err := c.resource(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	obj, err := at.Get(ctx, ref.Name, metav1.GetOptions{})
+	obj, err := at.Get(ctx, ref.Name, opt)
 	if err != nil {
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
@@ -195,7 +207,7 @@ func (c *Client) read(ctx context.Context, ref Ref) (*Observed, error) {
 // the background. What is gone, or going, or not the Work's is left as it is:
 // deleted tells whether anything was asked for.
 func (c *Client) Delete(ctx context.Context, ref Ref, workName string) (deleted bool, err error) {
-	o, err := c.read(ctx, ref)
+	o, err := c.read(ctx, ref, metav1.GetOptions{})
 	var notServed *NotServed
 	switch {
 	case errors.Is(err, outcome.ErrGone), errors.As(err, &notServed):

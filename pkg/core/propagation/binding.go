@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -86,6 +87,7 @@ type Work struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
+	Created         time.Time
 	Deleting        bool
 	Labels          map[string]string
 	Annotations     map[string]string

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,6 +23,11 @@ import (
 const (
 	// batch bounds what one sweep announces of each sort; the next goes on.
 	batch = 200
+	// A Work that has not settled is said so, which costs a write more than to
+	// wait for it, when it is older than settleFor: pressing of them a sweep, so
+	// that a busy member is not made busier.
+	settleFor = 5 * time.Second
+	pressing  = 20
 	// pageSize of lists.
 	pageSize = 500
 )
@@ -125,7 +131,7 @@ func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding,
 	for _, b := range bindings {
 		bound[b.Key] = true
 	}
-	announced := 0
+	announced, pressed, now := 0, 0, s.now()
 	for _, w := range works {
 		d, err := aboutWork(w)
 		if err != nil {
@@ -145,7 +151,10 @@ func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding,
 		case !bound[w.Binding()]:
 			out.Emit(events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
 		case ready[w.Key.Cluster] && !reporting.Finished(w):
-			d.Reason = events.ReasonUnfinished
+			if pressed < pressing && now.Sub(w.Created) > settleFor {
+				d.Reason = events.ReasonUnfinished
+				pressed++
+			}
 			out.Emit(events.WorkRendered, d)
 		default:
 			continue
