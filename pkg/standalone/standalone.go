@@ -157,6 +157,7 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 	if p.broker, err = localbroker.Load(config.Eventing, localbroker.Options{Runner: p.runner}); err != nil {
 		return nil, err
 	}
+	p.registry.MustRegister(p.broker)
 	p.sweeper = sweeper.New(h, p.claims, p.fleet.Probe, time.Now)
 	for _, s := range []function.Stage{
 		detector.New(h, p.claims, p.claims, brakes),

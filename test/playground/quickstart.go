@@ -171,6 +171,7 @@ func (s *session) announce() error {
 		"  make pipeline-flush                   # empty its Redis, nothing is lost",
 		"  make member-stop M=member1            # the others are not held up",
 		"  make member-start M=member1",
+		fmt.Sprintf("  curl -s http://%s/metrics", s.pipeline.address),
 		"",
 		fmt.Sprintf("Sluice is ready: a hub and %d members, after %.0f s. Ctrl-C ends it.", len(s.members), time.Since(s.began).Seconds()))
 	s.out.print(strings.Join(lines, "\n"))
