@@ -91,6 +91,7 @@ func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	if now := (state{s.claimed, next}); now.normal() != s.normal() {
 		w.fail("%s is %s, and has to be %s", key, s.describe(w), now.describe(w))
 	}
+	w.checkExplained(key, s, pending)
 	if b == nil {
 		return
 	}
