@@ -79,6 +79,7 @@ func TestEveryManifestPassesItsOwnValidation(t *testing.T) {
 		"PingSource":      func() apis.Validatable { return &sourcesv1.PingSource{} },
 		"ApiServerSource": func() apis.Validatable { return &sourcesv1.ApiServerSource{} },
 		"SinkBinding":     func() apis.Validatable { return &sourcesv1.SinkBinding{} },
+		"ContainerSource": func() apis.Validatable { return &sourcesv1.ContainerSource{} },
 	}
 	for file, raw := range manifests(t) {
 		t.Run(file, func(t *testing.T) {

@@ -25,15 +25,24 @@ type watchConfig struct {
 
 type watched struct {
 	GVR      schema.GroupVersionResource `json:"gvr"`
-	Selector string                      `json:"selector"`
+	Selector string                      `json:"selector,omitempty"`
 }
 
 // Watching is the adapter's configuration in a member: what was applied there of
 // these kinds, and nothing else.
 func Watching(resources []schema.GroupVersionResource) (string, error) {
+	return encode(resources, propagation.LabelMemberWork)
+}
+
+// watchingTemplates is the configuration on a hub: all but frozen content.
+func watchingTemplates(resources []schema.GroupVersionResource) (string, error) {
+	return encode(resources, "!"+propagation.LabelBinding)
+}
+
+func encode(resources []schema.GroupVersionResource, selector string) (string, error) {
 	c := watchConfig{Mode: "Reference", AllNamespaces: true, Namespaces: []string{""}, Resources: []watched{}}
 	for _, r := range resources {
-		c.Resources = append(c.Resources, watched{GVR: r, Selector: propagation.LabelMemberWork})
+		c.Resources = append(c.Resources, watched{GVR: r, Selector: selector})
 	}
 	raw, err := json.Marshal(c)
 	if err != nil {

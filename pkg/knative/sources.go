@@ -35,6 +35,9 @@ const templatesName = "templates"
 // LabelCluster, on what a member has on the hub, is the member's name.
 const LabelCluster = "sluice.dev/cluster"
 
+// labelSource says what a ContainerSource tells of.
+const labelSource = "sluice.dev/source"
+
 var (
 	apiServerSources = sourcesv1.SchemeGroupVersion.WithResource("apiserversources")
 	// ContainerSources is where the members' sources are served.
@@ -88,7 +91,7 @@ func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind) (
 	if err != nil {
 		return "", err
 	}
-	return selector, s.members(ctx, served)
+	return selector, s.containers(ctx, served)
 }
 
 // kind is one that the hub serves.
@@ -205,31 +208,38 @@ func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource,
 	return review.Status.Allowed, nil
 }
 
-func (s *Sources) members(ctx context.Context, kinds []kind) error {
-	list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{LabelSelector: LabelCluster})
-	if err != nil {
-		return fmt.Errorf("list the members' sources: %w", err)
+// containers has the adapters that run as ContainerSources follow: the members'
+// watch what was applied there, that of the templates all objects.
+func (s *Sources) containers(ctx context.Context, kinds []kind) error {
+	if len(kinds) == 0 {
+		return nil
 	}
 	resources := make([]schema.GroupVersionResource, len(kinds))
 	for i, k := range kinds {
 		resources[i] = k.resource
 	}
-	if len(resources) == 0 {
-		return nil
-	}
-	want, err := Watching(resources)
-	if err != nil {
-		return err
-	}
-	for i := range list.Items {
-		if err := s.member(ctx, &list.Items[i], want); err != nil {
+	for label, watching := range map[string]func([]schema.GroupVersionResource) (string, error){
+		LabelCluster:                      Watching,
+		labelSource + "=" + templatesName: watchingTemplates,
+	} {
+		want, err := watching(resources)
+		if err != nil {
 			return err
+		}
+		list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{LabelSelector: label})
+		if err != nil {
+			return fmt.Errorf("list ContainerSources with %s: %w", label, err)
+		}
+		for i := range list.Items {
+			if err := s.container(ctx, &list.Items[i], want); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (s *Sources) member(ctx context.Context, u *unstructured.Unstructured, want string) error {
+func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want string) error {
 	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
 	if err != nil {
 		return fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)

@@ -18,6 +18,7 @@ POD_NET=10.244.0.0/24
 POD_GW=10.244.0.1
 SVC_NET=10.96.0.0/16
 REGISTRY=$HOST_IP:5005
+MEMBERS='member1 member2 member3'
 
 export PATH=$BIN:$OUTPUT/bin:$PATH
 export KUBECONFIG=$RUN/admin.kubeconfig

@@ -3,14 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Brings up a one-node Kubernetes (real kubelet, containerd, runc) with Knative
-# Eventing and Serving, a registry, and two members beside it. Needs root, and
+# Eventing and Serving, a registry, and members beside it. Needs root, and
 # from Debian what `run` installs.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
-[[ -e /run/netns/$NS ]] && { echo "already up: end it with test/knative/down.sh" >&2; exit 1; }
-rm -rf "$RUN"
-mkdir -p "$RUN"/{log,pid,pki,cni,kubelet} "$SOCK"
-
 network() {
   say "network: namespace $NS, veth to it, bridge for pods"
   ip netns add $NS
@@ -161,17 +157,29 @@ CORE
 # end of the veth pair. Their certificates name the loopback address.
 members() {
   local m port
-  say "two members"
-  lab up --dir "$OUT/members" --members 2 >/dev/null
+  say "members: $MEMBERS"
+  lab up --dir "$OUT/members" --members "$(wc -w <<<"$MEMBERS")" >/dev/null
   mkdir -p "$RUN/members"
-  for m in member1 member2; do
+  for m in $MEMBERS; do
     port=$(sed -n 's#.*server: https://127.0.0.1:##p' "$OUT/members/kubeconfig/$m")
     sed "s#\( *\)server: https://127.0.0.1:.*#\1server: https://$HOST_IP:$port\n\1tls-server-name: 127.0.0.1#" \
       "$OUT/members/kubeconfig/$m" >"$RUN/members/$m"
     outside "forward-$m" socat "TCP-LISTEN:$port,bind=$HOST_IP,fork,reuseaddr" "TCP:127.0.0.1:$port"
   done
+  # The lab's own hub is not needed. test/e2e finds this one in its place.
+  lab member-stop hub --dir "$OUT/members" >/dev/null
+  rm -rf "$RUN/e2e" && mkdir -p "$RUN/e2e/kubeconfig"
+  for m in $MEMBERS; do ln -s "$OUT/members/kubeconfig/$m" "$RUN/e2e/kubeconfig/$m"; done
+  ln -s "$KUBECONFIG" "$RUN/e2e/kubeconfig/hub"
 }
 
+if [[ ${1:-} == members ]]; then
+  members
+  exit
+fi
+[[ -e /run/netns/$NS ]] && { echo "already up: end it with test/knative/down.sh" >&2; exit 1; }
+rm -rf "$RUN"
+mkdir -p "$RUN"/{log,pid,pki,cni,kubelet} "$SOCK"
 network
 registry
 container_runtime

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -33,6 +34,13 @@ func (s *Stage) cluster(ctx context.Context, e event.Event, name string) ([]even
 		return nil, fmt.Errorf("cluster %s: %w", name, err)
 	}
 	out := events.From(Name, e)
+	if c != nil && c.DeletionTimestamp == nil && meta.FindStatusCondition(c.Status.Conditions, clusterv1alpha1.ConditionReady) == nil {
+		// It has just joined, and somebody waits for it.
+		version, failure := s.probe(ctx, name)
+		if err := s.report(ctx, c, version, failure, out); err != nil {
+			return nil, err
+		}
+	}
 	out.Emit(events.ClusterChanged, events.Data{Cluster: name, Reason: "ClusterChanged"})
 	return out.Events()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
@@ -199,8 +200,8 @@ func nameOf(gvk schema.GroupVersionKind) string { return gvk.GroupVersion().Stri
 // kind announces what happened to one kind.
 func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
 	changes, err := m.hub.Changes(ctx, gvk, since)
-	if errors.Is(err, outcome.ErrGone) {
-		return nil // the hub does not serve it yet
+	if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
+		return nil // the hub does not serve it yet, or nobody has granted it
 	}
 	if err != nil {
 		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)

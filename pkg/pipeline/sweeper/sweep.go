@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
@@ -97,8 +98,8 @@ func (s *Stage) load(ctx context.Context, r *claims.Rebuild) error {
 func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.GroupVersionKind) error {
 	for cont := ""; ; {
 		page, next, err := s.hub.ListTemplates(ctx, kind, "", pageSize, cont)
-		if errors.Is(err, outcome.ErrGone) {
-			return nil // the hub does not serve it
+		if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
+			return nil // the hub does not serve it, or nobody has granted it
 		}
 		if err != nil {
 			return fmt.Errorf("list %s: %w", kind.Kind, err)
