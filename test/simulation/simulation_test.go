@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("seeds", number("SIM_SEEDS"), "how many histories (default 200; 100 with -short)")
+	seedsFlag = flag.Int("seeds", number("SIM_SEEDS"), "how many histories (default 1000; 100 with -short)")
 	seedFlag  = flag.Int("seed", number("SIM_SEED"), "the one history to run")
 	tracing   = os.Getenv("SIM_TRACE") != ""
 )
@@ -41,7 +41,7 @@ func seeds() (first, last int) {
 	case testing.Short():
 		return 1, 100
 	}
-	return 1, 200
+	return 1, 1000
 }
 
 // lab is what a goroutine needs to run one history after the other.
