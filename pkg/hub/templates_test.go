@@ -277,3 +277,22 @@ func (l *lab) listNames(limit int64) []string {
 		}
 	}
 }
+
+func TestClaimed(t *testing.T) {
+	l := newLab(t)
+	key := l.somebodyMakesConfigMap("settings")
+	old, err := l.Template(l.ctx, key)
+	must(t, err)
+	for _, claim := range []propagation.Claim{claimOf(propagation.Namespaced), claimOf(propagation.Cluster)} {
+		old, err = l.CommitClaim(l.ctx, old, claim, "")
+		must(t, err)
+		kinds, err := l.Claimed(l.ctx)
+		if err != nil || !slices.Contains(kinds, configMap) {
+			t.Errorf("claimed by %s: %v, %v; want ConfigMap among them", claim.Policy, kinds, err)
+		}
+	}
+	l.watch(configMap)
+	if !slices.Contains(l.Watched(), configMap) {
+		t.Errorf("watched: %v, want ConfigMap among them", l.Watched())
+	}
+}
