@@ -48,14 +48,16 @@ func Hub(ctx context.Context, watched ...schema.GroupVersionKind) (*hub.Hub, err
 
 // sources are what tells of changes.
 type sources interface {
-	Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, err error)
+	Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, changed bool, err error)
 }
 
 // none stands for the sources where a function does not run in a cluster:
 // somebody else looks after them.
 type none struct{}
 
-func (none) Follow(context.Context, []schema.GroupVersionKind) (string, error) { return "", nil }
+func (none) Follow(context.Context, []schema.GroupVersionKind) (string, bool, error) {
+	return "", false, nil
+}
 
 // Sources are those of the cluster that the function is in, if it is in one.
 func Sources(h *hub.Hub) (sources, error) { //nolint:revive // what it is depends on where the function runs

@@ -81,17 +81,19 @@ func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInte
 
 // Follow has the sources watch the kinds: that of the templates those that it
 // may watch, those of the members all. It returns the labels that namespaces of
-// templates have; empty: all are, also where there is no source of templates.
-func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind) (string, error) {
+// templates have; empty: all are, also where there is no source of templates. And
+// whether a source has to start anew, which tells of nothing meanwhile.
+func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, changed bool, err error) {
 	served, err := s.served(kinds)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	selector, err := s.templates(ctx, served)
+	selector, templates, err := s.templates(ctx, served)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return selector, s.containers(ctx, served)
+	containers, err := s.containers(ctx, served)
+	return selector, templates || containers, err
 }
 
 // kind is one that the hub serves.
@@ -118,35 +120,33 @@ func (s *Sources) served(kinds []schema.GroupVersionKind) ([]kind, error) {
 	return served, nil
 }
 
-func (s *Sources) templates(ctx context.Context, kinds []kind) (string, error) {
+func (s *Sources) templates(ctx context.Context, kinds []kind) (selector string, changed bool, err error) {
 	sources := s.client.Resource(apiServerSources).Namespace(propagation.SystemNamespace)
 	u, err := sources.Get(ctx, templatesName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return "", nil
+		return "", false, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("get ApiServerSource %s: %w", templatesName, err)
+		return "", false, fmt.Errorf("get ApiServerSource %s: %w", templatesName, err)
 	}
 	var source sourcesv1.ApiServerSource
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &source); err != nil {
-		return "", fmt.Errorf("decode ApiServerSource %s: %w", templatesName, err)
+		return "", false, fmt.Errorf("decode ApiServerSource %s: %w", templatesName, err)
 	}
-	selector, err := metav1.LabelSelectorAsSelector(source.Spec.NamespaceSelector)
+	labels, err := metav1.LabelSelectorAsSelector(source.Spec.NamespaceSelector)
 	if err != nil {
-		return "", fmt.Errorf("namespaceSelector of ApiServerSource %s: %w", templatesName, err)
+		return "", false, fmt.Errorf("namespaceSelector of ApiServerSource %s: %w", templatesName, err)
 	}
 	want, err := s.allowed(ctx, &source, kinds)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	// A source needs a kind; one for which there is nothing stays as it is.
 	if len(want) > 0 && !slices.Equal(want, bare(source.Spec.Resources)) {
 		patch := map[string]any{"spec": map[string]any{"resources": want}}
-		if err := s.patch(ctx, apiServerSources, u, patch); err != nil {
-			return "", err
-		}
+		return labels.String(), true, s.patch(ctx, apiServerSources, u, patch)
 	}
-	return selector.String(), nil
+	return labels.String(), false, nil
 }
 
 // apiKind is an entry of an ApiServerSource.
@@ -210,9 +210,9 @@ func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource,
 
 // containers has the adapters that run as ContainerSources follow: the members'
 // watch what was applied there, that of the templates all objects.
-func (s *Sources) containers(ctx context.Context, kinds []kind) error {
+func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, err error) {
 	if len(kinds) == 0 {
-		return nil
+		return false, nil
 	}
 	resources := make([]schema.GroupVersionResource, len(kinds))
 	for i, k := range kinds {
@@ -224,27 +224,27 @@ func (s *Sources) containers(ctx context.Context, kinds []kind) error {
 	} {
 		want, err := watching(resources)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{LabelSelector: label})
 		if err != nil {
-			return fmt.Errorf("list ContainerSources with %s: %w", label, err)
+			return changed, fmt.Errorf("list ContainerSources with %s: %w", label, err)
 		}
 		for i := range list.Items {
-			if err := s.container(ctx, &list.Items[i], want); err != nil {
-				return err
+			patched, err := s.container(ctx, &list.Items[i], want)
+			if changed = changed || patched; err != nil {
+				return changed, err
 			}
 		}
 	}
-	return nil
+	return changed, nil
 }
 
-func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want string) error {
+func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want string) (changed bool, err error) {
 	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
 	if err != nil {
-		return fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
+		return false, fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
 	}
-	changed := false
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
 		env, _ := container["env"].([]any)
@@ -256,9 +256,9 @@ func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, w
 		}
 	}
 	if !changed {
-		return nil
+		return false, nil
 	}
-	return s.patch(ctx, ContainerSources, u, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}})
+	return true, s.patch(ctx, ContainerSources, u, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}})
 }
 
 // patch writes if the object still is as it was read. Who was beaten looks again

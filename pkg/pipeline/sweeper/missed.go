@@ -95,7 +95,7 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 	if err != nil {
 		return err
 	}
-	selector, err := m.sources.Follow(ctx, kinds)
+	selector, changed, err := m.sources.Follow(ctx, kinds)
 	if err != nil {
 		return fmt.Errorf("have the sources follow the policies: %w", err)
 	}
@@ -120,9 +120,32 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 		return err
 	}
 	if unknown {
-		return nil
+		return s.afterwards(ctx, changed)
 	}
 	return m.positions.Save(ctx, positionNamespaces, in.position)
+}
+
+// restarts are the pauses after which is looked for what happened while sources
+// started anew.
+var restarts = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second}
+
+// afterwards finds what happened while sources started anew, earlier than the
+// next tick would.
+func (s *Stage) afterwards(ctx context.Context, changed bool) error {
+	if !changed {
+		return nil
+	}
+	for _, pause := range restarts {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		if err := s.find(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ownKinds are this system's own, but for frozen content, which nobody waits for.
