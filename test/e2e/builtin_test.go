@@ -125,9 +125,10 @@ func TestKindBuiltIn(t *testing.T) {
 }
 
 // A namespace is a template like any other; what else the member has in it
-// stays as long as the namespace.
+// stays as long as the namespace. Alone, for the namespace controller holds back
+// for a minute while kinds come and go.
 func TestKindNamespace(t *testing.T) {
-	each(t, gatesOff, []form{cppcr}, func(s *scenario) {
+	alone(t, gatesOff, []form{cppcr}, func(s *scenario) {
 		ns := template{newThing(namespaces, "", s.unique("room")).mark("labels", scenarioLabel, s.ns)}.Label("version", "one")
 		s.Apply(s.Policy("pp").Selecting(ns).To("member1", "member2"), ns)
 		s.Expect(ns).Labelled("member1", "version", "one").Labelled("member2", "version", "one")

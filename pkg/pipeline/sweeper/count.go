@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"sluice.dev/pkg/core/propagation"
@@ -18,19 +21,46 @@ import (
 // most: they are for people, and never worth a write for each template.
 const countEvery = 5 * time.Second
 
+// countFor is how long one sweep writes them; the next goes on. A sweep that
+// takes its time keeps others waiting.
+const countFor = 500 * time.Millisecond
+
+// counting is how far the policies' templates are counted.
+type counting struct {
+	mu sync.Mutex
+	// began is when the last count did.
+	began time.Time
+	// after is the policy that the last sweep came to; empty: it came to the end.
+	after string
+}
+
 // count writes on each policy how its templates are doing.
 func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) error {
-	now := s.now()
-	if last := s.counted.Load(); last != nil && now.Sub(*last) < countEvery {
-		return nil
+	if !s.counting.mu.TryLock() {
+		return nil // another sweep does
 	}
-	s.counted.Store(&now)
+	defer s.counting.mu.Unlock()
+	now := s.now()
+	if s.counting.after == "" {
+		if now.Sub(s.counting.began) < countEvery {
+			return nil
+		}
+		s.counting.began = now
+	}
 	policies, err := s.hub.Policies(ctx)
 	if err != nil {
 		return fmt.Errorf("list policies: %w", err)
 	}
+	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
 	counts := reporting.Counts(bindings)
 	for _, p := range policies {
+		if p.Key.ID() <= s.counting.after {
+			continue
+		}
+		if s.now().Sub(now) > countFor {
+			return nil
+		}
+		s.counting.after = p.Key.ID()
 		held, err := s.index.HeldCount(ctx, p.Key)
 		if err != nil {
 			return fmt.Errorf("count the templates of %s: %w", p.Key, err)
@@ -53,5 +83,6 @@ func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) erro
 			return fmt.Errorf("commit status of %s: %w", p.Key, err)
 		}
 	}
+	s.counting.after = ""
 	return nil
 }

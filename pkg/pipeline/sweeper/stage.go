@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -23,13 +22,12 @@ const Name = "sweeper"
 
 // Stage is the sweeper.
 type Stage struct {
-	hub   Hub
-	index Index
-	probe Probe
-	now   func() time.Time
-	// counted is when the policies' templates were counted last.
-	counted atomic.Pointer[time.Time]
-	gates   gates
+	hub      Hub
+	index    Index
+	probe    Probe
+	now      func() time.Time
+	counting counting
+	gates    gates
 	// missed is nil where this process watches the hub.
 	missed *Missed
 }
