@@ -1,0 +1,292 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package knative
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const system = "sluice-system"
+
+// members that every template of these tests goes to.
+var members = []string{"member1", "member2"}
+
+// The kinds that the tests look at.
+var (
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	policies   = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
+	bindings   = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
+	works      = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
+	services   = schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"}
+)
+
+// world is the hub and its members, and a namespace of the test's own.
+type world struct {
+	*testing.T
+	hub       dynamic.Interface
+	members   map[string]dynamic.Interface
+	namespace string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir := os.Getenv("SLUICE_KNATIVE_DIR")
+	if dir == "" {
+		t.Skip("there is no Knative: test/knative/run brings one up (needs root)")
+	}
+	w := &world{T: t, members: map[string]dynamic.Interface{}}
+	w.hub = w.connect(filepath.Join(dir, "run", "e2e", "kubeconfig", "hub"))
+	for _, m := range members {
+		w.members[m] = w.connect(filepath.Join(dir, "run", "e2e", "kubeconfig", m))
+	}
+	w.namespace = fmt.Sprintf("knative-%s-%d", strings.ToLower(t.Name()), time.Now().Unix()%100000)
+	w.must(w.hub.Resource(namespaces).Create(t.Context(), object("v1", "Namespace", "", w.namespace, map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"sluice.dev/templates": "true"}},
+	}), metav1.CreateOptions{}))
+	t.Cleanup(func() {
+		_ = w.hub.Resource(namespaces).Delete(context.WithoutCancel(t.Context()), w.namespace, metav1.DeleteOptions{})
+	})
+	return w
+}
+
+func (w *world) connect(kubeconfig string) dynamic.Interface {
+	w.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		w.Fatal(err)
+	}
+	cfg.QPS = -1
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return client
+}
+
+func (w *world) must(u *unstructured.Unstructured, err error) *unstructured.Unstructured {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return u
+}
+
+func object(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: content}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
+
+// policy has the members get every ConfigMap of the namespace with a label, and
+// returns when it acts.
+func (w *world) policy() {
+	w.Helper()
+	w.must(w.hub.Resource(policies).Namespace(w.namespace).Create(w.Context(), object("policy.karmada.io/v1alpha1", "PropagationPolicy", w.namespace, "all", map[string]any{
+		"spec": map[string]any{
+			"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "labelSelector": map[string]any{"matchLabels": map[string]any{"app": "test"}}}},
+			"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{members[0], members[1]}}},
+		},
+	}), metav1.CreateOptions{}))
+	w.template("first", "1")
+	w.arrive(2*time.Minute, 1)
+}
+
+// template makes a ConfigMap, or changes it.
+func (w *world) template(name, value string) {
+	w.Helper()
+	content := map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"app": "test"}}, "data": map[string]any{"value": value},
+	}
+	u := object("v1", "ConfigMap", w.namespace, name, content)
+	w.must(w.hub.Resource(configMaps).Namespace(w.namespace).Apply(w.Context(), name, u, metav1.ApplyOptions{FieldManager: "user", Force: true}))
+}
+
+// in are the values of the test's ConfigMaps in a cluster, by name.
+func (w *world) in(cluster dynamic.Interface) map[string]string {
+	w.Helper()
+	list, err := cluster.Resource(configMaps).Namespace(w.namespace).List(w.Context(), metav1.ListOptions{LabelSelector: "app=test"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, o := range list.Items {
+		value, _, _ := unstructured.NestedString(o.Object, "data", "value")
+		values[o.GetName()] = value
+	}
+	return values
+}
+
+// eventually waits until ok says nothing.
+func (w *world) eventually(limit time.Duration, ok func() string) {
+	w.Helper()
+	deadline := time.Now().Add(limit)
+	for tick := time.NewTicker(200 * time.Millisecond); ; <-tick.C {
+		why := ok()
+		if why == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("after %s: %s", limit, why)
+		}
+	}
+}
+
+// arrive waits until all members have what the hub has, which is n templates.
+func (w *world) arrive(limit time.Duration, n int) {
+	w.Helper()
+	w.eventually(limit, func() string {
+		want := w.in(w.hub)
+		if len(want) != n {
+			return fmt.Sprintf("the hub has %d templates, want %d", len(want), n)
+		}
+		for _, m := range members {
+			got := w.in(w.members[m])
+			right := 0
+			for name, value := range want {
+				if got[name] == value {
+					right++
+				}
+			}
+			if right < n {
+				return fmt.Sprintf("%s has %d of %d", m, right, n)
+			}
+		}
+		return ""
+	})
+}
+
+// once makes sure that nothing came twice: one binding a template, one Work a
+// template and member, and each object written once.
+func (w *world) once(n int) {
+	w.Helper()
+	list, err := w.hub.Resource(bindings).Namespace(w.namespace).List(w.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != n {
+		w.Errorf("%d bindings, %v; want one for each of %d templates", len(list.Items), err, n)
+	}
+	for _, m := range members {
+		all, err := w.hub.Resource(works).Namespace("karmada-es-"+m).List(w.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		mine := 0
+		for _, o := range all.Items {
+			if raw, _ := json.Marshal(o.Object["spec"]); strings.Contains(string(raw), `"namespace":"`+w.namespace+`"`) {
+				mine++
+			}
+			if o.GetGeneration() != 1 && strings.Contains(o.GetName(), "load-") {
+				w.Errorf("Work %s of %s was written %d times", o.GetName(), m, o.GetGeneration())
+			}
+		}
+		if mine != n {
+			w.Errorf("%s has %d Works, want %d", m, mine, n)
+		}
+	}
+}
+
+// kill ends the pods with a label, at once.
+func (w *world) kill(namespace, selector string) {
+	w.Helper()
+	now := int64(0)
+	list, err := w.hub.Resource(pods).Namespace(namespace).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil || len(list.Items) == 0 {
+		w.Fatalf("no pods %s in %s: %v", selector, namespace, err)
+	}
+	for _, p := range list.Items {
+		if err := w.hub.Resource(pods).Namespace(namespace).Delete(w.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+			w.Log(err)
+		}
+	}
+	w.Logf("killed %d pods: %s in %s", len(list.Items), selector, namespace)
+}
+
+// scale sets the least number of replicas of every stage, and waits for it.
+func (w *world) scale(least map[string]string) {
+	w.Helper()
+	for name, n := range least {
+		patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"autoscaling.knative.dev/min-scale":%q}}}}}`, n)
+		w.must(w.hub.Resource(services).Namespace(system).Patch(w.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
+	}
+	w.eventually(5*time.Minute, func() string {
+		for name := range least {
+			s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), name, metav1.GetOptions{}))
+			created, _, _ := unstructured.NestedString(s.Object, "status", "latestCreatedRevisionName")
+			ready, _, _ := unstructured.NestedString(s.Object, "status", "latestReadyRevisionName")
+			observed, _, _ := unstructured.NestedInt64(s.Object, "status", "observedGeneration")
+			if created != ready || observed != s.GetGeneration() {
+				return name + " is not ready"
+			}
+		}
+		return ""
+	})
+}
+
+// arrivals tells when each of the test's ConfigMaps appears in a member.
+func (w *world) arrivals(member string) <-chan arrival {
+	w.Helper()
+	out := make(chan arrival, 1000)
+	watching, err := w.members[member].Resource(configMaps).Namespace(w.namespace).Watch(w.Context(), metav1.ListOptions{LabelSelector: "app=test"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(watching.Stop)
+	go func() {
+		for e := range watching.ResultChan() {
+			if u, ok := e.Object.(*unstructured.Unstructured); ok && e.Type == watch.Added {
+				out <- arrival{u.GetName(), time.Now()}
+			}
+		}
+	}()
+	return out
+}
+
+type arrival struct {
+	name string
+	at   time.Time
+}
+
+func percentile(all []time.Duration, p float64) time.Duration {
+	slices.Sort(all)
+	return all[min(len(all)-1, int(float64(len(all))*p))].Round(time.Millisecond)
+}
+
+// kubeconfig of a member, as pods reach it.
+func kubeconfig(member string) string {
+	return filepath.Join(os.Getenv("SLUICE_KNATIVE_DIR"), "run", "members", member)
+}
+
+// parts says whether the last member has its n Triggers and sources.
+func (w *world) parts(n int) string {
+	w.Helper()
+	for _, r := range []schema.GroupVersionResource{
+		{Group: "eventing.knative.dev", Version: "v1", Resource: "triggers"},
+		{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"},
+	} {
+		list, err := w.hub.Resource(r).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/cluster=" + members[1]})
+		if err != nil || len(list.Items) != n {
+			return fmt.Sprintf("%s has %d %s, %v; want %d", members[1], len(list.Items), r.Resource, err, n)
+		}
+	}
+	return ""
+}
