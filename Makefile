@@ -85,7 +85,7 @@ lab-status: lab ## Show them
 
 .PHONY: apply
 apply: ## Install on the cluster of the current kubeconfig that has Knative (ko)
-	KO_CONFIG_PATH=ko.yaml go tool -modfile=tools/ko/go.mod ko apply -R -f config/
+	@tools/ko/apply.sh
 
 ##@ Build
 
