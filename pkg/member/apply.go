@@ -108,7 +108,7 @@ func Drifted(w *propagation.Work, manifest map[string]any, o *Observed) bool {
 	case !o.Ours(w.Key.Name):
 		return true
 	case !recorded(w, manifest) && marked(w, manifest, o):
-		return !intact(manifest, o)
+		return !o.Partial && !intact(manifest, o)
 	}
 	return a != nil && (o.UID != a.UID || o.FieldsHash != a.FieldsHash || alone(w) && o.Manifest != a.ManifestHash)
 }
@@ -128,9 +128,12 @@ func marked(w *propagation.Work, manifest map[string]any, o *Observed) bool {
 	return o != nil && alone(w) && o.Ours(w.Key.Name) && !o.Deleting && o.Manifest == propagation.HashJSON(manifest)
 }
 
-// intact tells whether the object says what the manifest asks for. Of a ConfigMap
-// or Secret with data that cannot be told, for its data are not observed.
+// intact tells whether the object is known to say what the manifest asks for: of
+// one that is observed in part, nobody knows.
 func intact(manifest map[string]any, o *Observed) bool {
+	if o.Partial {
+		return false
+	}
 	asked := maps.Clone(manifest)
 	labels, _ := part(asked, "metadata")["labels"].(map[string]any)
 	retainReplicas(asked, labels[propagation.LabelRetainReplicas] == "true", o)

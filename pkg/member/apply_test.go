@@ -126,6 +126,7 @@ func TestDriftedAndNeeded(t *testing.T) {
 		"S23, ST24: as it was applied, with the member's defaults":       {one("v1"), true, false},
 		"a field of ours written by somebody before it was recorded":     {one("v2"), false, true},
 		"an element added to a list of ours before it was recorded":      {one("v1", "more"), false, true},
+		"a ConfigMap whose data nobody observes":                         {&Observed{Work: "w", UID: "u", Manifest: mark, Partial: true, Object: map[string]any{"kind": "X"}}, false, false},
 		"another manifest was applied, and the applier is still to come": {&Observed{Work: "w", Manifest: "other"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

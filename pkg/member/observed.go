@@ -25,6 +25,8 @@ type Observed struct {
 	// Object is without its managed fields, and without the data of ConfigMaps
 	// and Secrets: nobody needs to have the members' secrets in memory.
 	Object map[string]any
+	// Partial tells that it had such data.
+	Partial bool
 
 	// replicas tells who sets the number of replicas beside us.
 	replicas replicasOwner
@@ -63,6 +65,7 @@ func observe(obj *unstructured.Unstructured) *Observed {
 	delete(meta, "managedFields")
 	if kind := obj.GetKind(); obj.GetAPIVersion() == "v1" && (kind == "ConfigMap" || kind == "Secret") {
 		for _, k := range []string{"data", "binaryData", "stringData"} {
+			o.Partial = o.Partial || obj.Object[k] != nil
 			delete(obj.Object, k)
 		}
 	}

@@ -110,7 +110,8 @@ func (m *Member) Observe(ctx context.Context, ref member.Ref) (*member.Observed,
 // what they say.
 func (o *Object) observed() *member.Observed {
 	obj := maps.Clone(o.Content)
-	if o.Ref.Kind == "ConfigMap" {
+	partial := o.Ref.Kind == "ConfigMap" && obj["data"] != nil
+	if partial {
 		delete(obj, "data")
 	}
 	meta := maps.Clone(obj["metadata"].(map[string]any))
@@ -122,7 +123,7 @@ func (o *Object) observed() *member.Observed {
 	if o.Status != nil {
 		obj["status"] = o.Status
 	}
-	seen := &member.Observed{UID: o.UID, Version: strconv.Itoa(o.Version), Work: o.Work, Manifest: o.Manifest, Object: obj}
+	seen := &member.Observed{UID: o.UID, Version: strconv.Itoa(o.Version), Work: o.Work, Manifest: o.Manifest, Object: obj, Partial: partial}
 	if o.Work != "" {
 		seen.FieldsHash = propagation.HashJSON([]any{paths("", o.Content), o.Spoilt})
 	}
