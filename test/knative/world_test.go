@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	for _, m := range members {
 		w.members[m] = w.connect(filepath.Join(dir, "run", "e2e", "kubeconfig", m))
 	}
-	w.namespace = fmt.Sprintf("knative-%s-%d", strings.ToLower(t.Name()), time.Now().Unix()%100000)
+	w.namespace = fmt.Sprintf("knative-%s-%d", strings.ToLower(path.Base(t.Name())), time.Now().Unix()%100000)
 	w.must(w.hub.Resource(namespaces).Create(t.Context(), object("v1", "Namespace", "", w.namespace, map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"sluice.dev/templates": "true"}},
 	}), metav1.CreateOptions{}))
