@@ -48,6 +48,9 @@ type Missed struct {
 	sources   Sources
 	publish   Publish
 
+	// finding is held by who looks: a second one would announce the same.
+	finding sync.Mutex
+
 	mu sync.Mutex
 	// wanted is when each kind was selected last.
 	wanted map[schema.GroupVersionKind]time.Time
@@ -86,22 +89,36 @@ func (s *Stage) ours(ctx context.Context, e event.Event, key propagation.Templat
 // find announces what was missed; unknown: of kinds alone that were never asked
 // for.
 func (s *Stage) find(ctx context.Context, unknown bool) error {
+	changed, err := s.findOnce(ctx, unknown)
+	if err == nil && unknown {
+		err = s.afterwards(ctx, changed)
+	}
+	return err
+}
+
+// findOnce also tells whether sources start anew.
+func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err error) {
 	m := s.missed
 	kinds, err := s.templates(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
+	m.finding.Lock()
+	defer m.finding.Unlock()
 	positions, err := m.positions.Load(ctx)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if unknown && allKnown(kinds, positions) {
+		return false, nil
 	}
 	selector, changed, err := m.sources.Follow(ctx, kinds)
 	if err != nil {
-		return fmt.Errorf("have the sources follow the policies: %w", err)
+		return false, fmt.Errorf("have the sources follow the policies: %w", err)
 	}
 	in, err := m.namespaces(ctx, selector, positions)
 	if err != nil {
-		return err
+		return false, err
 	}
 	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
 	if !unknown {
@@ -116,13 +133,14 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 		}
 		g.Go(func() error { return m.kind(each, gvk, at, in) })
 	}
-	if err := g.Wait(); err != nil {
-		return err
+	if err := g.Wait(); err != nil || unknown {
+		return changed, err
 	}
-	if unknown {
-		return s.afterwards(ctx, changed)
-	}
-	return m.positions.Save(ctx, positionNamespaces, in.position)
+	return changed, m.positions.Save(ctx, positionNamespaces, in.position)
+}
+
+func allKnown(kinds []schema.GroupVersionKind, positions map[string]string) bool {
+	return !slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return positions[nameOf(gvk)] == "" })
 }
 
 // restarts are the pauses after which is looked for what happened while sources

@@ -59,11 +59,11 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	if _, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
-		return nil, s.policy(ctx)
-	}
 	if ours, err := s.ours(ctx, e, o.TemplateKey); ours || err != nil {
 		return nil, err
+	}
+	if _, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
+		return nil, s.policy(ctx)
 	}
 	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {
 		return s.cluster(ctx, e, cluster)
