@@ -1,0 +1,106 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package knative
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"sluice.dev/pkg/outcome"
+)
+
+var (
+	deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	secrets     = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	widgets     = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+)
+
+// catalog serves all kinds but widgets.
+type catalog struct{}
+
+func (catalog) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	if gvk == widgets {
+		return schema.GroupVersionResource{}, outcome.ErrGone
+	}
+	return gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), nil
+}
+
+// sources are those of a cluster with a source of ConfigMaps and a member, whose
+// account may watch all but Secrets; and how often anything was written.
+func sources(t *testing.T) (*Sources, func(r schema.GroupVersionResource, name string) map[string]any, *int) {
+	t.Helper()
+	object := func(kind, name string, labels map[string]any, spec map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "sources.knative.dev/v1", "kind": kind, "spec": spec,
+			"metadata": map[string]any{"namespace": "sluice-system", "name": name, "labels": labels},
+		}}
+	}
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{apiServerSources: "ApiServerSourceList", ContainerSources: "ContainerSourceList"},
+		object("ApiServerSource", "templates", nil, map[string]any{
+			"serviceAccountName": "source", "namespaceSelector": map[string]any{"matchLabels": map[string]any{"sluice.dev/templates": "true"}},
+			"resources": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
+		}),
+		object("ContainerSource", "member-m1", map[string]any{LabelCluster: "m1"}, map[string]any{"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "adapter", "env": []any{map[string]any{"name": watchVariable, "value": ""}}}},
+		}}}))
+	writes := 0
+	client.PrependReactor("patch", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		writes++
+		return false, nil, nil
+	})
+	kube := fake.NewClientset()
+	kube.PrependReactor("create", "subjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		review := a.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets" && review.Spec.User == "system:serviceaccount:sluice-system:source"
+		return true, review, nil
+	})
+	spec := func(r schema.GroupVersionResource, name string) map[string]any {
+		t.Helper()
+		u, err := client.Resource(r).Namespace("sluice-system").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Object["spec"].(map[string]any)
+	}
+	return New(client, kube.AuthorizationV1().SubjectAccessReviews(), catalog{}), spec, &writes
+}
+
+func TestSourcesFollowTheKindsThatTheyMayWatch(t *testing.T) {
+	s, spec, writes := sources(t)
+	kinds := []schema.GroupVersionKind{deployments, secrets, widgets}
+	selector, changed, err := s.Follow(t.Context(), kinds)
+	if err != nil || !changed || selector != "sluice.dev/templates=true" {
+		t.Fatalf("selector %q, changed %v, %v", selector, changed, err)
+	}
+	want := []any{map[string]any{"apiVersion": "apps/v1", "kind": "Deployment"}}
+	if d := cmp.Diff(want, spec(apiServerSources, "templates")["resources"]); d != "" {
+		t.Errorf("the source of templates watches (-want +got)\n%s", d)
+	}
+	containers, _, _ := unstructured.NestedSlice(spec(ContainerSources, "member-m1"), "template", "spec", "containers")
+	raw, _ := json.Marshal(containers)
+	for _, part := range []string{`deployments`, `secrets`, `sluice.dev/work`, `Reference`} {
+		if !strings.Contains(string(raw), part) {
+			t.Errorf("the member's source lacks %q: %s", part, raw)
+		}
+	}
+	before := *writes
+	if _, changed, err := s.Follow(t.Context(), kinds); err != nil || changed || *writes != before {
+		t.Errorf("a second time: changed %v, %d writes, %v", changed, *writes-before, err)
+	}
+	if _, changed, err := s.Follow(t.Context(), nil); err != nil || changed {
+		t.Errorf("no kinds: changed %v, %v; a source needs one", changed, err)
+	}
+}

@@ -1,0 +1,150 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeper
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+var errDown = errors.New("the broker is down")
+
+// hubOf is a hub of ConfigMaps: what changed since each version.
+type hubOf struct {
+	Hub
+	mu      sync.Mutex
+	changes map[string]hub.Changes
+	asked   map[string]string
+}
+
+func (h *hubOf) Policies(context.Context) ([]*propagation.Policy, error) {
+	return []*propagation.Policy{{Spec: policyv1alpha1.PropagationSpec{
+		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "ConfigMap"}},
+	}}}, nil
+}
+
+func (h *hubOf) Changes(_ context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if gvk.Kind != "ConfigMap" {
+		return hub.Changes{Until: "1"}, nil
+	}
+	h.asked[gvk.Kind] = since
+	return h.changes[since], nil
+}
+
+func (h *hubOf) Ours(context.Context, propagation.TemplateKey) (bool, error) { return false, nil }
+
+func (h *hubOf) Namespaces(context.Context, string) ([]string, error) { return []string{"shop"}, nil }
+
+type memory struct {
+	mu  sync.Mutex
+	all map[string]string
+}
+
+func (m *memory) Load(context.Context) (map[string]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.all), nil
+}
+
+func (m *memory) Save(_ context.Context, name, position string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all[name] = position
+	return nil
+}
+
+type labelled struct{ kinds []schema.GroupVersionKind }
+
+func (l *labelled) Follow(_ context.Context, kinds []schema.GroupVersionKind) (string, bool, error) {
+	l.kinds = kinds
+	return "sluice.dev/templates=true", false, nil
+}
+
+func configMap(what hub.ChangeType, namespace, name, version string, ours bool) hub.Written {
+	return hub.Written{Ours: ours, Change: hub.Change{
+		Type: what, Version: version, Key: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name},
+	}}
+}
+
+func TestWhatWasMissedIsAnnounced(t *testing.T) {
+	everything := hub.Changes{Until: "9", Listed: true, All: []hub.Written{
+		configMap(hub.Updated, "shop", "a", "3", true), configMap(hub.Updated, "kube-system", "b", "4", false),
+	}}
+	since := hub.Changes{Until: "9", All: []hub.Written{
+		configMap(hub.Added, "shop", "a", "6", false), configMap(hub.Updated, "shop", "a", "7", true),
+		configMap(hub.Deleted, "shop", "b", "8", false), configMap(hub.Added, "shop", "c", "8", false), configMap(hub.Updated, "shop", "c", "9", false),
+	}}
+	tests := map[string]struct {
+		positions map[string]string
+		unknown   bool
+		broken    bool
+		want      []string
+		wantAt    string
+	}{
+		"of a kind never asked for, all objects in namespaces of templates": {
+			want: []string{"dev.knative.apiserver.ref.update ConfigMap/shop/a"}, wantAt: "9",
+		},
+		"the last of what others did to each object, deletions too": {
+			positions: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"},
+			want: []string{
+				"dev.knative.apiserver.ref.add ConfigMap/shop/a",
+				"dev.knative.apiserver.ref.delete ConfigMap/shop/b",
+				"dev.knative.apiserver.ref.update ConfigMap/shop/c",
+			}, wantAt: "9",
+		},
+		"what was there when its namespace became one of templates": {
+			positions: map[string]string{"v1 ConfigMap": "9", "namespaces": ""},
+			want:      []string{"dev.knative.apiserver.ref.update ConfigMap/shop/a"}, wantAt: "9",
+		},
+		"nothing, where a policy changed and its kinds are known": {
+			positions: map[string]string{"v1 ConfigMap": "5"}, unknown: true, wantAt: "5",
+		},
+		"again, where the broker took nothing": {
+			positions: map[string]string{"v1 ConfigMap": "5"}, broken: true, wantAt: "5",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := &hubOf{changes: map[string]hub.Changes{"": everything, "5": since, "9": {Until: "9"}}, asked: map[string]string{}}
+			m := &memory{all: map[string]string{}}
+			maps.Copy(m.all, tc.positions)
+			var got []string
+			publish := func(_ context.Context, out []event.Event) error {
+				if tc.broken {
+					return errDown
+				}
+				for _, e := range out {
+					got = append(got, e.Type()+" "+e.Subject())
+				}
+				return nil
+			}
+			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, publish))
+			if err := s.find(t.Context(), tc.unknown); errors.Is(err, errDown) != tc.broken {
+				t.Fatal(err)
+			}
+			slices.Sort(got)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("announced (-want +got)\n%s", d)
+			}
+			if at := m.all["v1 ConfigMap"]; at != tc.wantAt {
+				t.Errorf("the position is %q, want %q", at, tc.wantAt)
+			}
+		})
+	}
+}
