@@ -105,7 +105,7 @@ func TestTwoReplicasOfEveryStage(t *testing.T) {
 		two[name], back[name] = "2", "1"
 	}
 	w.scale(two)
-	t.Cleanup(func() { w.scale(back) })
+	defer w.scale(back) // before the test's context ends
 	w.policy()
 	w.load(50, nil)
 	w.arrive(recovery, 51)
