@@ -111,10 +111,7 @@ func (w *world) reasons(work *propagation.Work) map[string]bool {
 	if work.Suspended() && (!work.Deleting || b == nil) {
 		found["the Work"] = true
 	}
-	// What a binding says by itself is carried to its Works, and what holds at
-	// once is the policy's brake, which the detector sets: the gate may be quicker
-	// (DESIGN, law 9). A brake that is inherited was set before the binding said so.
-	if b != nil && b.SuspendedOn(work.Key.Cluster) && (work.Deleting || slices.Contains(b.InheritedSuspensions(), work.Key.Cluster)) {
+	if b != nil && b.SuspendedOn(work.Key.Cluster) {
 		found["the binding"] = true
 	}
 	t := w.hub.Live(templateOf(work))

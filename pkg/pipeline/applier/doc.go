@@ -5,8 +5,8 @@
 //
 // Consumes: work.rendered and work.removed of its cluster: one Trigger for each
 // member, so that a dead member's backlog delays nobody.
-// Reads: the Work; the brake in Redis; the member's object; for a Work that is
-// being deleted, whether its binding still exists.
+// Reads: the Work; its binding, for the suspension and, where the Work is being
+// deleted, whether it still exists; the brake in Redis; the member's object.
 // Decides: suspended? whose object is it? is there anything to change?
 // Commits: server-side apply or deletion in the member; the Work's conditions
 // and what the member has; the Work's finalizer.

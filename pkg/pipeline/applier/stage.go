@@ -52,15 +52,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", msg.Work, err)
 	}
-	var bound *propagation.Binding
-	if w.Deleting {
-		bound, err = s.hub.Binding(ctx, w.Binding())
-		if errors.Is(err, outcome.ErrGone) {
-			return s.end(ctx, out, msg, w) // it goes with its template: nothing holds that
-		}
-		if err != nil {
-			return nil, fmt.Errorf("get %s: %w", w.Binding(), err)
-		}
+	bound, err := s.hub.Binding(ctx, w.Binding())
+	switch {
+	case errors.Is(err, outcome.ErrGone) && w.Deleting:
+		return s.end(ctx, out, msg, w) // it goes with its template: nothing holds that
+	case err != nil && !errors.Is(err, outcome.ErrGone):
+		return nil, fmt.Errorf("get %s: %w", w.Binding(), err)
 	}
 	held, err := s.held(ctx, *msg.Template, w, bound)
 	if err != nil {
@@ -114,8 +111,9 @@ func about(msg events.Data, w *propagation.Work, reason, message string) events.
 
 // held says what suspends the Work; empty: nothing. It is asked in front of
 // every write to a member, and its failure is one: without an answer nothing is
-// written. The field of a Work that is being deleted is of no account, for
-// nobody writes it any more: its binding's is.
+// written. The binding is asked, too, for it may be suspended before its Work and
+// the flag say so. The field of a Work that is being deleted is of no account, for
+// nobody writes it any more.
 func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *propagation.Work, bound *propagation.Binding) (string, error) {
 	v, err := s.brakes.Check(ctx, template, w.Binding(), w.Key.Cluster)
 	switch {
@@ -125,7 +123,7 @@ func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *p
 		return v.By + " suspends it", nil
 	case bound != nil && bound.SuspendedOn(w.Key.Cluster):
 		return "the binding is suspended", nil
-	case bound == nil && w.Suspended():
+	case !w.Deleting && w.Suspended():
 		return "the Work is suspended", nil
 	}
 	return "", nil
