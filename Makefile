@@ -22,7 +22,7 @@ GENERATED := '*zz_generated*' config/300-crds 'docs/events.*'
 TOOLS := tools tools/lint tools/vuln tools/ko
 PROGRAMS := functions/standalone cmd/kubectl-sluice test/playground
 # Tests that need something up, or more time than others, have targets of their own.
-APART := /test/(e2e|simulation|bench|conventions)(/|$$)
+APART := /test/(e2e|simulation|bench|conventions|knative)(/|$$)
 LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint run --allow-parallel-runners --config $(CURDIR)/.golangci.yml
 
 say = @printf '\n==> %s\n' '$(1)'
