@@ -16,8 +16,8 @@ yaml() {
   for f in $(find "$@" -name '*.yaml' | grep -v /deployments/ | sort) $(find "$@" -path '*/deployments/*.yaml' | sort); do
     case $f in */deployments/job-sink.yaml | */deployments/request-reply.yaml | */hpa.yaml | */webhook-hpa.yaml) continue ;; esac
     echo ---
-    cat "$f"
-  done | resolve eventing | modest
+    if [[ $f == */deployments/* ]]; then modest <"$f"; else cat "$f"; fi
+  done | resolve eventing
 }
 kubectl create namespace knative-eventing --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 yaml config/core/resources config/channels/in-memory-channel/resources | kubectl apply --server-side -f - >/dev/null

@@ -15,8 +15,8 @@ yaml() {
   for f in $(find "$@" -name '*.yaml' | grep -v /deployments/ | sort) $(find "$@" -path '*/deployments/*.yaml' | sort); do
     case $f in */activator-hpa.yaml | */webhook-hpa.yaml | */300-knativecertificate.yaml) continue ;; esac
     echo ---
-    cat "$f"
-  done | resolve serving | modest
+    if [[ $f == */deployments/* ]]; then modest <"$f"; else cat "$f"; fi
+  done | resolve serving
 }
 kubectl create namespace knative-serving --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 # In a checkout the networking and caching CRDs are links; a module zip has none.
