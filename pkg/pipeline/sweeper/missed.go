@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -33,7 +34,7 @@ const (
 	// kindsAtOnce bounds the watches that one sweep has open.
 	kindsAtOnce = 16
 	// eventsAtOnce are handed over in one go.
-	eventsAtOnce = 200
+	eventsAtOnce = 50
 	// positionNamespaces is the position that holds the namespaces of templates.
 	positionNamespaces = "namespaces"
 )
@@ -48,8 +49,12 @@ type Missed struct {
 	sources   Sources
 	publish   Publish
 
-	// finding is held by who looks: a second one would announce the same.
+	// finding is held by who looks: a second one would announce the same. Nobody
+	// waits for it: what is announced may come back as a policy's event before
+	// the broker has accepted it.
 	finding sync.Mutex
+	// again is set by who found somebody looking.
+	again atomic.Bool
 
 	mu sync.Mutex
 	// wanted is when each kind was selected last.
@@ -89,7 +94,18 @@ func (s *Stage) ours(ctx context.Context, e event.Event, key propagation.Templat
 // find announces what was missed; unknown: of kinds alone that were never asked
 // for.
 func (s *Stage) find(ctx context.Context, unknown bool) error {
+	m := s.missed
+	if !m.finding.TryLock() {
+		m.again.Store(true)
+		return nil
+	}
 	changed, err := s.findOnce(ctx, unknown)
+	for err == nil && m.again.Swap(false) {
+		var more bool
+		more, err = s.findOnce(ctx, true)
+		changed = changed || more
+	}
+	m.finding.Unlock()
 	if err == nil && unknown {
 		err = s.afterwards(ctx, changed)
 	}
@@ -103,8 +119,6 @@ func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err e
 	if err != nil {
 		return false, err
 	}
-	m.finding.Lock()
-	defer m.finding.Unlock()
 	positions, err := m.positions.Load(ctx)
 	if err != nil {
 		return false, err
@@ -257,12 +271,14 @@ func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 			out = append(out, c)
 		}
 	}
-	if more, err := m.moved(ctx, gvk, changes, in); err != nil {
-		return err
-	} else if !own && !isPolicy(gvk) {
+	var more []hub.Written
+	if !own && !isPolicy(gvk) {
+		if more, err = m.moved(ctx, gvk, changes, in); err != nil {
+			return err
+		}
 		out = append(out, more...)
 	}
-	if err := m.announce(ctx, out); err != nil {
+	if err := m.announce(ctx, gvk, out, !changes.Listed && len(more) == 0); err != nil {
 		return err
 	}
 	return m.positions.Save(ctx, nameOf(gvk), changes.Until)
@@ -291,27 +307,45 @@ var resourceTypes = map[hub.ChangeType]string{
 	hub.Added: events.ResourceAdded, hub.Updated: events.ResourceUpdated, hub.Deleted: events.ResourceDeleted,
 }
 
-// announce tells the last of what happened to each object.
-func (m *Missed) announce(ctx context.Context, changes []hub.Written) error {
+// announce tells the last of what happened to each object. Where the changes are
+// in their order, the position follows them, so that a sweep that is cut off has
+// got somewhere.
+func (m *Missed) announce(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written, ordered bool) error {
 	last := map[propagation.TemplateKey]int{}
 	for i, c := range changes {
 		last[c.Key] = i
 	}
-	var out []event.Event
+	out := slices.Clone(changes[:0])
 	for i, c := range changes {
-		if last[c.Key] != i {
-			continue
+		if last[c.Key] == i {
+			out = append(out, c)
 		}
-		e, err := events.NewResource(announcer, resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
-		if err != nil {
-			return fmt.Errorf("announce %s: %w", c.Key, err)
-		}
-		out = append(out, e)
 	}
 	for chunk := range slices.Chunk(out, eventsAtOnce) {
-		if err := m.publish(ctx, chunk); err != nil {
+		events, err := announcements(chunk)
+		if err != nil {
+			return err
+		}
+		if err := m.publish(ctx, events); err != nil {
 			return fmt.Errorf("announce what was missed: %w", err)
+		}
+		if ordered {
+			if err := m.positions.Save(ctx, nameOf(gvk), chunk[len(chunk)-1].Version); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func announcements(changes []hub.Written) ([]event.Event, error) {
+	out := make([]event.Event, len(changes))
+	for i, c := range changes {
+		var err error
+		out[i], err = events.NewResource(announcer, resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
+		if err != nil {
+			return nil, fmt.Errorf("announce %s: %w", c.Key, err)
+		}
+	}
+	return out, nil
 }

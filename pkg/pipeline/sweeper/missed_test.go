@@ -28,7 +28,6 @@ type hubOf struct {
 	Hub
 	mu      sync.Mutex
 	changes map[string]hub.Changes
-	asked   map[string]string
 }
 
 func (h *hubOf) Policies(context.Context) ([]*propagation.Policy, error) {
@@ -43,8 +42,9 @@ func (h *hubOf) Changes(_ context.Context, gvk schema.GroupVersionKind, since st
 	if gvk.Kind != "ConfigMap" {
 		return hub.Changes{Until: "1"}, nil
 	}
-	h.asked[gvk.Kind] = since
-	return h.changes[since], nil
+	c := h.changes[since]
+	c.All = slices.Clone(c.All) // the caller's own
+	return c, nil
 }
 
 func (h *hubOf) Ours(context.Context, propagation.TemplateKey) (bool, error) { return false, nil }
@@ -121,7 +121,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := &hubOf{changes: map[string]hub.Changes{"": everything, "5": since, "9": {Until: "9"}}, asked: map[string]string{}}
+			h := &hubOf{changes: map[string]hub.Changes{"": everything, "5": since, "9": {Until: "9"}}}
 			m := &memory{all: map[string]string{}}
 			maps.Copy(m.all, tc.positions)
 			var got []string
@@ -135,7 +135,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 				return nil
 			}
 			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, publish))
-			if err := s.find(t.Context(), tc.unknown); errors.Is(err, errDown) != tc.broken {
+			if err := s.find(t.Context(), tc.unknown); errors.Is(err, errDown) != tc.broken || err != nil && !tc.broken {
 				t.Fatal(err)
 			}
 			slices.Sort(got)
