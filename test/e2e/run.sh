@@ -14,5 +14,5 @@ go test -count=1 -timeout=25m ./... 2>&1 | tee "$first" && exit 0
 failed=$(awk '/^--- FAIL: / { print $3 }' "$first" | sort -u | paste -sd'|')
 [[ -n $failed ]] || exit 1
 echo "e2e: failed among many, runs once more alone: ${failed//|/ }"
-go test -count=1 -timeout=20m -parallel=2 -run "^($failed)$" . || exit 1
+go test -count=1 -timeout=20m -parallel=2 -run "^($failed)$" ./... || exit 1
 echo "e2e: passed alone, and are to be looked at: ${failed//|/ }"

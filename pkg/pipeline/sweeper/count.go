@@ -12,6 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
@@ -24,6 +27,9 @@ const countEvery = 5 * time.Second
 // countFor is how long one sweep writes them; the next goes on. A sweep that
 // takes its time keeps others waiting.
 const countFor = 500 * time.Millisecond
+
+// countAtOnce are the policies whose counts are written at once.
+const countAtOnce = 8
 
 // counting is how far the policies' templates are counted.
 type counting struct {
@@ -53,36 +59,44 @@ func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) erro
 	}
 	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
 	counts := reporting.Counts(bindings)
+	group, each := errgroup.WithContext(ctx)
+	group.SetLimit(countAtOnce)
 	for _, p := range policies {
 		if p.Key.ID() <= s.counting.after {
 			continue
 		}
 		if s.now().Sub(now) > countFor {
-			return nil
+			return group.Wait()
 		}
 		s.counting.after = p.Key.ID()
-		held, err := s.index.HeldCount(ctx, p.Key)
-		if err != nil {
-			return fmt.Errorf("count the templates of %s: %w", p.Key, err)
-		}
-		status := p.Status
-		status.Templates = counts[p.Claim()]
-		if waiting := int32(held) - status.Templates.Claimed; waiting > 0 { //nolint:gosec // a count of objects
-			status.Templates.Claimed += waiting
-			status.Templates.Pending += waiting
-		}
-		if status.Templates == p.Status.Templates {
-			continue
-		}
-		status.ObservedGeneration = p.Generation
-		err = s.hub.CommitPolicyStatus(ctx, p, status)
-		if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
-			continue // it changed meanwhile: the next count will do
-		}
-		if err != nil {
-			return fmt.Errorf("commit status of %s: %w", p.Key, err)
-		}
+		group.Go(func() error { return s.countOne(each, p, counts[p.Claim()]) })
 	}
 	s.counting.after = ""
+	return group.Wait()
+}
+
+// countOne writes the counts of one policy, if they are others.
+func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts) error {
+	held, err := s.index.HeldCount(ctx, p.Key)
+	if err != nil {
+		return fmt.Errorf("count the templates of %s: %w", p.Key, err)
+	}
+	status := p.Status
+	status.Templates = counts
+	if waiting := int32(held) - status.Templates.Claimed; waiting > 0 { //nolint:gosec // a count of objects
+		status.Templates.Claimed += waiting
+		status.Templates.Pending += waiting
+	}
+	if status.Templates == p.Status.Templates {
+		return nil
+	}
+	status.ObservedGeneration = p.Generation
+	err = s.hub.CommitPolicyStatus(ctx, p, status)
+	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
+		return nil // it changed meanwhile: the next count will do
+	}
+	if err != nil {
+		return fmt.Errorf("commit status of %s: %w", p.Key, err)
+	}
 	return nil
 }
