@@ -341,11 +341,13 @@ func TestAWorkOfSeveralManifests(t *testing.T) {
 	of.Spec.Workload.Manifests = append(of.Spec.Workload.Manifests, of.Spec.Workload.Manifests[0])
 	other := w.manifest(`{apiVersion: v1, kind: ConfigMap, metadata: {name: second, namespace: %s}}`)
 	for i, m := range []map[string]any{w.manifest(configMap), other} {
-		if _, err := w.Apply(t.Context(), of, i, m, Options{}); err != nil {
+		first, err := w.Apply(t.Context(), of, i, m, Options{})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if a, err := w.Apply(t.Context(), of, i, m, Options{}); err != nil || a.Changed {
-			t.Errorf("applied again: %+v, %v", a, err)
+		again, err := w.Apply(t.Context(), of, i, m, Options{})
+		if was, is := field(first.Object, "metadata", "resourceVersion"), field(again.Object, "metadata", "resourceVersion"); err != nil || was != is {
+			t.Errorf("applied again: version %v, then %v, %v", was, is, err)
 		}
 	}
 }

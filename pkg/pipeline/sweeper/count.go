@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
@@ -26,10 +24,7 @@ const countEvery = 5 * time.Second
 
 // countFor is how long one sweep writes them; the next goes on. A sweep that
 // takes its time keeps others waiting.
-const countFor = 500 * time.Millisecond
-
-// countAtOnce are the policies whose counts are written at once.
-const countAtOnce = 8
+const countFor = time.Second
 
 // counting is how far the policies' templates are counted.
 type counting struct {
@@ -59,20 +54,20 @@ func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) erro
 	}
 	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
 	counts := reporting.Counts(bindings)
-	group, each := errgroup.WithContext(ctx)
-	group.SetLimit(countAtOnce)
 	for _, p := range policies {
 		if p.Key.ID() <= s.counting.after {
 			continue
 		}
 		if s.now().Sub(now) > countFor {
-			return group.Wait()
+			return nil
 		}
 		s.counting.after = p.Key.ID()
-		group.Go(func() error { return s.countOne(each, p, counts[p.Claim()]) })
+		if err := s.countOne(ctx, p, counts[p.Claim()]); err != nil {
+			return err
+		}
 	}
 	s.counting.after = ""
-	return group.Wait()
+	return nil
 }
 
 // countOne writes the counts of one policy, if they are others.
