@@ -85,17 +85,21 @@ func takeable(o *Observed) bool {
 // Only the state of one manifest is kept: a Work of several is always applied,
 // and the member's API server tells whether anything changes.
 func Needed(w *propagation.Work, manifest map[string]any, o *Observed) bool {
-	return o == nil || len(w.Spec.Workload.Manifests) > 1 || !recorded(w, manifest) || Drifted(w, manifest, o)
+	return o == nil || len(w.Spec.Workload.Manifests) > 1 || !recorded(w, propagation.HashJSON(manifest)) || Drifted(w, manifest, o)
 }
 
 // Unrecorded tells whether the object is what the manifest asks for although the
 // Work does not say so yet, and what it has to say. The mark alone does not
 // prove it: somebody may have written a field of ours since.
 func Unrecorded(w *propagation.Work, manifest map[string]any, o *Observed) (workv1alpha1.AppliedState, bool) {
-	if recorded(w, manifest) || !marked(w, manifest, o) || !intact(manifest, o) {
+	if o == nil {
 		return workv1alpha1.AppliedState{}, false
 	}
-	return workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: o.FieldsHash, UID: o.UID}, true
+	hash := propagation.HashJSON(manifest)
+	if recorded(w, hash) || !marked(w, hash, o) || !intact(manifest, o) {
+		return workv1alpha1.AppliedState{}, false
+	}
+	return workv1alpha1.AppliedState{ManifestHash: hash, FieldsHash: o.FieldsHash, UID: o.UID}, true
 }
 
 // Drifted tells whether the object is not, or no more, what was applied last: it
@@ -103,11 +107,11 @@ func Unrecorded(w *propagation.Work, manifest map[string]any, o *Observed) (work
 // ours, or another manifest was applied since, which the Work does not say. As
 // long as nothing was applied, its fields say nothing.
 func Drifted(w *propagation.Work, manifest map[string]any, o *Observed) bool {
-	a := w.Status.Applied
-	switch {
-	case !o.Ours(w.Key.Name):
+	if !o.Ours(w.Key.Name) {
 		return true
-	case !recorded(w, manifest) && marked(w, manifest, o):
+	}
+	a, hash := w.Status.Applied, propagation.HashJSON(manifest)
+	if !recorded(w, hash) && marked(w, hash, o) {
 		return !o.Partial && !intact(manifest, o)
 	}
 	return a != nil && (o.UID != a.UID || o.FieldsHash != a.FieldsHash || alone(w) && o.Manifest != a.ManifestHash)
@@ -117,15 +121,16 @@ func Drifted(w *propagation.Work, manifest map[string]any, o *Observed) bool {
 // known in its status.
 func alone(w *propagation.Work) bool { return len(w.Spec.Workload.Manifests) == 1 }
 
-// recorded tells whether the Work says that the manifest was applied.
-func recorded(w *propagation.Work, manifest map[string]any) bool {
-	return w.Status.Applied != nil && w.Status.Applied.ManifestHash == propagation.HashJSON(manifest)
+// recorded tells whether the Work says that the manifest of that hash was
+// applied.
+func recorded(w *propagation.Work, hash string) bool {
+	return w.Status.Applied != nil && w.Status.Applied.ManifestHash == hash
 }
 
-// marked tells whether the manifest was applied to the object, which is then the
-// object's own word. Of a Work of several manifests nobody can say so.
-func marked(w *propagation.Work, manifest map[string]any, o *Observed) bool {
-	return o != nil && alone(w) && o.Ours(w.Key.Name) && !o.Deleting && o.Manifest == propagation.HashJSON(manifest)
+// marked tells whether the manifest of that hash was applied to the object, which
+// is then the object's own word. Of a Work of several manifests nobody can say so.
+func marked(w *propagation.Work, hash string, o *Observed) bool {
+	return alone(w) && o.Ours(w.Key.Name) && !o.Deleting && o.Manifest == hash
 }
 
 // intact tells whether the object is known to say what the manifest asks for: of

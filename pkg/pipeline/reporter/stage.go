@@ -81,13 +81,14 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("observe %s in %s: %w", o.TemplateKey, o.Cluster, err)
 	}
+	manifest := reporting.FirstManifest(w)
 	if observed != nil && observed.Ours(w.Key.Name) {
-		if w, err = s.take(ctx, w, observed); err != nil {
+		if w, err = s.take(ctx, w, manifest, observed); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
 	}
 	out, err := s.sumUp(ctx, e, binding)
-	if err != nil || observed != nil && !member.Drifted(w, reporting.FirstManifest(w), observed) {
+	if err != nil || observed != nil && !member.Drifted(w, manifest, observed) {
 		return out, err
 	}
 	drift, err := events.New(Name, e, events.WorkRendered, events.Data{
@@ -98,9 +99,9 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 
 // take writes what the member's object says into its Work. What the applier left
 // to be said when the object has settled is said then.
-func (s *Stage) take(ctx context.Context, w *propagation.Work, o *member.Observed) (*propagation.Work, error) {
+func (s *Stage) take(ctx context.Context, w *propagation.Work, manifest map[string]any, o *member.Observed) (*propagation.Work, error) {
 	manifests := reporting.WithStatus(w.Status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
-	state, unrecorded := member.Unrecorded(w, reporting.FirstManifest(w), o)
+	state, unrecorded := member.Unrecorded(w, manifest, o)
 	switch {
 	case w.Suspended():
 		// Its status goes on being collected; the rest is the applier's to say.
