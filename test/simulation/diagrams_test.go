@@ -39,6 +39,15 @@ func withDeps(s *policyv1alpha1.PropagationSpec) { s.PropagateDeps = true }
 func andSettings(s *policyv1alpha1.PropagationSpec) {
 	s.ResourceSelectors = append(s.ResourceSelectors, policyv1alpha1.ResourceSelector{APIVersion: "v1", Kind: "ConfigMap", Namespace: settings.Namespace, Name: settings.Name})
 }
+func suspendedOn(clusters ...string) func(*policyv1alpha1.PropagationSpec) {
+	return func(s *policyv1alpha1.PropagationSpec) {
+		s.Suspension = &policyv1alpha1.Suspension{DispatchingOnClusters: &policyv1alpha1.SuspendClusters{ClusterNames: clusters}}
+	}
+}
+func onlySettings(s *policyv1alpha1.PropagationSpec) {
+	andSettings(s)
+	s.ResourceSelectors = s.ResourceSelectors[1:]
+}
 func elsewhere(s *policyv1alpha1.PropagationSpec) { s.ResourceSelectors[0].Name = "another" }
 func preempting(s *policyv1alpha1.PropagationSpec) {
 	priority := int32(2)
@@ -48,6 +57,13 @@ func preempting(s *policyv1alpha1.PropagationSpec) {
 // made is nginx, which refers to its settings; n tells changes apart.
 func made(n int) op {
 	return op{verb: putTemplate, key: nginx, content: content{image: 1, replicas: 2, tier: "front", note: n, refers: true}}
+}
+
+// alone is nginx, which refers to nothing.
+func alone(n int) op {
+	o := made(n)
+	o.content.refers = false
+	return o
 }
 
 func madeSettings() op {
@@ -81,6 +97,24 @@ func diagrams() map[string][]diagramStep {
 		"L46 Combined 6": {
 			{made(1), "", ""}, {madeSettings(), "", ""}, {said(pp1, "m1", lazily, andSettings), "", ""}, {made(2), "m1", ""},
 			{said(pp1, "m2", lazily, andSettings, withDeps), "m1", ""}, {made(3), "m2", "m2"},
+		},
+		"S27 what a suspended template referred to stays with it": {
+			{madeSettings(), "", ""}, {made(1), "", ""}, {said(pp1, "m1+m2", withDeps), "m1+m2", "m1+m2"},
+			{said(pp1, "m1+m2", withDeps, suspendedOn("m1")), "m1+m2", "m1+m2"}, {alone(2), "m1+m2", "m1"}, {said(pp1, "m1+m2", withDeps), "m1+m2", ""},
+		},
+		"S27 what a suspended template took along stays where that stays": {
+			{madeSettings(), "", ""}, {made(1), "", ""}, {said(pp1, "m1+m2", withDeps), "m1+m2", "m1+m2"},
+			{said(pp1, "m2+m3", withDeps, suspendedOn("m1", "m3")), "m1+m2", "m1+m2"}, {said(pp1, "m2+m3", withDeps), "m2+m3", "m2+m3"},
+		},
+		"S27 what was taken along stays where a policy of its own is suspended": {
+			{madeSettings(), "", ""}, {made(1), "", ""}, {said(pp1, "m1+m2", withDeps), "m1+m2", "m1+m2"},
+			{said(cpp1, "m3", lazily, onlySettings, suspendedOn("m1")), "m1+m2", "m1+m2"}, {alone(2), "m1+m2", "m1"},
+			{said(cpp1, "m3", lazily, onlySettings), "m1+m2", ""},
+		},
+		"S24 the end of the template passes all suspensions": {
+			{madeSettings(), "", ""}, {made(1), "", ""}, {said(pp1, "m1+m2", withDeps), "m1+m2", "m1+m2"},
+			{said(pp1, "m1+m2", withDeps, suspendedOn("m1")), "m1+m2", "m1+m2"}, {op{verb: dropTemplate, key: settings}, "m1+m2", ""},
+			{op{verb: dropTemplate, key: nginx}, "", ""},
 		},
 	}
 }

@@ -197,19 +197,37 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 		parent := propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}
 		have[parent.ID()] = strings.Join(names, "+")
 	}
-	held := map[string]bool{}
+	must := map[string]bool{}
 	for _, p := range by {
 		want[p.Key.ID()] = strings.Join(p.TargetClusters(), "+")
 		for _, c := range p.TargetClusters() {
-			held[c] = held[c] || p.SuspendedOn(c)
+			must[c] = must[c] || p.SuspendedOn(c)
+		}
+	}
+	// Where a parent is suspended, what it brought may stay when it goes.
+	may := maps.Clone(must)
+	for _, r := range b.Spec.RequiredBy {
+		p := w.hub.LiveBinding(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name})
+		if p == nil {
+			continue // that is found below
+		}
+		stays := len(r.Clusters) > 0
+		for _, c := range clusters {
+			may[c] = may[c] || p.SuspendedOn(c)
+		}
+		for _, c := range r.Clusters {
+			stays = stays && p.SuspendedOn(c.Name)
+		}
+		if id := p.Key.ID(); stays && want[id] == "" {
+			want[id] = have[id]
 		}
 	}
 	if !maps.Equal(have, want) {
 		w.fail("%s is taken along by %v, want %v", b.Key, have, want)
 	}
 	for _, c := range clusters {
-		if slices.Contains(b.InheritedSuspensions(), c) != held[c] {
-			w.fail("%s inherits suspensions on %v, want %v", b.Key, b.InheritedSuspensions(), held)
+		if is := slices.Contains(b.InheritedSuspensions(), c); is && !may[c] || !is && must[c] {
+			w.fail("%s inherits suspensions on %v, must on %v, may on %v", b.Key, b.InheritedSuspensions(), must, may)
 		}
 	}
 }

@@ -107,8 +107,9 @@ func (s *safety) begin(f *flight) {
 func (w *world) reasons(work *propagation.Work) map[string]bool {
 	found := map[string]bool{}
 	b := w.hub.LiveBinding(work.Binding())
-	// Nobody writes a Work any more that is being deleted: its binding counts.
-	if work.Suspended() && (!work.Deleting || b == nil) {
+	// Nobody writes a Work any more that is being deleted: its binding counts,
+	// and whether that may go is checked when it does.
+	if work.Suspended() && !work.Deleting {
 		found["the Work"] = true
 	}
 	if b != nil && b.SuspendedOn(work.Key.Cluster) {
@@ -187,6 +188,9 @@ func (w *world) checkThrough(m pipelinetest.MemberWrite) {
 // wrote checks what a stage just wrote to the hub.
 func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 	w.trace("      %s", write)
+	if b, ok := write.Old.(*propagation.Binding); ok && write.New == nil {
+		w.checkRemoved(b)
+	}
 	switch next := write.New.(type) {
 	case *propagation.Binding:
 		old, _ := write.Old.(*propagation.Binding)
@@ -199,6 +203,26 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 		}
 		if old.Hash != next.Hash {
 			w.fail("Sluice changed the content of %s", next.Key)
+		}
+	}
+}
+
+// checkRemoved checks that nothing is taken away that a suspension holds: while
+// the template lives, its binding stays where it or what took it along is
+// suspended (S27).
+func (w *world) checkRemoved(b *propagation.Binding) {
+	if t := w.hub.Live(b.Template()); t == nil || t.UID != b.Spec.Resource.UID {
+		return
+	}
+	if all, names := b.Spec.Suspension.Dispatch(); all || len(names) > 0 {
+		w.fail("%s is deleted although it is suspended", b.Key)
+	}
+	for _, r := range b.Spec.RequiredBy {
+		p := w.hub.LiveBinding(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name})
+		for _, c := range r.Clusters {
+			if p != nil && p.SuspendedOn(c.Name) {
+				w.fail("%s is deleted although %s, which took it along, is suspended in %s", b.Key, p.Key, c.Name)
+			}
 		}
 	}
 }

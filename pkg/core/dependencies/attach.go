@@ -17,9 +17,10 @@ import (
 
 // Attach is the dependency's binding with parent among those that require it.
 // Dependency may be nil: there is none yet. It is the very dependency where
-// nothing changes.
+// nothing changes. Where the parent is suspended the dependency is, too, also
+// where the parent was to leave a cluster: it is still there.
 func Attach(template *propagation.Template, dependency, parent *propagation.Binding) *propagation.Binding {
-	entry := workv1alpha2.BindingSnapshot{Namespace: parent.Key.Namespace, Name: parent.Key.Name, Clusters: clusters(parent)}
+	targets := parent.TargetClusters()
 	next := &propagation.Binding{
 		Key: propagation.BindingOf(template.Key), Labels: map[string]string{}, Annotations: map[string]string{},
 		Spec: workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{
@@ -29,12 +30,23 @@ func Attach(template *propagation.Template, dependency, parent *propagation.Bind
 	if dependency != nil {
 		next = clone(dependency)
 	}
-	rest := without(next.Spec.RequiredBy, parent.Key)
-	next.Spec.RequiredBy = append(rest, entry)
-	slices.SortFunc(next.Spec.RequiredBy, func(a, b workv1alpha2.BindingSnapshot) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-	inherit(next, parent.Key, suspendedOn(parent))
+	held := suspended(parent, append(brought(next, parent.Key), targets...))
+	require(next, parent.Key, targets)
+	inherit(next, parent.Key, held)
+	return unlessSame(dependency, next)
+}
+
+// Release is the dependency's binding when parent, which lives, does not refer
+// to it any more. Where the parent is suspended its former form runs on, and what
+// that refers to stays until the suspension ends.
+func Release(dependency, parent *propagation.Binding) *propagation.Binding {
+	held := suspended(parent, brought(dependency, parent.Key))
+	if len(held) == 0 {
+		return Detach(dependency, parent.Key)
+	}
+	next := clone(dependency)
+	require(next, parent.Key, held)
+	inherit(next, parent.Key, held)
 	return unlessSame(dependency, next)
 }
 
@@ -54,29 +66,48 @@ func Requires(dependency *propagation.Binding, parent propagation.BindingKey) bo
 	})
 }
 
-// Needed tells whether the binding serves anybody: a policy of its own, or a
-// template that depends on it.
+// Needed tells whether the binding has to be: it serves a policy of its own, or
+// a template that depends on it, or it is suspended, which holds what it brought.
 func Needed(b *propagation.Binding) bool {
-	return len(b.Spec.RequiredBy) > 0 || b.Annotations[propagation.AnnotationActivePolicy] != ""
+	all, some := b.Spec.Suspension.Dispatch()
+	return len(b.Spec.RequiredBy) > 0 || b.Annotations[propagation.AnnotationActivePolicy] != "" || all || len(some) > 0
 }
 
-// clusters are the parent's, without replicas: those are the parent's own.
-func clusters(parent *propagation.Binding) []workv1alpha2.TargetCluster {
-	var out []workv1alpha2.TargetCluster
-	for _, name := range parent.TargetClusters() {
-		out = append(out, workv1alpha2.TargetCluster{Name: name})
+// require writes that parent takes the dependency along to the clusters, without
+// replicas: those are the parent's own.
+func require(b *propagation.Binding, parent propagation.BindingKey, clusters []string) {
+	entry := workv1alpha2.BindingSnapshot{Namespace: parent.Namespace, Name: parent.Name}
+	for _, name := range clusters {
+		entry.Clusters = append(entry.Clusters, workv1alpha2.TargetCluster{Name: name})
 	}
-	return out
+	b.Spec.RequiredBy = append(without(b.Spec.RequiredBy, parent), entry)
+	slices.SortFunc(b.Spec.RequiredBy, func(a, b workv1alpha2.BindingSnapshot) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 }
 
-func suspendedOn(parent *propagation.Binding) []string {
+// brought are the clusters to which parent took the dependency so far, as the
+// dependency's binding says.
+func brought(b *propagation.Binding, parent propagation.BindingKey) []string {
 	var out []string
-	for _, name := range parent.TargetClusters() {
-		if parent.SuspendedOn(name) {
-			out = append(out, name)
+	for _, r := range b.Spec.RequiredBy {
+		if r.Namespace == parent.Namespace && r.Name == parent.Name {
+			for _, c := range r.Clusters {
+				out = append(out, c.Name)
+			}
 		}
 	}
+	if held := b.Annotations[propagation.InheritedSuspension(parent)]; held != "" {
+		out = append(out, strings.Split(held, ",")...)
+	}
 	return out
+}
+
+// suspended are those of the clusters on which parent is suspended, sorted.
+func suspended(parent *propagation.Binding, clusters []string) []string {
+	out := slices.DeleteFunc(slices.Clone(clusters), func(c string) bool { return !parent.SuspendedOn(c) })
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // inherit writes which clusters the parent's suspension holds back: one

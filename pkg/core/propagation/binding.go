@@ -35,6 +35,10 @@ func (b *Binding) Template() TemplateKey {
 	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
+// AwaitsTemplate tells whether others refer to the binding's template while there
+// is none.
+func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
+
 // Claim is the claim as the binding records it.
 func (b *Binding) Claim() Claim { return ClaimFrom(b.Labels, b.Annotations) }
 

@@ -78,8 +78,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if slices.Contains(wanted, key) {
 			continue
 		}
-		if err := s.detach(ctx, out, key, parent.Key); err != nil {
+		held, err := s.release(ctx, out, key, parent)
+		if err != nil {
 			return nil, err
+		}
+		if held {
+			wanted = append(wanted, key)
 		}
 	}
 	if _, err := s.record(ctx, parent, wanted); err != nil {
@@ -89,8 +93,8 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 }
 
 // strays lets go a binding that follows parents which do not say so: whoever
-// deleted them, nobody was left who knew what had been attached. It tells
-// whether there were any.
+// deleted them, nobody was left who knew what had been attached. A binding that
+// only a suspension kept goes with that. It tells whether there was anything.
 func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Binding) (bool, error) {
 	var failed error
 	stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding {
@@ -107,6 +111,9 @@ func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Bi
 		if err := s.detach(ctx, out, b.Template(), parent); err != nil {
 			return false, err
 		}
+	}
+	if len(stray) == 0 && !dependencies.Needed(b) {
+		return true, s.commit(ctx, out, b, b)
 	}
 	return len(stray) > 0, nil
 }
@@ -169,8 +176,21 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	return nil
 }
 
-// detach ends that the dependency follows the parent; a binding that serves
-// nobody any more goes.
+// release ends that the dependency follows the parent, but where that is
+// suspended; it tells whether there is such a place.
+func (s *Stage) release(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding) (bool, error) {
+	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get the binding of %s: %w", key, err)
+	}
+	next := dependencies.Release(b, parent)
+	return dependencies.Requires(next, parent.Key), s.commit(ctx, out, b, next)
+}
+
+// detach ends that the dependency follows a parent that is gone.
 func (s *Stage) detach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent propagation.BindingKey) error {
 	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) {
@@ -179,7 +199,12 @@ func (s *Stage) detach(ctx context.Context, out *events.Batch, key propagation.T
 	if err != nil {
 		return fmt.Errorf("get the binding of %s: %w", key, err)
 	}
-	next := dependencies.Detach(b, parent)
+	return s.commit(ctx, out, b, dependencies.Detach(b, parent))
+}
+
+// commit writes the dependency's binding; one that nobody needs any more goes.
+func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
+	key := b.Template()
 	if !dependencies.Needed(next) {
 		if err := s.hub.DeleteBinding(ctx, b); err != nil {
 			return fmt.Errorf("delete %s: %w", b.Key, err)

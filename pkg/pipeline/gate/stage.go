@@ -52,7 +52,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	out := events.From(Name, e)
-	if b := in.Binding; b != nil && b.Spec.Resource.UID != "" && b.Spec.Resource.UID != in.Template.UID {
+	if b := in.Binding; b != nil && !b.AwaitsTemplate() && b.Spec.Resource.UID != in.Template.UID {
 		if err := s.hub.DeleteBinding(ctx, b); err != nil {
 			return nil, fmt.Errorf("delete the binding of the former %s: %w", in.Template.Key, err)
 		}
@@ -131,8 +131,8 @@ func (s *Stage) load(ctx context.Context, key propagation.TemplateKey) (gating.I
 
 // remove takes away the binding of a template that is gone.
 func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.TemplateKey, b *propagation.Binding) ([]event.Event, error) {
-	if b != nil && b.Spec.Resource.UID == "" {
-		return nil, nil // it waits for a template that others refer to
+	if b != nil && b.AwaitsTemplate() {
+		return nil, nil
 	}
 	if b != nil {
 		if err := s.hub.DeleteBinding(ctx, b); err != nil {

@@ -63,7 +63,10 @@ func (s *Stage) render(ctx context.Context, e event.Event, template propagation.
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
 	d := desired{works: map[string]*propagation.Work{}, failed: map[string]bool{}}
-	if err == nil {
+	if b != nil && b.AwaitsTemplate() {
+		b = nil // what there is was the former template's
+	}
+	if b != nil {
 		if b.ActedHash() == "" {
 			return nil, nil // nothing was let through yet
 		}

@@ -130,7 +130,7 @@ func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding,
 	}
 	bound := make(map[propagation.BindingKey]bool, len(bindings))
 	for _, b := range bindings {
-		bound[b.Key] = true
+		bound[b.Key] = !b.AwaitsTemplate()
 	}
 	announced, pressed, now := 0, 0, s.now()
 	for _, w := range works {
