@@ -4,27 +4,64 @@
 #
 # Installs Sluice on the cluster of the current kubeconfig: says all that is
 # missing before it changes anything, then ko apply. Arguments are ko's.
+#
+#   OVERLAYS="kafka my/redis" tools/ko/apply.sh
+#
+# applies config/ with overlays: folders of examples/overlays, or paths from here
+# to components of your own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# Knative's releases 1.N are the modules' 0.(N+27).
+least_serving=15
+least_eventing=23
 
 missing=()
 lacks() { missing+=("$*"); }
 
+overlays=()
+for o in ${OVERLAYS:-}; do
+  [[ $o == */* ]] || o=examples/overlays/$o
+  overlays+=("$o")
+  grep -qs '^kind: Component$' "$o/kustomization.yaml" || lacks "$o is no overlay: a kustomization.yaml with kind: Component"
+done
+with() { [[ " ${overlays[*]} " == *"/$1 "* ]]; }
+
 served() { kubectl get "crd/$1" >/dev/null 2>&1; }
+
+# recent NAMESPACE LEAST fails where Knative says that it is older. One that does
+# not say, or is no release, is taken for recent.
+recent() {
+  local version
+  version=$(kubectl get namespace "$1" -o 'jsonpath={.metadata.labels.app\.kubernetes\.io/version}' 2>/dev/null) || return 0
+  [[ $version =~ ^v?([01])\.([0-9]+) ]] || return 0
+  local minor=$((BASH_REMATCH[1] == 1 ? BASH_REMATCH[2] : BASH_REMATCH[2] - 27))
+  ((minor >= $2)) || { echo "$version"; return 1; }
+}
 
 if ! command -v kubectl >/dev/null; then
   lacks "kubectl is not in PATH"
 elif ! kubectl version >/dev/null 2>&1; then
   lacks "no cluster answers: does 'kubectl version' work with the current kubeconfig?"
 else
-  served services.serving.knative.dev || lacks "Knative Serving is not installed (0.42 or later): knative.dev/docs/install"
+  if ! served services.serving.knative.dev; then
+    lacks "Knative Serving is not installed (1.$least_serving or later): knative.dev/docs/install"
+  elif ! version=$(recent knative-serving $least_serving); then
+    lacks "Knative Serving is $version, and has to be 1.$least_serving or later"
+  fi
+  if ! version=$(recent knative-eventing $least_eventing); then
+    lacks "Knative Eventing is $version, and has to be 1.$least_eventing or later"
+  fi
   for crd in brokers triggers; do
-    served $crd.eventing.knative.dev || lacks "Knative Eventing is not installed ($crd; 0.50 or later)"
+    served $crd.eventing.knative.dev || lacks "Knative Eventing is not installed ($crd; 1.$least_eventing or later)"
   done
   for crd in apiserversources containersources pingsources sinkbindings; do
     served $crd.sources.knative.dev || lacks "Knative Eventing has no $crd"
   done
-  if served brokers.eventing.knative.dev && ! kubectl -n knative-eventing get configmap config-br-defaults >/dev/null 2>&1; then
+  if with kafka; then
+    kubectl -n knative-eventing get deployment kafka-broker-receiver >/dev/null 2>&1 ||
+      lacks "Knative's Kafka Broker is not installed (deployment knative-eventing/kafka-broker-receiver)"
+  elif served brokers.eventing.knative.dev && ! kubectl -n knative-eventing get configmap config-br-defaults >/dev/null 2>&1; then
     lacks "there is no default Broker class: ConfigMap knative-eventing/config-br-defaults"
   fi
   for verb in create patch; do
@@ -40,7 +77,19 @@ if ((${#missing[@]})); then
 fi
 
 export KO_CONFIG_PATH=${KO_CONFIG_PATH:-ko.yaml}
-go tool -modfile=tools/ko/go.mod ko apply "$@" -R -f config/
+ko() { go tool -modfile=tools/ko/go.mod ko "$@"; }
+if ((${#overlays[@]})); then
+  mkdir -p _output/overlay
+  {
+    echo 'resources: [../../config]'
+    echo 'components:'
+    printf '  - ../../%s\n' "${overlays[@]}"
+  } >_output/overlay/kustomization.yaml
+  kubectl kustomize _output/overlay >_output/overlay/all.yaml
+  ko apply "$@" -f _output/overlay/all.yaml
+else
+  ko apply "$@" -R -f config/
+fi
 kubectl -n sluice-system wait --for=condition=Ready broker/sluice --timeout=2m
 # The in-memory channel answers only when every subscriber has, and what they
 # replied was delivered: a member that is down would hold up all others. It can

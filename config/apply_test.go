@@ -1,0 +1,106 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// kubectl answers for a cluster that has everything but what $LACKS matches;
+// namespaces say the version $VERSION. It writes down what would change anything.
+const kubectl = `#!/usr/bin/env bash
+line="$*"
+[[ -z $LACKS || ! $line =~ $LACKS ]] || exit 1
+case $line in
+  *"get namespace"*) printf %s "$VERSION" ;;
+  version | "get crd/"* | *" get "* | "auth can-i"*) ;;
+  *) echo "kubectl $line" >>"$CHANGES" ;;
+esac
+`
+
+// golang stands in the place of go, to see what ko would be asked for.
+const golang = `#!/usr/bin/env bash
+echo "${*:4}" >>"$CHANGES"
+`
+
+func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
+	const changed = "apply -R -f config/"
+	tests := map[string]struct {
+		lacks, version, overlays string
+		noRegistry               bool
+		want                     []string // what is missing; none: it is applied
+	}{
+		"nothing is missing":                 {},
+		"a recent release is fine":           {version: "1.23.4"},
+		"a version that nobody knows is":     {version: "devel"},
+		"a recent module is":                 {version: "v0.50.1"},
+		"no cluster answers":                 {lacks: "^version", want: []string{"no cluster answers"}},
+		"Serving is missing":                 {lacks: "services.serving", want: []string{"Knative Serving is not installed"}},
+		"Eventing is missing":                {lacks: "eventing.knative.dev", want: []string{"not installed (brokers", "not installed (triggers"}},
+		"a source is missing":                {lacks: "containersources", want: []string{"has no containersources"}},
+		"Serving is too old":                 {version: "v1.14.9", want: []string{"Serving is v1.14.9", "Eventing is v1.14.9"}},
+		"Eventing is too old":                {version: "0.49.0", want: []string{"Eventing is 0.49.0"}},
+		"there is no default class":          {lacks: "config-br-defaults", want: []string{"no default Broker class"}},
+		"somebody is no administrator":       {lacks: "can-i", want: []string{"may not create ClusterRoles", "may not patch ClusterRoles"}},
+		"there is no registry":               {noRegistry: true, want: []string{"KO_DOCKER_REPO is not set"}},
+		"several things are, said at once":   {lacks: "services.serving|pingsources", noRegistry: true, want: []string{"Knative Serving", "pingsources", "KO_DOCKER_REPO"}},
+		"an overlay that does not exist":     {overlays: "nonsense", want: []string{"examples/overlays/nonsense is no overlay"}},
+		"Kafka needs its own Broker":         {overlays: "kafka", lacks: "kafka-broker-receiver", want: []string{"Kafka Broker is not installed"}},
+		"Kafka needs no default class":       {overlays: "kafka", lacks: "config-br-defaults"},
+		"overlays by name and by path go on": {overlays: "redis-external examples/overlays/kafka"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for program, text := range map[string]string{"kubectl": kubectl, "go": golang} {
+				if err := os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755); err != nil { //nolint:gosec // they are run
+					t.Fatal(err)
+				}
+			}
+			log := filepath.Join(dir, "changes")
+			cmd := exec.CommandContext(t.Context(), "bash", "../tools/ko/apply.sh")
+			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CHANGES="+log,
+				"LACKS="+tc.lacks, "VERSION="+tc.version, "OVERLAYS="+tc.overlays, "KO_DOCKER_REPO=registry.example.com")
+			if tc.noRegistry {
+				cmd.Env = append(cmd.Env, "KO_DOCKER_REPO=")
+			}
+			out, err := cmd.CombinedOutput()
+			changes, _ := os.ReadFile(log)
+			if len(tc.want) == 0 {
+				first, _, _ := strings.Cut(string(changes), "\n")
+				want := changed
+				if tc.overlays != "" {
+					first = strings.Split(string(changes), "\n")[1]
+					want = "apply -f _output/overlay/all.yaml"
+				}
+				if err != nil || first != want {
+					t.Errorf("%v, first change %q, want %q\n%s", err, first, want, out)
+				}
+				return
+			}
+			if err == nil || len(changes) > 0 {
+				t.Errorf("%v, changed:\n%s", err, changes)
+			}
+			var got []string
+			for line := range strings.Lines(string(out)) {
+				if line = strings.TrimSpace(line); strings.HasPrefix(line, "- ") {
+					got = append(got, line)
+				}
+			}
+			said := len(got) == len(tc.want)
+			for i := range tc.want {
+				said = said && strings.Contains(got[i], tc.want[i])
+			}
+			if !said {
+				t.Errorf("said (-want +got)\n%s\n%s", cmp.Diff(tc.want, got), out)
+			}
+		})
+	}
+}

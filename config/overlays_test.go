@@ -1,0 +1,223 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+)
+
+// render is what config/ becomes with overlays, as tools/ko/apply.sh applies it.
+func render(t *testing.T, overlays ...string) []document {
+	t.Helper()
+	disk := filesys.MakeFsInMemory()
+	for _, folder := range []string{".", "../examples/overlays"} {
+		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return disk.WriteFile(filepath.Join("/sluice/config", path), raw)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := map[string]any{"resources": []string{"../config"}}
+	for i := range overlays {
+		overlays[i] = "../examples/overlays/" + overlays[i]
+	}
+	k["components"] = overlays
+	raw, err := yaml.Marshal(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.WriteFile("/sluice/overlay/kustomization.yaml", raw); err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, "/sluice/overlay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err = rendered.AsYaml(); err != nil {
+		t.Fatal(err)
+	}
+	var all []document
+	for _, part := range bytes.Split(raw, []byte("\n---\n")) {
+		d := document{file: strings.Join(overlays, " "), raw: part}
+		if err := yaml.Unmarshal(part, &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind != "CustomResourceDefinition" {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func (d document) id() string { return d.Kind + " " + d.Metadata.Name }
+
+func find(t *testing.T, all []document, id string) document {
+	t.Helper()
+	i := slices.IndexFunc(all, func(d document) bool { return d.id() == id })
+	if i < 0 {
+		t.Fatalf("there is no %s", id)
+	}
+	return all[i]
+}
+
+func TestTheBaseOfOverlaysIsAllOfConfig(t *testing.T) {
+	var files []string
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".yaml" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile("Kustomization")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var base struct{ Resources []string }
+	if err := yaml.Unmarshal(raw, &base); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(files, base.Resources); d != "" {
+		t.Errorf("config/Kustomization does not list what ko apply -R -f config/ applies (-applied +listed)\n%s", d)
+	}
+}
+
+func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
+	tests := map[string]struct {
+		overlays    []string
+		wantMore    []string
+		wantLess    []string
+		wantChanged []string // kinds that may differ
+	}{
+		"a Redis of one's own comes without the small one": {
+			overlays:    []string{"redis-external"},
+			wantLess:    []string{"Deployment redis", "Service redis"},
+			wantChanged: []string{"Secret"},
+		},
+		"Kafka is another class of Broker, and nothing else": {
+			overlays:    []string{"kafka"},
+			wantMore:    []string{"ConfigMap kafka-broker-config"},
+			wantChanged: []string{"Broker", "Trigger"},
+		},
+		"overlays go together": {
+			overlays:    []string{"kafka", "redis-external"},
+			wantMore:    []string{"ConfigMap kafka-broker-config"},
+			wantLess:    []string{"Deployment redis", "Service redis"},
+			wantChanged: []string{"Broker", "Secret", "Trigger"},
+		},
+	}
+	base := map[string]document{}
+	for _, d := range render(t) {
+		base[d.id()] = d
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var more, less, changed []string
+			is := map[string]bool{}
+			for _, d := range render(t, tc.overlays...) {
+				is[d.id()] = true
+				was, ok := base[d.id()]
+				switch {
+				case !ok:
+					more = append(more, d.id())
+				case !bytes.Equal(was.raw, d.raw) && !slices.Contains(changed, d.Kind):
+					changed = append(changed, d.Kind)
+				}
+				validate(t, d)
+			}
+			for id := range base {
+				if !is[id] {
+					less = append(less, id)
+				}
+			}
+			slices.Sort(more)
+			slices.Sort(less)
+			slices.Sort(changed)
+			if d := cmp.Diff([][]string{tc.wantMore, tc.wantLess, tc.wantChanged}, [][]string{more, less, changed}); d != "" {
+				t.Errorf("more, less, changed kinds (-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// trigger is one of those that an overlay renders.
+func trigger(t *testing.T, d document) (tr eventingv1.Trigger) {
+	t.Helper()
+	d.into(t, &tr)
+	return tr
+}
+
+func TestKafkaChangesHowTriggersAreServedAndNotWhatTheyTake(t *testing.T) {
+	const order = "kafka.eventing.knative.dev/delivery.order"
+	base, kafka := render(t), render(t, "kafka")
+	triggers := 0
+	for _, d := range kafka {
+		if d.Kind != "Trigger" {
+			continue
+		}
+		triggers++
+		was, is := trigger(t, find(t, base, d.id())), trigger(t, d)
+		if diff := cmp.Diff(was.Spec, is.Spec); diff != "" {
+			t.Errorf("%s (-base +kafka)\n%s", d.id(), diff)
+		}
+		want := map[bool]string{true: "ordered", false: "unordered"}[is.Name == "scheduler"]
+		if is.Annotations[order] != want {
+			t.Errorf("%s is served %q, want %s", d.id(), is.Annotations[order], want)
+		}
+	}
+	if triggers < len(stages) {
+		t.Errorf("%d Triggers", triggers)
+	}
+	var was, is eventingv1.Broker
+	find(t, base, "Broker sluice").into(t, &was)
+	find(t, kafka, "Broker sluice").into(t, &is)
+	if diff := cmp.Diff(was.Spec.Delivery, is.Spec.Delivery); diff != "" {
+		t.Errorf("delivery (-base +kafka)\n%s", diff)
+	}
+	if c := is.Spec.Config; c == nil || c.Kind != "ConfigMap" || c.Namespace != "sluice-system" {
+		t.Fatalf("the Broker's settings are %+v", is.Spec.Config)
+	}
+	var settings struct{ Data map[string]string }
+	if err := yaml.Unmarshal(find(t, kafka, "ConfigMap "+is.Spec.Config.Name).raw, &settings); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"bootstrap.servers", "default.topic.partitions", "default.topic.replication.factor"} {
+		if settings.Data[key] == "" {
+			t.Errorf("the Broker's settings lack %s", key)
+		}
+	}
+}
+
+func TestARedisOfOnesOwnIsWhereTheFunctionsLook(t *testing.T) {
+	var s struct{ StringData map[string]string }
+	if err := yaml.Unmarshal(find(t, render(t, "redis-external"), "Secret redis").raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(s.StringData["address"], "rediss://") {
+		t.Errorf("the address is %q, want one with TLS", s.StringData["address"])
+	}
+}
