@@ -23,10 +23,22 @@ import (
 // The members that every test may use.
 var members = []string{"member1", "member2", "member3"}
 
+// timeout of everything that has to happen; SLUICE_E2E_TIMEOUT says another.
+var timeout = patience(os.Getenv("SLUICE_E2E_TIMEOUT"))
+
+func patience(said string) time.Duration {
+	if said == "" {
+		return 20 * time.Second
+	}
+	d, err := time.ParseDuration(said)
+	if err != nil {
+		panic("SLUICE_E2E_TIMEOUT: " + err.Error())
+	}
+	return d
+}
+
 const (
 	systemNamespace = "sluice-system"
-	// timeout of everything that has to happen.
-	timeout = 20 * time.Second
 	// scenarios that run at once: they wait most of the time.
 	parallel = "24"
 )

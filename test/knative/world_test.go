@@ -63,10 +63,33 @@ func newWorld(t *testing.T) *world {
 	w.must(w.hub.Resource(namespaces).Create(t.Context(), object("v1", "Namespace", "", w.namespace, map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"sluice.dev/templates": "true"}},
 	}), metav1.CreateOptions{}))
-	t.Cleanup(func() {
-		_ = w.hub.Resource(namespaces).Delete(context.WithoutCancel(t.Context()), w.namespace, metav1.DeleteOptions{})
-	})
+	t.Cleanup(w.clean)
 	return w
+}
+
+// clean deletes the test's namespace and waits until the members have nothing of
+// it: the next test has the pipeline for itself.
+func (w *world) clean() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if err := w.hub.Resource(namespaces).Delete(ctx, w.namespace, metav1.DeleteOptions{}); err != nil {
+		w.Errorf("delete namespace %s: %v", w.namespace, err)
+		return
+	}
+	for tick := time.NewTicker(time.Second); ; <-tick.C {
+		left := 0
+		for _, m := range members {
+			list, err := w.members[m].Resource(configMaps).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=test"})
+			if err != nil {
+				w.Errorf("after the test: %v", err)
+				return
+			}
+			left += len(list.Items)
+		}
+		if left == 0 {
+			return
+		}
+	}
 }
 
 func (w *world) connect(kubeconfig string) dynamic.Interface {

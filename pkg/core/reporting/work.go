@@ -32,8 +32,13 @@ func Settling(obj map[string]any) bool {
 // has settled, so that both cost one write: nothing that people wait to see
 // changes by then.
 func Patient(w *propagation.Work) bool {
-	return !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionApplied) &&
-		!meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
+	return !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionApplied) && !Held(w)
+}
+
+// Held tells whether the Work is held back, by what it says or by a brake that
+// the applier found.
+func Held(w *propagation.Work) bool {
+	return w.Suspended() || meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
 }
 
 // Succeeded is the status of a Work that its member has.

@@ -103,7 +103,7 @@ func (s *Stage) take(ctx context.Context, w *propagation.Work, manifest map[stri
 	manifests := reporting.WithStatus(w.Status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
 	state, unrecorded := member.Unrecorded(w, manifest, o)
 	switch {
-	case w.Suspended():
+	case reporting.Held(w):
 		// Its status goes on being collected; the rest is the applier's to say.
 	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
 		return w, nil // the applier's to say, or too early

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -28,7 +27,6 @@ const countFor = time.Second
 
 // counting is how far the policies' templates are counted.
 type counting struct {
-	mu sync.Mutex
 	// began is when the last count did.
 	began time.Time
 	// after is the policy that the last sweep came to; empty: it came to the end.
@@ -37,10 +35,6 @@ type counting struct {
 
 // count writes on each policy how its templates are doing.
 func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) error {
-	if !s.counting.mu.TryLock() {
-		return nil // another sweep does
-	}
-	defer s.counting.mu.Unlock()
 	now := s.now()
 	if s.counting.after == "" {
 		if now.Sub(s.counting.began) < countEvery {

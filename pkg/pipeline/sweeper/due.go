@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +28,8 @@ const (
 	// pace is how many changes that became due, as when a gate was switched, one
 	// sweep lets go.
 	pace = 10
+	// dueFor is how long one sweep asks gates; the next goes on.
+	dueFor = time.Second
 	// settling is for how long after a switch claims are looked at again: who
 	// decided by the old gates has committed or failed by then.
 	settling = 30 * time.Second
@@ -71,13 +75,14 @@ func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, out *e
 	if err != nil {
 		return fmt.Errorf("get gates: %w", err)
 	}
-	left := pace
-	for _, b := range bindings {
-		if left == 0 {
+	now, left := s.now(), pace
+	waiting := slices.DeleteFunc(slices.Clone(bindings), func(b *propagation.Binding) bool {
+		return !conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) || b.Key.ID() <= s.asked
+	})
+	slices.SortFunc(waiting, func(a, b *propagation.Binding) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
+	for _, b := range waiting {
+		if left == 0 || s.now().Sub(now) > dueFor {
 			return nil
-		}
-		if !conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
-			continue
 		}
 		open, err := s.open(ctx, b, features)
 		if err != nil {
@@ -87,8 +92,9 @@ func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, out *e
 			touch(out, b.Template())
 			left--
 		}
+		s.asked = b.Key.ID()
 	}
-	now := s.now()
+	s.asked = ""
 	if !s.gates.open(features, now) {
 		return nil
 	}

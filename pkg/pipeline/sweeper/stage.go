@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -22,12 +23,17 @@ const Name = "sweeper"
 
 // Stage is the sweeper.
 type Stage struct {
-	hub      Hub
-	index    Index
-	probe    Probe
-	now      func() time.Time
+	hub   Hub
+	index Index
+	probe Probe
+	now   func() time.Time
+	gates gates
+	// sweeping is locked by the one sweep at a time.
+	sweeping sync.Mutex
 	counting counting
-	gates    gates
+	// asked is the binding whose gate the last sweep asked last; empty: it came to
+	// the end.
+	asked string
 	// missed is nil where this process watches the hub.
 	missed *Missed
 }
@@ -77,8 +83,15 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return nil, outcome.Terminal(fmt.Errorf("%w: the sweeper watches no %s", events.ErrMalformed, o.Kind))
 }
 
-// sweep looks at everything once.
+// sweep looks at everything once, unless that is being done.
 func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error) {
+	if !s.sweeping.TryLock() {
+		if e.Type() == events.Ping {
+			return nil, nil
+		}
+		return nil, outcome.After(time.Second, errors.New("another sweep is under way"))
+	}
+	defer s.sweeping.Unlock()
 	if err := s.Rebuild(ctx); err != nil {
 		return nil, err
 	}
