@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"knative.dev/pkg/apis"
 	"sigs.k8s.io/yaml"
 
@@ -213,6 +215,41 @@ func TestApplierTriggerIsMadeForOneMember(t *testing.T) {
 			}
 			if err == nil && tr.Spec.Filters[0].Exact[events.ExtCluster] != tc.cluster {
 				t.Errorf("filter %v does not name the cluster", tr.Spec.Filters[0])
+			}
+		})
+	}
+}
+
+func TestMemberAccessIsMadeForOneMember(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster string
+		fails   bool
+	}{
+		"one member's Secret and no other":        {cluster: "member1"},
+		"a name that YAML takes for a number":     {cluster: "12345"},
+		"a name that would break out of the file": {cluster: "m1\n  x: y", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role, binding, err := MemberAccess(tc.cluster)
+			if tc.fails {
+				if err == nil {
+					t.Errorf("made %+v", role)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{tc.cluster}, Verbs: []string{"get"}}}
+			if d := cmp.Diff(want, role.Rules); d != "" {
+				t.Errorf("rules (-want +got)\n%s", d)
+			}
+			var accounts []string
+			for _, s := range binding.Subjects {
+				accounts = append(accounts, s.Name)
+			}
+			if d := cmp.Diff(credentials, accounts); d != "" || binding.RoleRef.Name != role.Name || role.Name != "member-"+tc.cluster {
+				t.Errorf("%s binds %s to (-want +got)\n%s", binding.Name, binding.RoleRef.Name, d)
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
@@ -37,6 +38,9 @@ var applierTrigger []byte
 
 //go:embed 600-eventing/source-member.yaml.tmpl
 var memberSource []byte
+
+//go:embed 200-rbac/member.yaml.tmpl
+var memberAccess []byte
 
 // sourceConfig is the variable that tells Knative's adapter what to watch.
 const sourceConfig = "K_SOURCE_CONFIG"
@@ -67,6 +71,20 @@ func MemberSource(cluster, image, watching string) (sourcesv1.ContainerSource, e
 		}
 	}
 	return s, nil
+}
+
+// MemberAccess makes what lets those functions that talk to members, and nobody
+// else, read the credentials of one.
+func MemberAccess(cluster string) (rbacv1.Role, rbacv1.RoleBinding, error) {
+	var (
+		role    rbacv1.Role
+		binding rbacv1.RoleBinding
+	)
+	first, second, _ := bytes.Cut(memberAccess, []byte("\n---\n"))
+	if err := errors.Join(fill(first, cluster, "", &role), fill(second, cluster, "", &binding)); err != nil {
+		return role, binding, fmt.Errorf("access to %q: %w", cluster, err)
+	}
+	return role, binding, nil
 }
 
 // fill reads a manifest with the name of a cluster, which is none that YAML takes

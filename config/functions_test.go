@@ -190,6 +190,13 @@ func rights(t *testing.T) (all []right) {
 			bindings = append(bindings, b)
 		}
 	}
+	// What a join makes, for a member of that name.
+	role, binding, err := MemberAccess("member1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules["Role/"+role.Name] = role.Rules
+	bindings = append(bindings, rbacv1.ClusterRoleBinding{TypeMeta: binding.TypeMeta, ObjectMeta: binding.ObjectMeta, Subjects: binding.Subjects, RoleRef: binding.RoleRef})
 	for _, b := range bindings {
 		where := "everywhere"
 		if b.Kind == "RoleBinding" {
@@ -228,7 +235,7 @@ func flatten(account, where string, rule rbacv1.PolicyRule) (flat []right) {
 // and says so in the commit.
 func TestNobodyMayDoMoreThanTheTableSays(t *testing.T) {
 	var table strings.Builder
-	table.WriteString("# What each function may do on the hub: account, where, resource (and its names), verbs.\n")
+	table.WriteString("# What each function may do on the hub: account, where, resource (and its names), verbs.\n# member1 stands for each member that joined.\n")
 	for _, r := range rights(t) {
 		table.WriteString(r.String() + "\n")
 	}
@@ -265,6 +272,8 @@ func TestRightsHaveBounds(t *testing.T) {
 			t.Errorf("%s: the members' credentials are Secrets", r)
 		case secrets && r.account != "webhook" && (r.verbs != "get" || !slices.Contains(credentials, r.account)):
 			t.Errorf("%s: only %v talk to members", r, credentials)
+		case secrets && r.account != "webhook" && r.resource != "secrets member1":
+			t.Errorf("%s: credentials are granted one by one, when a member joins", r)
 		case strings.HasPrefix(r.resource, "deployments.") && r.verbs == "patch" && r.account != "detector" && r.account != "preemptor":
 			t.Errorf("%s: only who claims writes to templates", r)
 		case strings.HasPrefix(r.resource, "works.") && strings.Contains(r.verbs, "create") && r.account != "renderer":

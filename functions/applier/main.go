@@ -11,7 +11,6 @@ import (
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/suspension"
 )
@@ -26,7 +25,10 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		fleet := member.NewFleet(h)
+		fleet, err := connect.Members(h)
+		if err != nil {
+			return nil, err
+		}
 		members := func(ctx context.Context, cluster string) (applier.Member, error) { return fleet.Client(ctx, cluster) }
 		return applier.New(h, suspension.New(rdb), members, time.Now), nil
 	})

@@ -11,7 +11,6 @@ import (
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/reporter"
 )
 
@@ -21,7 +20,10 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		fleet := member.NewFleet(h)
+		fleet, err := connect.Members(h)
+		if err != nil {
+			return nil, err
+		}
 		members := func(ctx context.Context, cluster string) (reporter.Member, error) { return fleet.Client(ctx, cluster) }
 		return reporter.New(h, members, time.Now), nil
 	})

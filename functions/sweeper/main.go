@@ -12,7 +12,6 @@ import (
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/positions"
 )
@@ -31,7 +30,10 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		missed := sweeper.NewMissed(h, positions.New(rdb), src, function.Publisher())
-		return sweeper.New(h, claims.New(rdb), member.NewFleet(h).Probe, time.Now).Finding(missed), nil
+		fleet, err := connect.Members(h)
+		if err != nil {
+			return nil, err
+		}
+		return sweeper.New(h, claims.New(rdb), fleet.Probe, time.Now).Finding(sweeper.NewMissed(h, positions.New(rdb), src, function.Publisher())), nil
 	})
 }

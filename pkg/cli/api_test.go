@@ -58,6 +58,12 @@ var served = []servedKind{
 	{"apps", "v1", "deployments", "Deployment", "deploy", true},
 	{"apps", "v1", "controllerrevisions", "ControllerRevision", "", true},
 	{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", "", false},
+	{"rbac.authorization.k8s.io", "v1", "roles", "Role", "", true},
+	{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", "", true},
+	{"eventing.knative.dev", "v1", "brokers", "Broker", "", true},
+	{"eventing.knative.dev", "v1", "triggers", "Trigger", "", true},
+	{"sources.knative.dev", "v1", "apiserversources", "ApiServerSource", "", true},
+	{"sources.knative.dev", "v1", "containersources", "ContainerSource", "", true},
 	{"policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy", "pp", true},
 	{"policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", "cpp", false},
 	{"work.karmada.io", "v1alpha2", "resourcebindings", "ResourceBinding", "rb", true},
@@ -283,6 +289,8 @@ func (a *api) resource(r *http.Request) (int, any) {
 		return a.create(r, path, body)
 	case r.Method == http.MethodGet && collection(parts):
 		return a.list(r, path)
+	case !found && r.Method == http.MethodPatch && r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType):
+		return a.create(r, path[:strings.LastIndexByte(path, '/')], body)
 	case !found:
 		return refused(missing)
 	case r.Method == http.MethodGet:

@@ -9,13 +9,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
@@ -39,6 +42,8 @@ var (
 	brokers          = eventingv1.SchemeGroupVersion.WithResource("brokers")
 	triggers         = eventingv1.SchemeGroupVersion.WithResource("triggers")
 	apiServerSources = sourcesv1.SchemeGroupVersion.WithResource("apiserversources")
+	roles            = rbacv1.SchemeGroupVersion.WithResource("roles")
+	roleBindings     = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
 // eventing is the pipeline's part of a Knative cluster, where every member has a
@@ -49,8 +54,36 @@ type eventing struct {
 	mapper meta.RESTMapper
 }
 
-// eventing is nil where the hub has no Knative, or Sluice does not run on it: one
-// process looks after the members then.
+// knativeFlag names the cluster that Sluice runs on.
+const knativeFlag = "knative-kubeconfig"
+
+// elsewhere are the flags of commands that write where Sluice runs.
+type elsewhere struct{ file string }
+
+func (e *elsewhere) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&e.file, knativeFlag, "", "kubeconfig of the Knative cluster that Sluice runs on (default: it is the hub)")
+	_ = cmd.MarkFlagFilename(knativeFlag)
+}
+
+// runsOn is the part of the pipeline where the file leads to, or the hub if there
+// is none.
+func (e *elsewhere) runsOn(ctx context.Context, s *session) (*eventing, error) {
+	if e.file == "" {
+		return s.eventing(ctx)
+	}
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.KubeConfig, flags.CacheDir = &e.file, s.flags.CacheDir
+	other := *s
+	other.flags = flags
+	found, err := other.eventing(ctx)
+	if err == nil && found == nil {
+		err = fmt.Errorf("%s leads to no cluster that Sluice runs on: there is no Broker %s/%s", e.file, propagation.SystemNamespace, brokerName)
+	}
+	return found, err
+}
+
+// eventing is nil where the cluster has no Knative, or Sluice does not run on it:
+// one process looks after the members then.
 func (s *session) eventing(ctx context.Context) (*eventing, error) {
 	client, err := s.dynamic()
 	if err != nil {
@@ -80,12 +113,28 @@ type memberObject struct {
 
 func memberObjects(cluster string) []memberObject {
 	return []memberObject{
+		{roles, rbacv1.SchemeGroupVersion.WithKind("Role"), "member-" + cluster},
+		{roleBindings, rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "member-" + cluster},
 		{triggers, eventingv1.SchemeGroupVersion.WithKind("Trigger"), "applier-" + cluster},
 		{knative.ContainerSources, sourcesv1.SchemeGroupVersion.WithKind("ContainerSource"), "member-" + cluster},
 	}
 }
 
-// join makes the member's Trigger and source; undo takes back what was made.
+// admit lets those functions read the member's credentials that need them.
+func (e *eventing) admit(ctx context.Context, cluster string) error {
+	role, binding, err := config.MemberAccess(cluster)
+	if err != nil {
+		return err
+	}
+	for i, object := range []any{&role, &binding} {
+		if err := e.apply(ctx, memberObjects(cluster)[i], object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join makes the member's Trigger and source, and admits the functions; undo takes back what was made.
 func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.Context) error, err error) {
 	undo = func(ctx context.Context) error { return e.unjoin(ctx, cluster) }
 	trigger, err := config.ApplierTrigger(cluster)
@@ -104,8 +153,11 @@ func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.
 	if err != nil {
 		return nil, err
 	}
+	if err := e.admit(ctx, cluster); err != nil {
+		return undo, err
+	}
 	for i, object := range []any{&trigger, &source} {
-		if err := e.apply(ctx, memberObjects(cluster)[i], object); err != nil {
+		if err := e.apply(ctx, memberObjects(cluster)[2+i], object); err != nil {
 			return undo, err
 		}
 	}
@@ -130,7 +182,7 @@ func (e *eventing) apply(ctx context.Context, o memberObject, object any) error 
 	return nil
 }
 
-// unjoin deletes the member's Trigger and source. That they are gone is fine.
+// unjoin deletes what join made. That they are gone is fine.
 func (e *eventing) unjoin(ctx context.Context, cluster string) error {
 	var errs []error
 	for _, o := range slices.Backward(memberObjects(cluster)) {

@@ -24,6 +24,7 @@ import (
 
 type joinOptions struct {
 	*session
+	elsewhere           elsewhere
 	name, file, context string
 	wait                bool
 	timeout             time.Duration
@@ -38,14 +39,19 @@ func joinCommand(s *session) *cobra.Command {
 whether the credentials may write every kind of object; they are then kept on
 the hub in Secret sluice-system/NAME. Certificates and tokens that the file only
 refers to are put into it. Where Sluice runs on Knative, the member gets a Trigger
-and a source of its own.
+and a source of its own, and the functions that talk to members may read the
+Secret; if Sluice runs on another cluster than the hub, all these and the Secret
+are made there.
 
 If anything fails, nothing stays behind.`,
 		Example: examples(`
 			kubectl sluice join member1 --cluster-kubeconfig member1.yaml
 
 			# Another context of the file than the current one
-			kubectl sluice join member1 --cluster-kubeconfig ~/.kube/config --cluster-context prod-eu`),
+			kubectl sluice join member1 --cluster-kubeconfig ~/.kube/config --cluster-context prod-eu
+
+			# Sluice runs on another cluster than the hub
+			kubectl sluice join member1 --knative-kubeconfig knative.yaml --cluster-kubeconfig member1.yaml`),
 		Args:              oneArg("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +63,7 @@ If anything fails, nothing stays behind.`,
 	cmd.Flags().StringVar(&o.context, "cluster-context", "", "context in that file (default: its current one)")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the cluster is ready")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait")
+	o.elsewhere.flag(cmd)
 	_ = cmd.MarkFlagFilename("cluster-kubeconfig")
 	_ = cmd.RegisterFlagCompletionFunc("cluster-context", completeContexts("cluster-kubeconfig"))
 	return cmd
@@ -81,14 +88,21 @@ func (o *joinOptions) run(ctx context.Context) error {
 	if err != nil {
 		return installed(err)
 	}
+	e, err := o.elsewhere.runsOn(ctx, o.session)
+	if err != nil {
+		return err
+	}
 	if already, err := o.joined(clusters, member); err != nil || already {
+		if err == nil && e != nil {
+			err = e.admit(ctx, o.name) // a join of an older version did not
+		}
 		return err
 	}
 	id, err := o.check(ctx, clusters, member)
 	if err != nil {
 		return err
 	}
-	if err := o.register(ctx, member, id); err != nil {
+	if err := o.register(ctx, e, member, id); err != nil {
 		return err
 	}
 	o.screen.Printf("%s joined: Kubernetes %s at %s\n", o.name, id.Version, member.Endpoint)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/cli/joining"
@@ -35,19 +36,21 @@ var clusterResource = clusterv1alpha1.SchemeGroupVersion.WithResource(clusterv1a
 // long as it is not there, nothing of Sluice takes notice.
 type registration struct {
 	*joinOptions
-	kube   kubernetes.Interface
+	kube kubernetes.Interface
+	// place is where Sluice runs on Knative; nil: one process.
+	place  *eventing
 	member *joining.Credentials
 	id     joining.Identity
 	// undo takes back what was made, the last first.
 	undo []func(context.Context) error
 }
 
-func (o *joinOptions) register(ctx context.Context, member *joining.Credentials, id joining.Identity) error {
+func (o *joinOptions) register(ctx context.Context, place *eventing, member *joining.Credentials, id joining.Identity) error {
 	kube, err := o.kube()
 	if err != nil {
 		return err
 	}
-	r := &registration{joinOptions: o, kube: kube, member: member, id: id}
+	r := &registration{joinOptions: o, kube: kube, place: place, member: member, id: id}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return r.namespace(ctx, propagation.SystemNamespace, nil) },
 		r.secret,
@@ -111,7 +114,7 @@ func (r *registration) namespace(ctx context.Context, name string, labels map[st
 // secret keeps the credentials. One that a join left behind which was killed is
 // taken over; anybody else's is not.
 func (r *registration) secret(ctx context.Context) error {
-	secrets := r.kube.CoreV1().Secrets(propagation.SystemNamespace)
+	secrets := credentialsAt(r.place, r.kube)
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: r.name, Labels: map[string]string{labelCluster: r.name}},
 		Type:       corev1.SecretTypeOpaque,
@@ -134,6 +137,15 @@ func (r *registration) secret(ctx context.Context) error {
 	}
 	r.undo = append(r.undo, func(ctx context.Context) error { return secrets.Delete(ctx, r.name, only(made.ObjectMeta)) })
 	return nil
+}
+
+// credentialsAt are the Secrets where the credentials are kept: where the functions
+// run, for they read them, and on the hub for one process.
+func credentialsAt(place *eventing, hub kubernetes.Interface) clientcorev1.SecretInterface {
+	if place != nil {
+		hub = place.kube
+	}
+	return hub.CoreV1().Secrets(propagation.SystemNamespace)
 }
 
 // free waits until nothing of a former cluster of that name is left: its Works
@@ -164,11 +176,10 @@ func (r *registration) free(ctx context.Context) error {
 
 // eventing makes the member's Trigger and source where Sluice runs on Knative.
 func (r *registration) eventing(ctx context.Context) error {
-	e, err := r.session.eventing(ctx)
-	if err != nil || e == nil {
-		return err
+	if r.place == nil {
+		return nil
 	}
-	undo, err := e.join(ctx, r.name)
+	undo, err := r.place.join(ctx, r.name)
 	if undo != nil {
 		r.undo = append(r.undo, undo)
 	}

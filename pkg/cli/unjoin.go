@@ -24,9 +24,10 @@ import (
 
 type unjoinOptions struct {
 	*session
-	name    string
-	purge   bool
-	timeout time.Duration
+	elsewhere elsewhere
+	name      string
+	purge     bool
+	timeout   time.Duration
 }
 
 func unjoinCommand(s *session) *cobra.Command {
@@ -53,6 +54,7 @@ A command that was interrupted can be run again.`,
 			return o.run(cmd.Context())
 		},
 	}
+	o.elsewhere.flag(cmd)
 	cmd.Flags().BoolVar(&o.purge, "purge", false, "delete what Sluice put into the member")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until Sluice has let the member go")
 	return cmd
@@ -63,6 +65,7 @@ type departure struct {
 	*unjoinOptions
 	hub     *hub.Hub
 	kube    kubernetes.Interface
+	place   *eventing // where Sluice runs on Knative; nil: one process
 	cluster types.UID // empty: it is deleted already
 	secret  *corev1.Secret
 	works   []*propagation.Work
@@ -128,6 +131,9 @@ func (o *unjoinOptions) find(ctx context.Context) (*departure, error) {
 	if d.kube, err = o.kube(); err != nil {
 		return nil, err
 	}
+	if d.place, err = o.elsewhere.runsOn(ctx, o.session); err != nil {
+		return nil, err
+	}
 	c, err := d.hub.Cluster(ctx, o.name)
 	switch {
 	case err == nil:
@@ -135,7 +141,7 @@ func (o *unjoinOptions) find(ctx context.Context) (*departure, error) {
 	case !errors.Is(err, outcome.ErrGone):
 		return nil, err
 	}
-	secret, err := d.kube.CoreV1().Secrets(propagation.SystemNamespace).Get(ctx, o.name, metav1.GetOptions{})
+	secret, err := credentialsAt(d.place, d.kube).Get(ctx, o.name, metav1.GetOptions{})
 	if err = ignoreNotFound(err); err != nil {
 		return nil, fmt.Errorf("get the credentials of %s: %w", o.name, err)
 	}
@@ -270,10 +276,8 @@ func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 // the namespace, and the credentials last, so that this command can be run again
 // until then.
 func (d *departure) forget(ctx context.Context) error {
-	if e, err := d.eventing(ctx); err != nil {
-		return err
-	} else if e != nil {
-		if err := e.unjoin(ctx, d.name); err != nil {
+	if d.place != nil {
+		if err := d.place.unjoin(ctx, d.name); err != nil {
 			return err
 		}
 	}
@@ -284,7 +288,7 @@ func (d *departure) forget(ctx context.Context) error {
 	if d.secret == nil {
 		return nil
 	}
-	err := d.kube.CoreV1().Secrets(propagation.SystemNamespace).Delete(ctx, d.name, only(d.secret.ObjectMeta))
+	err := credentialsAt(d.place, d.kube).Delete(ctx, d.name, only(d.secret.ObjectMeta))
 	if ignoreNotFound(err) != nil {
 		return fmt.Errorf("delete Secret %s/%s: %w", propagation.SystemNamespace, d.name, err)
 	}

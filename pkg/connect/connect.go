@@ -6,6 +6,9 @@
 //	KUBECONFIG     the hub, as a file; empty: the cluster that the function is in
 //	REDIS_ADDRESS  the Redis, as host:port or as a URL (rediss:// for TLS)
 //
+// The members' credentials and Knative's sources are in the cluster that the
+// function is in, also where the hub is another one.
+//
 // Invariant: what a function does not ask for here it has no credentials for.
 //
 // It must not be used by anything but functions.
@@ -25,6 +28,7 @@ import (
 
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/knative"
+	"sluice.dev/pkg/member"
 )
 
 // Hub connects to the hub and watches the small kinds that are named: what
@@ -44,6 +48,36 @@ func Hub(ctx context.Context, watched ...schema.GroupVersionKind) (*hub.Hub, err
 		}
 	}
 	return h, nil
+}
+
+// Members finds the members that are on the hub, with their credentials.
+func Members(h *hub.Hub) (*member.Fleet, error) {
+	if os.Getenv("KUBECONFIG") == "" {
+		return member.NewFleet(h), nil
+	}
+	cfg, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return member.NewFleet(h), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster's own API: %w", err)
+	}
+	own, err := hub.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return member.NewFleet(apart{h, own}), nil
+}
+
+// apart finds clusters on the hub, and their credentials in another cluster.
+type apart struct {
+	*hub.Hub
+	own *hub.Hub
+}
+
+// Secret is one of the function's own cluster.
+func (a apart) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	return a.own.Secret(ctx, namespace, name)
 }
 
 // sources are what tells of changes.

@@ -1,0 +1,114 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	broker      = "eventing.knative.dev/v1/Broker/sluice-system/sluice"
+	controller  = "apps/v1/Deployment/knative-eventing/eventing-controller"
+	credentials = "v1/Secret/sluice-system/member1"
+	access      = "rbac.authorization.k8s.io/v1/Role/sluice-system/member-member1"
+)
+
+// onKnative are what a join makes where the pipeline runs.
+var onKnative = []string{
+	"eventing.knative.dev/v1/Trigger/sluice-system/applier-member1",
+	access,
+	"rbac.authorization.k8s.io/v1/RoleBinding/sluice-system/member-member1",
+	"sources.knative.dev/v1/ContainerSource/sluice-system/member-member1",
+	credentials,
+}
+
+// knative installs Sluice on the cluster.
+func (a *api) knative() {
+	a.put(broker, map[string]any{})
+	a.put(controller, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
+		map[string]any{"name": "c", "env": []any{map[string]any{"name": adapterVariable, "value": "example.com/adapter"}}},
+	}}}}})
+}
+
+// of are the objects of member1, without those that the hub has in any case.
+func (a *api) of() []string {
+	return slices.DeleteFunc(a.left(), func(ref string) bool {
+		return strings.Contains(ref, "/Cluster/") || strings.Contains(ref, "/Namespace/")
+	})
+}
+
+func TestJoinOnKnative(t *testing.T) {
+	for name, tc := range map[string]struct {
+		apart bool // the hub is another cluster
+	}{
+		"the hub is the cluster that Sluice runs on": {},
+		"the hub is another one":                     {apart: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub, member := serve(t, "hub"), serve(t, "one")
+			runs, flags := hub, []string(nil)
+			if tc.apart {
+				runs = serve(t, "knative")
+				flags = []string{"--knative-kubeconfig", runs.kubeconfig()}
+			}
+			runs.knative()
+			hub.ready()
+			run(t, hub, append(flags, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())...).wants(t, "")
+			if d := cmp.Diff(onKnative, runs.of()); d != "" {
+				t.Errorf("made (-want +got)\n%s", d)
+			}
+			if tc.apart && len(hub.of()) > 0 {
+				t.Errorf("made on the hub: %v", hub.of())
+			}
+			if hub.get(member1) == nil || hub.get("v1/Namespace/karmada-es-member1") == nil {
+				t.Error("the hub lacks the Cluster, or its namespace")
+			}
+			rules, _, _ := unstructured.NestedSlice(runs.get(access).Object, "rules")
+			want := []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"secrets"}, "resourceNames": []any{"member1"}, "verbs": []any{"get"}}}
+			if d := cmp.Diff(want, rules); d != "" {
+				t.Errorf("rules (-want +got)\n%s", d)
+			}
+
+			// Joined by an older version, which granted nothing one by one.
+			runs.remove(access)
+			run(t, hub, append(flags, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())...).wants(t, "")
+			if runs.get(access) == nil {
+				t.Error("joined once more, nobody may read the credentials")
+			}
+
+			run(t, hub, append(flags, "unjoin", "member1", "--purge")...).wants(t, "")
+			if left := append(runs.left(), hub.left()...); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+func TestJoinOnKnativeLeavesNothingBehind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		given func(runs *api)
+		want  string
+	}{
+		"Sluice does not run there":             {func(runs *api) { runs.remove(broker) }, "there is no Broker sluice-system/sluice"},
+		"Knative does not say what sources run": {func(runs *api) { runs.remove(controller) }, "ask Knative for the image of its sources"},
+		"nobody may grant the credentials":      {func(runs *api) { runs.refuse = failing("/rolebindings/member-member1", 403) }, "make RoleBinding member-member1"},
+		"the Trigger cannot be made":            {func(runs *api) { runs.refuse = failing("/triggers/applier-member1", 500) }, "make Trigger applier-member1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub, member, runs := serve(t, "hub"), serve(t, "one"), serve(t, "knative")
+			runs.knative()
+			tc.given(runs)
+			run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig(), "--knative-kubeconfig", runs.kubeconfig()).wants(t, tc.want)
+			runs.refuse = nil
+			if left := append(runs.left(), hub.left()...); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
