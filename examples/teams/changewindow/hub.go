@@ -82,6 +82,9 @@ func (c *cluster) Window(ctx context.Context) (*Window, string, error) {
 func (c *cluster) Template(ctx context.Context, d events.Data) (Template, error) {
 	gvk := schema.FromAPIVersionAndKind(d.Template.APIVersion, d.Template.Kind)
 	m, err := c.kinds.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return Template{Deleted: true}, nil // with its kind
+	}
 	if err != nil {
 		return Template{}, err
 	}
