@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -60,7 +61,7 @@ func render(t *testing.T, overlays ...string) []document {
 	}
 	var all []document
 	for _, part := range bytes.Split(raw, []byte("\n---\n")) {
-		d := document{file: strings.Join(overlays, " "), raw: part}
+		d := document{file: strings.Join(overlays, " "), raw: bytes.TrimSpace(part)}
 		if err := yaml.Unmarshal(part, &d); err != nil {
 			t.Fatal(err)
 		}
@@ -107,6 +108,19 @@ func TestTheBaseOfOverlaysIsAllOfConfig(t *testing.T) {
 }
 
 func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
+	base := map[string]document{}
+	for _, d := range render(t) {
+		base[d.id()] = d
+	}
+	named := func(kind string) (ids []string) {
+		for id := range base {
+			if strings.HasPrefix(id, kind+" ") {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		return ids
+	}
 	tests := map[string]struct {
 		overlays    []string
 		wantMore    []string
@@ -123,16 +137,19 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 			wantMore:    []string{"ConfigMap kafka-broker-config"},
 			wantChanged: []string{"Broker", "Trigger"},
 		},
+		"another server is the hub: what it has is not here": {
+			overlays: []string{"hub-kubeconfig"},
+			wantMore: []string{"ConfigMap hub", "ContainerSource templates"},
+			wantLess: slices.Concat([]string{"ApiServerSource templates"}, named("ClusterRole"), named("ClusterRoleBinding"),
+				[]string{"ConfigMap config-features", "MutatingWebhookConfiguration sluice", "ValidatingWebhookConfiguration sluice"}),
+			wantChanged: []string{"ContainerSource", "Deployment", "Service"},
+		},
 		"overlays go together": {
 			overlays:    []string{"kafka", "redis-external"},
 			wantMore:    []string{"ConfigMap kafka-broker-config"},
 			wantLess:    []string{"Deployment redis", "Service redis"},
 			wantChanged: []string{"Broker", "Secret", "Trigger"},
 		},
-	}
-	base := map[string]document{}
-	for _, d := range render(t) {
-		base[d.id()] = d
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -209,6 +226,38 @@ func TestKafkaChangesHowTriggersAreServedAndNotWhatTheyTake(t *testing.T) {
 		if settings.Data[key] == "" {
 			t.Errorf("the Broker's settings lack %s", key)
 		}
+	}
+}
+
+func TestWhereTheHubIsAnotherServerAllReadItUnderTheirOwnName(t *testing.T) {
+	mounted := 0
+	for _, d := range render(t, "hub-kubeconfig") {
+		switch d.Kind {
+		case "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "ApiServerSource":
+			t.Errorf("%s is the hub's", d.id())
+		}
+		var o struct {
+			Spec struct{ Template struct{ Spec corev1.PodSpec } }
+		}
+		if err := yaml.Unmarshal(d.raw, &o); err != nil || len(o.Spec.Template.Spec.Containers) == 0 || d.Metadata.Name == "redis" || d.Metadata.Name == "deadletter" {
+			continue
+		}
+		mounted++
+		pod, want := o.Spec.Template.Spec, "hub-"+d.Metadata.Name
+		if d.Kind == "ContainerSource" {
+			want = "hub-source"
+			if pod.ServiceAccountName != "" || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+				t.Errorf("%s has an account on the Knative cluster", d.id())
+			}
+		}
+		c := pod.Containers[0]
+		if len(pod.Volumes) != 1 || pod.Volumes[0].Secret.SecretName != want || len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != "/hub" ||
+			len(c.EnvFrom) != 1 || c.EnvFrom[0].ConfigMapRef.Name != "hub" {
+			t.Errorf("%s: volumes %+v, mounts %+v, want Secret %s in /hub, and KUBECONFIG", d.id(), pod.Volumes, c.VolumeMounts, want)
+		}
+	}
+	if want := len(deployed(t)) - 1 + 2; mounted != want {
+		t.Errorf("%d have the hub's kubeconfig, want %d: the functions, the webhook and two sources", mounted, want)
 	}
 }
 
