@@ -33,6 +33,8 @@ const (
 	// labelHeld is on the ConfigMaps that remember what waits, one for each
 	// template.
 	labelHeld = "shop.example.com/held"
+	// claimedBy, on a template, is the policy without a namespace that claims it.
+	claimedBy = "clusterpropagationpolicy.karmada.io/name"
 )
 
 // cluster is the hub's API. Of templates it reads metadata alone.
@@ -103,7 +105,7 @@ func (c *cluster) Template(ctx context.Context, d events.Data) (Template, error)
 // member.
 func (c *cluster) suspended(ctx context.Context, claim map[string]string) (bool, error) {
 	resource, namespace, policy := "propagationpolicies", claim[policyv1alpha1.AnnotationPropagationPolicyNamespace], claim[policyv1alpha1.AnnotationPropagationPolicyName]
-	if other := claim[policyv1alpha1.AnnotationClusterPropagationPolicyName]; other != "" {
+	if other := claim[claimedBy]; other != "" {
 		resource, namespace, policy = "clusterpropagationpolicies", "", other
 	}
 	if policy == "" {
