@@ -154,7 +154,7 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 	}
 	template := w.hub.Live(ref.Ref)
 	work := w.hub.LiveWork(*d.Work)
-	if work != nil && (m.New != nil || template != nil && w.lives(work, template)) {
+	if work != nil && (m.New != nil || template != nil && w.lives(work, template) && w.hub.LiveBinding(work.Binding()) != nil) {
 		now := w.reasons(work)
 		for why := range f.reasons {
 			if now[why] {

@@ -81,19 +81,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-// end takes away a Work that nobody wants any more and, unless they are to be
-// preserved, its objects. Only a policy that suspends the template holds it, and
-// the claim of that goes with the template: its end passes every suspension.
+// end takes away a Work whose template is gone and, unless they are to be
+// preserved, its objects: no suspension holds that. A binding that something
+// holds does not go while its template is there.
 func (s *Stage) end(ctx context.Context, out *events.Batch, msg events.Data, w *propagation.Work) ([]event.Event, error) {
-	v, err := s.brakes.Check(ctx, *msg.Template, propagation.BindingKey{}, w.Key.Cluster)
-	if err != nil {
-		return nil, fmt.Errorf("ask for the brake of %s: %w", w.Key, err)
-	}
-	if v.Suspended {
-		out.Emit(events.WorkHeld, about(msg, w, workv1alpha1.ReasonSuspendDispatching, v.By+" suspends it"))
-		return out.Events()
-	}
 	r := result{event: events.WorkDeleted, reason: "Preserved"}
+	var err error
 	if keep := w.Spec.PreserveResourcesOnDeletion; keep == nil || !*keep {
 		r, err = s.remove(ctx, w)
 	} else if err = s.hub.ReleaseWork(ctx, w); err != nil {

@@ -82,7 +82,8 @@ func (s *Stage) create(ctx context.Context, t *propagation.Template, owner *prop
 
 // repair sees to it that the content that the binding names is there: a crash
 // may have come between the two, or somebody deleted it. Content that is lost
-// and cannot be had from the template any more was never acted on.
+// and cannot be had from the template any more was never acted on; a binding that
+// came no further, and that nobody else needs, is taken back.
 func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	b, t := in.Binding, in.Template
 	if b == nil || b.Revision() == "" {
@@ -103,6 +104,13 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	delete(lost.Annotations, propagation.AnnotationContentHash)
 	delete(lost.Annotations, propagation.AnnotationRevision)
 	in.Binding = &lost
+	if len(b.Status.AggregatedStatus) > 0 || len(b.Spec.RequiredBy) > 0 {
+		return nil
+	}
+	if err := s.hub.DeleteBinding(ctx, b); err != nil {
+		return fmt.Errorf("delete %s, whose content was lost: %w", b.Key, err)
+	}
+	in.Binding = nil
 	return nil
 }
 
