@@ -53,6 +53,7 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 		"several things are, said at once":   {lacks: "services.serving|pingsources", noRegistry: true, want: []string{"Knative Serving", "pingsources", "KO_DOCKER_REPO"}},
 		"an overlay that does not exist":     {overlays: "nonsense", want: []string{"examples/overlays/nonsense is no overlay"}},
 		"Kafka needs its own Broker":         {overlays: "kafka", lacks: "kafka-broker-receiver", want: []string{"Kafka Broker is not installed"}},
+		"tokens need the feature of Knative": {overlays: "oidc", want: []string{"needs authentication-oidc: enabled"}},
 		"Kafka needs no default class":       {overlays: "kafka", lacks: "config-br-defaults"},
 		"overlays by name and by path go on": {overlays: "redis-external examples/overlays/kafka"},
 	}

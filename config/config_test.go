@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+	eventingv1alpha1 "knative.dev/eventing/pkg/apis/eventing/v1alpha1"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -82,6 +83,7 @@ var ofEventing = map[string]func() apis.Validatable{
 	"ApiServerSource": func() apis.Validatable { return &sourcesv1.ApiServerSource{} },
 	"SinkBinding":     func() apis.Validatable { return &sourcesv1.SinkBinding{} },
 	"ContainerSource": func() apis.Validatable { return &sourcesv1.ContainerSource{} },
+	"EventPolicy":     func() apis.Validatable { return &eventingv1alpha1.EventPolicy{} },
 }
 
 // validate checks an object of Eventing's by its own rules, and that it has no

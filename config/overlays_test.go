@@ -14,11 +14,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"knative.dev/pkg/kmeta"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+	eventingv1alpha1 "knative.dev/eventing/pkg/apis/eventing/v1alpha1"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 )
 
 // render is what config/ becomes with overlays, as tools/ko/apply.sh applies it.
@@ -139,10 +145,19 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		},
 		"another server is the hub: what it has is not here": {
 			overlays: []string{"hub-kubeconfig"},
-			wantMore: []string{"ConfigMap hub", "ContainerSource templates"},
+			wantMore: []string{"ContainerSource templates"},
 			wantLess: slices.Concat([]string{"ApiServerSource templates"}, named("ClusterRole"), named("ClusterRoleBinding"),
 				[]string{"ConfigMap config-features", "MutatingWebhookConfiguration sluice", "ValidatingWebhookConfiguration sluice"}),
-			wantChanged: []string{"ContainerSource", "Deployment", "Service"},
+			wantChanged: []string{"ConfigMap", "ContainerSource", "Deployment", "Service"},
+		},
+		"locked adds network policies, and changes nothing": {
+			overlays: []string{"locked"},
+			wantMore: []string{"NetworkPolicy functions", "NetworkPolicy redis", "NetworkPolicy sources", "NetworkPolicy webhook"},
+		},
+		"tokens: who may publish, and what is verified": {
+			overlays:    []string{"oidc"},
+			wantMore:    []string{"EventPolicy sluice", "Role source-token", "RoleBinding source-token"},
+			wantChanged: []string{"ConfigMap", "ContainerSource"},
 		},
 		"overlays go together": {
 			overlays:    []string{"kafka", "redis-external"},
@@ -251,8 +266,11 @@ func TestWhereTheHubIsAnotherServerAllReadItUnderTheirOwnName(t *testing.T) {
 			}
 		}
 		c := pod.Containers[0]
-		if len(pod.Volumes) != 1 || pod.Volumes[0].Secret.SecretName != want || len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != "/hub" ||
-			len(c.EnvFrom) != 1 || c.EnvFrom[0].ConfigMapRef.Name != "hub" {
+		env := slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "KUBECONFIG" && e.Value == "/hub/kubeconfig" })
+		if d.Kind == "Service" { // all of them, from one place
+			env = len(c.EnvFrom) == 1 && c.EnvFrom[0].ConfigMapRef.Name == "functions"
+		}
+		if len(pod.Volumes) != 1 || pod.Volumes[0].Secret.SecretName != want || len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != "/hub" || !env {
 			t.Errorf("%s: volumes %+v, mounts %+v, want Secret %s in /hub, and KUBECONFIG", d.id(), pod.Volumes, c.VolumeMounts, want)
 		}
 	}
@@ -268,5 +286,105 @@ func TestARedisOfOnesOwnIsWhereTheFunctionsLook(t *testing.T) {
 	}
 	if !strings.HasPrefix(s.StringData["address"], "rediss://") {
 		t.Errorf("the address is %q, want one with TLS", s.StringData["address"])
+	}
+}
+
+// settings are the variables of all functions.
+func settings(t *testing.T, all []document) map[string]string {
+	t.Helper()
+	var c struct{ Data map[string]string }
+	if err := yaml.Unmarshal(find(t, all, "ConfigMap functions").raw, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Data
+}
+
+func TestTriggersShowTheTokenThatFunctionsWant(t *testing.T) {
+	want := settings(t, render(t, "oidc"))["OIDC_AUDIENCE"]
+	for file, tr := range triggers(t) {
+		if got := tr.Spec.Subscriber.Audience; got == nil || *got != want {
+			t.Errorf("%s: the token is for %v, want %s", file, got, want)
+		}
+	}
+	if got := settings(t, render(t, "hub-kubeconfig", "locked"))["OIDC_AUDIENCE"]; got != "" {
+		t.Errorf("without the overlay the functions want a token for %s", got)
+	}
+}
+
+// identity is the account that Knative has for an object of its own.
+func identity(d document) string {
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	return "system:serviceaccount:sluice-system:" + strings.ToLower(kmeta.ChildName(d.Metadata.Name, "-oidc-"+group+"-"+d.Kind))
+}
+
+func TestOnlySluiceMayPublishOnItsBroker(t *testing.T) {
+	all := render(t, "oidc")
+	want := []string{"system:serviceaccount:sluice-system:applier-*", "system:serviceaccount:sluice-system:source"}
+	for _, d := range all {
+		switch d.Kind {
+		case "Trigger", "PingSource", "ApiServerSource", "SinkBinding":
+			want = append(want, identity(d))
+		case "ContainerSource":
+			var s sourcesv1.ContainerSource
+			d.into(t, &s)
+			env := map[string]string{}
+			for _, e := range s.Spec.Template.Spec.Containers[0].Env {
+				env[e.Name] = e.Value
+			}
+			if env["K_AUDIENCE"] != "eventing.knative.dev/broker/sluice-system/sluice" || env["K_OIDC_SERVICE_ACCOUNT"] != s.Spec.Template.Spec.ServiceAccountName || env["NAMESPACE"] != "sluice-system" {
+				t.Errorf("%s asks for a token of %s/%s for %s", d.id(), env["NAMESPACE"], env["K_OIDC_SERVICE_ACCOUNT"], env["K_AUDIENCE"])
+			}
+		}
+	}
+	var p eventingv1alpha1.EventPolicy
+	find(t, all, "EventPolicy sluice").into(t, &p)
+	var got []string
+	for _, f := range p.Spec.From {
+		got = append(got, *f.Sub)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("who may publish (-Sluice's own +policy)\n%s", d)
+	}
+	if to := p.Spec.To; len(to) != 1 || to[0].Ref.Kind != "Broker" || to[0].Ref.Name != "sluice" {
+		t.Errorf("the policy is for %+v", to)
+	}
+}
+
+func TestNetworkPoliciesReachEveryPodOnce(t *testing.T) {
+	all := render(t, "locked")
+	policies := map[string]labels.Selector{}
+	for _, d := range all {
+		if d.Kind == "NetworkPolicy" {
+			var p networkingv1.NetworkPolicy
+			d.into(t, &p)
+			selector, err := metav1.LabelSelectorAsSelector(&p.Spec.PodSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			policies[p.Name] = selector
+		}
+	}
+	for _, d := range all {
+		var o struct {
+			Spec struct{ Template corev1.PodTemplateSpec }
+		}
+		if err := yaml.Unmarshal(d.raw, &o); err != nil || len(o.Spec.Template.Spec.Containers) == 0 {
+			continue
+		}
+		pod := labels.Set(o.Spec.Template.Labels)
+		if strings.HasPrefix(d.APIVersion, "serving.knative.dev/") {
+			pod["serving.knative.dev/service"] = d.Metadata.Name // as Serving does
+		}
+		var by []string
+		for name, selector := range policies {
+			if selector.Matches(pod) {
+				by = append(by, name)
+			}
+		}
+		if len(by) != 1 {
+			t.Errorf("%s: the pod's policies are %v, want one", d.id(), by)
+		}
 	}
 }

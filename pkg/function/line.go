@@ -95,7 +95,7 @@ func (r Runner) record(ctx context.Context, stage string, e event.Event, res Res
 
 func (l Line) log(ctx context.Context, e event.Event) {
 	level := slog.LevelInfo
-	if l.Outcome == Terminal {
+	if l.Outcome == Terminal || l.Outcome == Refused {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{

@@ -26,11 +26,13 @@ type config struct {
 	port        int
 	concurrency int
 	sink        string
+	audience    string // of the callers' tokens; empty: nobody looks at them
+	callers     string // prefix of those who may call
 	level       slog.Level
 }
 
 func configFrom(getenv func(string) string) (config, error) {
-	c := config{sink: getenv("K_SINK")}
+	c := config{sink: getenv("K_SINK"), audience: getenv("OIDC_AUDIENCE"), callers: getenv("OIDC_CALLERS")}
 	var errs []error
 	c.port, errs = number(getenv, "PORT", 8080, 0, errs)
 	c.concurrency, errs = number(getenv, "CONCURRENCY", 64, 1, errs)
@@ -92,7 +94,7 @@ func run(ctx context.Context, cfg config, name string, build func(context.Contex
 	go func() { served <- srv.Serve(l) }()
 	listening(l.Addr())
 
-	if err := start(ctx, stop, h, cfg.sink, build); err != nil {
+	if err := start(ctx, stop, h, cfg, build); err != nil {
 		return errors.Join(err, srv.Close())
 	}
 	select {
@@ -105,7 +107,7 @@ func run(ctx context.Context, cfg config, name string, build func(context.Contex
 
 // start builds the stage and makes the function ready. A signal meanwhile ends
 // the building.
-func start(ctx, stop context.Context, h *handler, sinkURL string, build func(context.Context) (Stage, error)) error {
+func start(ctx, stop context.Context, h *handler, cfg config, build func(context.Context) (Stage, error)) error {
 	type built struct {
 		stage Stage
 		err   error
@@ -113,6 +115,9 @@ func start(ctx, stop context.Context, h *handler, sinkURL string, build func(con
 	done := make(chan built, 1)
 	go func() {
 		s, err := build(ctx)
+		if err == nil {
+			h.caller, err = newCaller(ctx, cfg)
+		}
 		done <- built{s, err}
 	}()
 	select {
@@ -122,7 +127,7 @@ func start(ctx, stop context.Context, h *handler, sinkURL string, build func(con
 		if b.err != nil {
 			return fmt.Errorf("build %s: %w", h.name, b.err)
 		}
-		h.stage.Store(&posting{Stage: b.stage, sink: newSink(sinkURL)})
+		h.stage.Store(&posting{Stage: b.stage, sink: newSink(cfg.sink)})
 		Logger(ctx).Info("function ready", keyStage, h.name)
 		return nil
 	}

@@ -28,12 +28,15 @@ const (
 	Conflict Outcome = "conflict"
 	// Terminal: trying again cannot help.
 	Terminal Outcome = "terminal"
+	// Refused: the caller may not send events. Nothing was looked at.
+	Refused Outcome = "refused"
 	// Retry: failed, and it may succeed later. A panic is a Retry.
 	Retry Outcome = "retry"
 )
 
 // The reasons of outcomes other than Done.
 const (
+	ReasonCaller    = "UnknownCaller"
 	ReasonConflict  = "Conflict"
 	ReasonError     = "Error"
 	ReasonMalformed = "Malformed"
@@ -62,6 +65,8 @@ func resultOf(out []event.Event, err error) Result {
 	res := Result{Outcome: Retry, Reason: reasonOf(err), Err: err}
 	res.Delay, _ = outcome.Delay(err)
 	switch {
+	case errors.Is(err, errCaller):
+		res.Outcome = Refused
 	case outcome.IsTerminal(err), errors.Is(err, events.ErrMalformed):
 		res.Outcome = Terminal
 	case outcome.IsConflict(err):
@@ -85,6 +90,8 @@ func reasonOf(err error) string {
 	switch {
 	case errors.As(err, &p):
 		return ReasonPanic
+	case errors.Is(err, errCaller):
+		return ReasonCaller
 	case errors.Is(err, errTooLarge):
 		return ReasonTooLarge
 	case errors.Is(err, events.ErrMalformed):
@@ -101,10 +108,12 @@ func reasonOf(err error) string {
 	return ReasonError
 }
 
-// status is the answer to the broker. 503 is tried again, 422 goes to the dead
-// letters.
+// status is the answer to the broker. 503 is tried again, 401 and 422 go to the
+// dead letters.
 func status(res Result) int {
 	switch res.Outcome {
+	case Refused:
+		return http.StatusUnauthorized
 	case Terminal:
 		return http.StatusUnprocessableEntity
 	case Conflict, Retry:

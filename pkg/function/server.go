@@ -30,6 +30,7 @@ type handler struct {
 	name   string
 	runner Runner
 	slots  chan struct{}           // one for each event that may run
+	caller *caller                 // set before the stage is
 	stage  atomic.Pointer[posting] // nil until it is built
 }
 
@@ -57,6 +58,12 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 	stage := h.stage.Load()
 	if stage == nil {
 		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	if err := h.caller.check(req); err != nil {
+		res := resultOf(nil, err)
+		h.runner.record(req.Context(), h.name, event.New(), res)
+		answer(w, req, res)
 		return
 	}
 	select {

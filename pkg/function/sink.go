@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,9 +30,13 @@ var errNoSink = errors.New("several events emitted, and K_SINK names no broker")
 // sinkParallelism bounds how many events of one result are posted at a time.
 const sinkParallelism = 8
 
+// oidcToken is where a SinkBinding puts the token for its sink.
+const oidcToken = "/oidc/token"
+
 // sink is the ingress of a broker.
 type sink struct {
 	url    string
+	token  string // the file that Knative keeps a token for the broker in, if it wants one
 	client *http.Client
 }
 
@@ -41,7 +46,7 @@ func newSink(url string) *sink {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
-	return &sink{url: url, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
+	return &sink{url: url, token: oidcToken, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 }
 
 // Publisher posts events to the broker named by K_SINK, for what a stage has to
@@ -67,6 +72,9 @@ func (s *sink) postOne(ctx context.Context, e event.Event) error {
 	req, err := cehttp.NewHTTPRequestFromEvent(ctx, s.url, e)
 	if err != nil {
 		return fmt.Errorf("post %s: %w", e.Type(), err)
+	}
+	if token, err := os.ReadFile(s.token); err == nil {
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {

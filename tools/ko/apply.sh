@@ -64,6 +64,9 @@ else
   elif served brokers.eventing.knative.dev && ! kubectl -n knative-eventing get configmap config-br-defaults >/dev/null 2>&1; then
     lacks "there is no default Broker class: ConfigMap knative-eventing/config-br-defaults"
   fi
+  if with oidc && [[ $(kubectl -n knative-eventing get configmap config-features -o 'jsonpath={.data.authentication-oidc}' 2>/dev/null) != enabled ]]; then
+    lacks "the overlay oidc needs authentication-oidc: enabled in ConfigMap knative-eventing/config-features"
+  fi
   for verb in create patch; do
     kubectl auth can-i $verb clusterroles >/dev/null 2>&1 || lacks "you may not $verb ClusterRoles: an administrator of the cluster installs Sluice"
   done
