@@ -16,7 +16,8 @@ teams_up() {
   kubectl -n shop-tools wait --for=condition=Ready ksvc,sinkbinding,pingsource --all --timeout=300s >/dev/null
   kubectl -n shop-tools wait --for=condition=Available deployment/notifier --timeout=180s >/dev/null
   kubectl -n sluice-system wait --for=condition=Available deployment/audit --timeout=180s >/dev/null
-  kubectl apply -f "$ROOT/examples/teams/changewindow/reroute" >/dev/null
+  # By hand, for the overlay would apply all of Sluice again.
+  kubectl -n sluice-system patch trigger gate --type=json --patch-file "$ROOT/examples/teams/changewindow/reroute/patch.json" >/dev/null
   kubectl -n sluice-system wait --for=condition=Ready trigger --all --timeout=180s >/dev/null
 }
 
