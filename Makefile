@@ -18,7 +18,7 @@ export CGO_ENABLED := 0
 
 BIN := $(OUTPUT)/bin
 MODULES := . test/lab apis/schematest
-GENERATED := '*zz_generated*' config/300-crds 'docs/events.*'
+GENERATED := '*zz_generated*' config/300-crds 'docs/events.*' config/600-eventing/eventtypes.yaml
 TOOLS := tools tools/lint tools/vuln tools/ko
 PROGRAMS := functions/standalone cmd/kubectl-sluice test/playground
 # Tests that need something up, or more time than others, have targets of their own.
@@ -84,7 +84,7 @@ lab-status: lab ## Show them
 	@$(BIN)/lab status --dir $(OUTPUT)
 
 .PHONY: apply
-apply: ## Install on the cluster of the current kubeconfig that has Knative (ko)
+apply: ## Install on the cluster of the current kubeconfig that has Knative (ko), with OVERLAYS="kafka locked"
 	@tools/ko/apply.sh
 
 ##@ Build
@@ -100,7 +100,7 @@ lab:
 	@test/lab/build.sh $(BIN)
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs and docs/events.md
+generate: ## Generate deep copies, CRDs, EventTypes and docs/events.md
 	@go generate ./...
 
 .PHONY: clean

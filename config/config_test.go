@@ -20,6 +20,7 @@ import (
 
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	eventingv1alpha1 "knative.dev/eventing/pkg/apis/eventing/v1alpha1"
+	eventingv1beta3 "knative.dev/eventing/pkg/apis/eventing/v1beta3"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -83,6 +84,7 @@ var ofEventing = map[string]func() apis.Validatable{
 	"ApiServerSource": func() apis.Validatable { return &sourcesv1.ApiServerSource{} },
 	"SinkBinding":     func() apis.Validatable { return &sourcesv1.SinkBinding{} },
 	"ContainerSource": func() apis.Validatable { return &sourcesv1.ContainerSource{} },
+	"EventType":       func() apis.Validatable { return &eventingv1beta3.EventType{} },
 	"EventPolicy":     func() apis.Validatable { return &eventingv1alpha1.EventPolicy{} },
 }
 
@@ -149,6 +151,31 @@ func TestTriggersNameTypesAndStagesThatExist(t *testing.T) {
 		if heard[typ] == slices.Contains(unheard, typ) {
 			t.Errorf("%s: a Trigger takes it: %v, and it is among the unheard: %v", typ, heard[typ], !heard[typ])
 		}
+	}
+}
+
+func TestEachTypeOfEventIsFoundInTheCluster(t *testing.T) {
+	want, got := map[string]string{}, map[string]string{}
+	for typ, entry := range events.Catalog {
+		want[typ] = entry.Tells
+	}
+	for _, d := range documents(t) {
+		if d.Kind != "EventType" {
+			continue
+		}
+		var e eventingv1beta3.EventType
+		d.into(t, &e)
+		for _, a := range e.Spec.Attributes {
+			if a.Name == "type" {
+				got[a.Value] = e.Spec.Description
+			}
+		}
+		if r := e.Spec.Reference; r == nil || r.Kind != "Broker" || r.Name != "sluice" {
+			t.Errorf("%s is on %+v, want the Broker", e.Name, r)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("600-eventing/eventtypes.yaml is not what the Catalog says: go generate ./apis/events/v1/gen (-catalog +file)\n%s", d)
 	}
 }
 

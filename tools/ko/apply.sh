@@ -52,7 +52,7 @@ else
   if ! version=$(recent knative-eventing $least_eventing); then
     lacks "Knative Eventing is $version, and has to be 1.$least_eventing or later"
   fi
-  for crd in brokers triggers; do
+  for crd in brokers triggers eventtypes; do
     served $crd.eventing.knative.dev || lacks "Knative Eventing is not installed ($crd; 1.$least_eventing or later)"
   done
   for crd in apiserversources containersources pingsources sinkbindings; do
@@ -78,6 +78,9 @@ if ((${#missing[@]})); then
   printf '  - %s\n' "${missing[@]}" >&2
   exit 1
 fi
+
+# Knative lets nobody change an EventType, and nothing depends on one.
+kubectl -n sluice-system delete eventtypes -l app.kubernetes.io/part-of=sluice --ignore-not-found
 
 export KO_CONFIG_PATH=${KO_CONFIG_PATH:-ko.yaml}
 ko() { go tool -modfile=tools/ko/go.mod ko "$@"; }

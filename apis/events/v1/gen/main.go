@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gen writes what people and programs read about the events:
-// docs/events.md and docs/events.schema.json. It takes each thing from where it
+// docs/events.md, docs/events.schema.json and config/600-eventing/eventtypes.yaml. It takes each thing from where it
 // is decided: the types and their needs from the event contract, who emits them
 // from the stages' code, who consumes them from the Triggers of config.
 //
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// write brings both documents up to date.
+// write brings all of them up to date.
 func write(root string) error {
 	c, err := readContract(root)
 	if err != nil {
@@ -48,6 +48,7 @@ func write(root string) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(root, "docs", "events.md"), pageOf(c), 0o644),
 		os.WriteFile(filepath.Join(root, "docs", "events.schema.json"), schema.Bytes(), 0o644),
+		os.WriteFile(filepath.Join(root, "config", "600-eventing", "eventtypes.yaml"), eventTypesOf(c), 0o644),
 	)
 }
 
