@@ -13,7 +13,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	events "sluice.dev/apis/events/v1"
@@ -35,14 +34,13 @@ type handler struct {
 }
 
 func newHandler(name string, concurrency int) *handler {
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg := prometheus.NewRegistry() // the default one has the process's metrics, and those of stages
 	h := &handler{name: name, runner: Runner{Metrics: NewMetrics(reg)}, slots: make(chan struct{}, concurrency)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", h.receive)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /readyz", h.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{reg, prometheus.DefaultGatherer}, promhttp.HandlerOpts{}))
 	h.Handler = mux
 	return h
 }

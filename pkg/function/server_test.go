@@ -20,6 +20,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/outcome"
@@ -319,6 +321,18 @@ func TestSIGTERMLetsTheRunningEventFinish(t *testing.T) {
 	}
 	if err := <-f.err; err != nil {
 		t.Errorf("ended with %v, want nil", err)
+	}
+}
+
+func TestMetricsOfStagesAndOfTheProcessAreThere(t *testing.T) {
+	promauto.NewCounter(prometheus.CounterOpts{Name: "a_stages_own_total"})
+	f := serveStage(t, config{}, func(context.Context, event.Event) ([]event.Event, error) { return nil, nil })
+	send(t, f.url, claimed(t))
+	code, body := get(t, f.url+"/metrics")
+	for _, name := range []string{"a_stages_own_total", "go_goroutines", "process_resident_memory_bytes", "sluice_events_total"} {
+		if n := strings.Count(body, "# TYPE "+name+" "); code != 200 || n != 1 {
+			t.Errorf("%d, %s is there %d times", code, name, n)
+		}
 	}
 }
 
