@@ -4,6 +4,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 )
 
 // kubectl answers for a cluster that has everything but what $LACKS matches;
@@ -101,5 +105,51 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 				t.Errorf("said (-want +got)\n%s\n%s", cmp.Diff(tc.want, got), out)
 			}
 		})
+	}
+}
+
+// hubKubectl answers for a hub with three accounts, and keeps what is applied.
+const hubKubectl = `#!/usr/bin/env bash
+case $* in
+  *"get serviceaccounts"*) printf %s "deadletter detector source" ;;
+  *"create token"*) printf %s "token-of-$7" ;;
+  *certificate-authority-data*) printf %s Q0E= ;;
+  *clusters*server*) printf %s https://hub.example.com:6443 ;;
+  "apply -f -") cat >"$CHANGES.$(ls "$CHANGES".* 2>/dev/null | wc -l)" ;;
+esac
+`
+
+func TestEachFunctionsCredentialsAtTheHubAreItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(hubKubectl), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "../examples/overlays/hub-kubeconfig/credentials.sh", "hub.yaml")
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CHANGES="+filepath.Join(dir, "made"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for i, account := range []string{"detector", "source"} { // deadletter asks the hub nothing
+		raw, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("made.%d", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s corev1.Secret
+		if err := yaml.UnmarshalStrict(raw, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Name != "hub-"+account || s.Namespace != "sluice-system" || s.StringData["token"] != "token-of-"+account {
+			t.Errorf("made %+v, want that of %s", s, account)
+		}
+		mounted := t.TempDir()
+		for key, value := range s.StringData {
+			if err := os.WriteFile(filepath.Join(mounted, key), []byte(value), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(mounted, "kubeconfig"))
+		if err != nil || cfg.Host != "https://hub.example.com:6443" || cfg.BearerTokenFile != filepath.Join(mounted, "token") || string(cfg.CAData) != "CA" {
+			t.Errorf("leads to %+v, %v", cfg, err)
+		}
 	}
 }
