@@ -58,6 +58,8 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 		"an overlay that does not exist":     {overlays: "nonsense", want: []string{"examples/overlays/nonsense is no overlay"}},
 		"Kafka needs its own Broker":         {overlays: "kafka", lacks: "kafka-broker-receiver", want: []string{"Kafka Broker is not installed"}},
 		"tokens need the feature of Knative": {overlays: "oidc", want: []string{"needs authentication-oidc: enabled"}},
+		"another hub needs credentials":      {overlays: "hub-kubeconfig", lacks: "secret hub-", want: []string{"no credentials for the hub"}},
+		"another hub and tokens at once":     {overlays: "oidc hub-kubeconfig", want: []string{"authentication-oidc", "do not go together"}},
 		"Kafka needs no default class":       {overlays: "kafka", lacks: "config-br-defaults"},
 		"overlays by name and by path go on": {overlays: "redis-external examples/overlays/kafka"},
 	}

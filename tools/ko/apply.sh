@@ -67,9 +67,15 @@ else
   if with oidc && [[ $(kubectl -n knative-eventing get configmap config-features -o 'jsonpath={.data.authentication-oidc}' 2>/dev/null) != enabled ]]; then
     lacks "the overlay oidc needs authentication-oidc: enabled in ConfigMap knative-eventing/config-features"
   fi
+  if with hub-kubeconfig && ! kubectl -n sluice-system get secret hub-source hub-sweeper >/dev/null 2>&1; then
+    lacks "there are no credentials for the hub: examples/overlays/hub-kubeconfig/credentials.sh makes them"
+  fi
   for verb in create patch; do
     kubectl auth can-i $verb clusterroles >/dev/null 2>&1 || lacks "you may not $verb ClusterRoles: an administrator of the cluster installs Sluice"
   done
+fi
+if with oidc && with hub-kubeconfig; then
+  lacks "the overlays oidc and hub-kubeconfig do not go together: the adapters cannot get a token (docs/decisions/0023)"
 fi
 [[ -n ${KO_DOCKER_REPO:-} ]] || lacks "KO_DOCKER_REPO is not set: the registry that ko pushes to and the cluster pulls from"
 
