@@ -120,13 +120,18 @@ func memberObjects(cluster string) []memberObject {
 	}
 }
 
-// admit lets those functions read the member's credentials that need them.
+// admit has the applier get the member's events, and lets those functions read its
+// credentials that need them.
 func (e *eventing) admit(ctx context.Context, cluster string) error {
 	role, binding, err := config.MemberAccess(cluster)
 	if err != nil {
 		return err
 	}
-	for i, object := range []any{&role, &binding} {
+	trigger, err := config.ApplierTrigger(cluster)
+	if err != nil {
+		return err
+	}
+	for i, object := range []any{&role, &binding, &trigger} {
 		if err := e.apply(ctx, memberObjects(cluster)[i], object); err != nil {
 			return err
 		}
@@ -134,13 +139,9 @@ func (e *eventing) admit(ctx context.Context, cluster string) error {
 	return nil
 }
 
-// join makes the member's Trigger and source, and admits the functions; undo takes back what was made.
+// join admits the member and makes its source; undo takes back what was made.
 func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.Context) error, err error) {
 	undo = func(ctx context.Context) error { return e.unjoin(ctx, cluster) }
-	trigger, err := config.ApplierTrigger(cluster)
-	if err != nil {
-		return nil, err
-	}
 	image, err := e.adapter(ctx)
 	if err != nil {
 		return nil, err
@@ -156,12 +157,7 @@ func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.
 	if err := e.admit(ctx, cluster); err != nil {
 		return undo, err
 	}
-	for i, object := range []any{&trigger, &source} {
-		if err := e.apply(ctx, memberObjects(cluster)[2+i], object); err != nil {
-			return undo, err
-		}
-	}
-	return undo, nil
+	return undo, e.apply(ctx, memberObjects(cluster)[3], &source)
 }
 
 // apply makes an object, or takes over what a join left that was killed.

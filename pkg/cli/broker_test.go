@@ -77,9 +77,13 @@ func TestJoinOnKnative(t *testing.T) {
 
 			// Joined by an older version, which granted nothing one by one.
 			runs.remove(access)
+			runs.put(onKnative[0], map[string]any{"spec": map[string]any{"broker": "sluice"}})
 			run(t, hub, append(flags, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())...).wants(t, "")
 			if runs.get(access) == nil {
 				t.Error("joined once more, nobody may read the credentials")
+			}
+			if audience, _, _ := unstructured.NestedString(runs.get(onKnative[0]).Object, "spec", "subscriber", "audience"); audience == "" {
+				t.Error("joined once more, the Trigger is the old one")
 			}
 
 			run(t, hub, append(flags, "unjoin", "member1", "--purge")...).wants(t, "")

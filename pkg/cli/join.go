@@ -94,7 +94,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	}
 	if already, err := o.joined(clusters, member); err != nil || already {
 		if err == nil && e != nil {
-			err = e.admit(ctx, o.name) // a join of an older version did not
+			err = e.admit(ctx, o.name) // what an older version made may lack something
 		}
 		return err
 	}
