@@ -7,10 +7,18 @@ package main
 import (
 	"context"
 
+	"sluice.dev/pkg/connect"
+	"sluice.dev/pkg/deadletters"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/function/deadletter"
 )
 
 func main() {
-	function.Main(deadletter.Name, func(context.Context) (function.Stage, error) { return deadletter.New(), nil })
+	function.Main(deadletter.Name, func(context.Context) (function.Stage, error) {
+		rdb, err := connect.Redis()
+		if err != nil {
+			return nil, err
+		}
+		return deadletter.New(deadletters.New(rdb)), nil
+	})
 }

@@ -6,10 +6,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/connect"
+	"sluice.dev/pkg/deadletters"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/sweeper"
@@ -22,18 +24,13 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		rdb, err := connect.Redis()
-		if err != nil {
+		rdb, noRedis := connect.Redis()
+		src, noSources := connect.Sources(h)
+		fleet, noMembers := connect.Members(h)
+		if err := errors.Join(noRedis, noSources, noMembers); err != nil {
 			return nil, err
 		}
-		src, err := connect.Sources(h)
-		if err != nil {
-			return nil, err
-		}
-		fleet, err := connect.Members(h)
-		if err != nil {
-			return nil, err
-		}
-		return sweeper.New(h, claims.New(rdb), fleet.Probe, time.Now).Finding(sweeper.NewMissed(h, positions.New(rdb), src, function.Publisher())), nil
+		missed := sweeper.NewMissed(h, positions.New(rdb), src, deadletters.New(rdb), function.Publisher())
+		return sweeper.New(h, claims.New(rdb), fleet.Probe, time.Now).Finding(missed), nil
 	})
 }

@@ -28,6 +28,7 @@ var inward = map[string][]string{
 	"pkg/claims":       {"apis", "pkg/core", "pkg/outcome", "pkg/suspension"},
 	"pkg/suspension":   {"apis", "pkg/core", "pkg/outcome", "pkg/claims/schema"},
 	"pkg/positions":    {"pkg/claims/schema"},
+	"pkg/deadletters":  {"pkg/claims/schema"},
 	"pkg/knative":      {"pkg/core", "pkg/outcome"},
 	"pkg/function":     {"apis", "pkg/outcome"},
 	"pkg/localbroker":  {"apis", "config", "pkg/function", "pkg/outcome"},

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -171,6 +172,36 @@ func (m *mirror) since(scenario string, n int) []change {
 	defer m.mu.Unlock()
 	h := m.history[scenario]
 	return h[min(n, len(h)):len(h):len(h)]
+}
+
+// lag tells what of a scenario the cluster has otherwise than the mirror: a watch
+// on a busy machine is behind. A cluster that does not answer has no news.
+func (m *mirror) lag(ctx context.Context, scenario string) error {
+	var options metav1.ListOptions
+	if m.resource != works && !m.resource.clusterScoped {
+		options.FieldSelector = "metadata.namespace=" + scenario
+	}
+	l, err := m.client.List(ctx, options)
+	if err != nil {
+		return nil
+	}
+	there := map[string]bool{}
+	for i := range l.Items {
+		o := &l.Items[i]
+		if scenarioOf(o) != scenario {
+			continue
+		}
+		there[keyOf(o)] = true
+		if have := m.get(keyOf(o)); have == nil || have.GetResourceVersion() != o.GetResourceVersion() {
+			return fmt.Errorf("the test has not heard yet of version %s of %s %s in %s", o.GetResourceVersion(), o.GetKind(), keyOf(o), m.cluster)
+		}
+	}
+	for _, o := range m.of(scenario) {
+		if !there[keyOf(o)] {
+			return fmt.Errorf("the test has not heard yet that %s %s is gone from %s", o.GetKind(), keyOf(o), m.cluster)
+		}
+	}
+	return nil
 }
 
 func keyOf(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -78,6 +78,11 @@ func (s *scenario) Rest() {
 		if d := time.Since(s.lastWrite()); d < quiet/2 {
 			return fmt.Errorf("the scenario does not come to rest: last write %s ago", d)
 		}
+		for _, m := range s.mirrors() {
+			if err := m.lag(s.Context(), s.ns); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }

@@ -5,12 +5,16 @@ package knative
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // recovery is how long everything may take to arrive after a fault: a sweep, and
@@ -35,44 +39,76 @@ func (w *world) load(n int, fault func()) {
 	wg.Wait()
 }
 
-func TestTheSourceDiesWhileTemplatesAreMade(t *testing.T) {
-	w := newWorld(t)
-	w.policy()
-	w.load(100, func() { w.kill(system, "app.kubernetes.io/name=source,!sluice.dev/cluster") })
-	w.arrive(recovery, 101)
-	w.once(101)
-}
-
-func TestAFunctionDiesInTheMiddle(t *testing.T) {
-	for _, name := range []string{"gate", "renderer", "applier"} {
-		t.Run(name, func(t *testing.T) {
+func TestWhateverDiesInTheMiddleAllArriveOnce(t *testing.T) {
+	stage := func(name string) []victim { return []victim{{system, "app.kubernetes.io/name=" + name}} }
+	for _, tc := range []struct {
+		name      string
+		templates int
+		victims   []victim
+	}{
+		{"the source, while templates are made", 100, []victim{{system, "app.kubernetes.io/name=source,!sluice.dev/cluster"}}},
+		{"the gate", 20, stage("gate")},
+		{"the renderer", 20, stage("renderer")},
+		{"the applier", 20, stage("applier")},
+		{"Redis, which is empty then", 20, stage("redis")},
+		{"the broker", 20, []victim{
+			{"knative-eventing", "eventing.knative.dev/brokerRole=ingress"},
+			{"knative-eventing", "eventing.knative.dev/brokerRole=filter"},
+			{"knative-eventing", "messaging.knative.dev/role=dispatcher"},
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.policy()
-			w.load(20, func() { w.kill(system, "app.kubernetes.io/name="+name) })
-			w.arrive(recovery, 21)
-			w.once(21)
+			w.load(tc.templates, func() {
+				for _, v := range tc.victims {
+					w.kill(v.namespace, v.selector)
+				}
+			})
+			w.arrive(recovery, tc.templates+1)
+			w.once(tc.templates + 1)
 		})
 	}
 }
 
-func TestTheBrokerDiesInTheMiddle(t *testing.T) {
-	w := newWorld(t)
-	w.policy()
-	w.load(20, func() {
-		for _, role := range []string{"eventing.knative.dev/brokerRole=ingress", "eventing.knative.dev/brokerRole=filter", "messaging.knative.dev/role=dispatcher"} {
-			w.kill("knative-eventing", role)
-		}
-	})
-	w.arrive(recovery, 21)
-	w.once(21)
-}
+// victim are the pods of a namespace with these labels.
+type victim struct{ namespace, selector string }
 
-func TestRedisIsEmptied(t *testing.T) {
+// A stage that fails for longer than the broker tries has its events back when it
+// is well.
+func TestAnOutageLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.policy()
-	w.load(20, func() { w.kill(system, "app.kubernetes.io/name=redis") })
-	w.arrive(recovery, 21)
-	w.once(21)
+	rights := w.must(w.hub.Resource(roleBindings).Get(t.Context(), "sluice-renderer", metav1.GetOptions{}))
+	rights.SetResourceVersion("")
+	rights.SetUID("")
+	give := func() {
+		if _, err := w.hub.Resource(roleBindings).Create(context.WithoutCancel(t.Context()), rights, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := w.hub.Resource(roleBindings).Delete(t.Context(), rights.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	given := false
+	defer func() {
+		if !given {
+			give()
+		}
+	}()
+	w.template("late", "1")
+	w.eventually(3*time.Minute, func() string {
+		for _, line := range w.logged(system, "deadletter") {
+			if strings.Contains(line, "dead letter") && strings.Contains(line, w.namespace+"/late") && strings.Contains(line, `"kept":true`) {
+				return ""
+			}
+		}
+		return "no event about it is among the dead letters"
+	})
+	given = true
+	give()
+	w.arrive(recovery, 2)
+	w.once(2)
 }
 
 func TestAMemberLeavesAndJoinsAgain(t *testing.T) {

@@ -6,8 +6,6 @@ package knative
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +34,7 @@ func newTeam(t *testing.T) (team, other *world) {
 	other = newWorld(t)
 	_, err := other.hub.Resource(services).Namespace(tools).Get(t.Context(), "changewindow", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		t.Skip("the examples of teams are not installed: test/knative/teams.sh does")
+		t.Fatal("the examples of teams are not installed: test/knative/run teams does that")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -127,24 +125,7 @@ func (w *world) stays(limit time.Duration, ok func() string) {
 // shown are the events that an event_display has shown, each as it prints it.
 func (w *world) shown(namespace, name string) []string {
 	w.Helper()
-	logs, err := filepath.Glob(filepath.Join(os.Getenv("SLUICE_KNATIVE_DIR"), "run", "pods", namespace+"_"+name+"-*", "*", "*.log"))
-	if err != nil {
-		w.Fatal(err)
-	}
-	var text strings.Builder
-	for _, file := range logs {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			continue // its pod has just gone
-		}
-		for line := range strings.Lines(string(raw)) {
-			// 2026-11-21T22:16:24.055990486Z stdout F   type: dev.sluice.…
-			if _, said, ok := strings.Cut(line, " stdout F "); ok {
-				text.WriteString(said)
-			}
-		}
-	}
-	return strings.Split(text.String(), "cloudevents.Event")
+	return strings.Split(strings.Join(w.logged(namespace, name), ""), "cloudevents.Event")
 }
 
 // sawType is an event of a type about the object of a name; empty: none.

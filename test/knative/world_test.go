@@ -31,13 +31,14 @@ var members = []string{"member1", "member2"}
 
 // The kinds that the tests look at.
 var (
-	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	policies   = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
-	bindings   = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
-	works      = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
-	services   = schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"}
+	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	pods         = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	policies     = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
+	bindings     = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
+	works        = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
+	services     = schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"}
+	roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 )
 
 // world is the hub and its members, and a namespace of the test's own.
@@ -227,6 +228,32 @@ func (w *world) once(n int) {
 			w.Errorf("%s has %d Works, want %d", m, mine, n)
 		}
 	}
+}
+
+// logged are the lines that the pods of a name have written.
+func (w *world) logged(namespace, name string) []string {
+	w.Helper()
+	logs, err := filepath.Glob(filepath.Join(os.Getenv("SLUICE_KNATIVE_DIR"), "run", "pods", namespace+"_"+name+"-*", "*", "*.log"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	var lines []string
+	for _, file := range logs {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			continue // its pod has just gone
+		}
+		for line := range strings.Lines(string(raw)) {
+			// 2026-11-21T22:16:24.055990486Z stdout F   type: dev.sluice.…
+			for _, stream := range []string{" stdout F ", " stderr F "} {
+				if _, said, ok := strings.Cut(line, stream); ok {
+					lines = append(lines, said)
+					break
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // kill ends the pods with a label, at once.

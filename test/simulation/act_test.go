@@ -169,7 +169,8 @@ func (w *world) rest() {
 	if w.lossy {
 		w.restart()
 	}
-	for round := 0; w.err == nil; round++ {
+	// One sweep may be cut off where others take their time; the next goes on.
+	for round, quiet := 0, 0; w.err == nil && quiet < 2; round++ {
 		before := w.writes.Load()
 		w.drain()
 		built, err := w.claims.Built(w.ctx)
@@ -177,7 +178,9 @@ func (w *world) rest() {
 			w.fail("ask Redis: %v", err)
 		}
 		if round > 0 && w.writes.Load() == before && built && len(w.broker.asleep) == 0 {
-			break
+			quiet++
+		} else {
+			quiet = 0
 		}
 		if round == rounds {
 			w.fail("after %d sweeps there are still %d writes; still to be delivered: %s", rounds, w.writes.Load()-before, w.queued())

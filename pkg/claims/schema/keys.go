@@ -53,9 +53,11 @@ const (
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
 	Positions = "{sluice}:positions"
+	// DeadLetters is a hash: what an event says, as a hash → the event as JSON.
+	DeadLetters = "{sluice}:dead-letters"
 )
 
 // Data lists the keys that a rebuild empties: all but Epoch and Lock.
 func Data() []string {
-	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags, Positions}
+	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags, Positions, DeadLetters}
 }

@@ -5,15 +5,14 @@
 // handle, after all attempts.
 //
 // Consumes: any event, with what the broker says about its failure.
-// Reads, decides, commits: nothing.
+// Commits: the event in Redis, from where the sweeper sends it once more, unless
+// it is one that its stage would never take.
 // Emits: nothing.
 //
 // What it takes is one log line at level error, and one in
-// sluice_events_total{stage="deadletter"}: an alert is made of that. Nothing is
-// kept, for nothing has to be: the sweeper finds whatever is not where it has to
-// be, and wakes the stages with new events.
+// sluice_events_total{stage="deadletter"}: an alert is made of that.
 //
-// Twice is safe: it is told and counted twice.
+// Twice is safe: it is told and counted twice, and kept once.
 //
 // It must not answer with a failure: its dead letters would have no place to go.
 package deadletter

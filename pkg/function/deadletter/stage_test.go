@@ -5,6 +5,8 @@ package deadletter
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,22 +16,53 @@ import (
 	"sluice.dev/pkg/function"
 )
 
-func TestADeadLetterIsToldWithItsFailure(t *testing.T) {
-	var log bytes.Buffer
-	ctx := function.WithLogger(t.Context(), slog.New(slog.NewJSONHandler(&log, nil)))
-	e := event.New()
-	e.SetID("1")
-	e.SetType("dev.sluice.work.rendered")
-	e.SetSource("/sluice/renderer")
-	e.SetExtension("knativeerrordest", "http://applier.sluice-system.svc.cluster.local")
-	e.SetExtension("knativeerrorcode", 503)
-	out, err := New().Handle(ctx, e)
-	if err != nil || len(out) > 0 {
-		t.Fatalf("answered %v, %v; want nothing", out, err)
-	}
-	for _, want := range []string{"dead letter", "dev.sluice.work.rendered", "applier.sluice-system", "503"} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log lacks %q: %s", want, log.String())
-		}
+// letters count what is kept; why is what is wrong with them.
+type letters struct {
+	n   int
+	why error
+}
+
+func (l *letters) Keep(context.Context, event.Event) (bool, error) {
+	l.n++
+	return l.why == nil, l.why
+}
+
+func TestADeadLetterIsToldWithItsFailureAndKept(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code  any
+		why   error
+		kept  int
+		wants []string
+	}{
+		"a stage that failed":                   {code: 503, kept: 1, wants: []string{"503", `"kept":true`}},
+		"a broker that does not say":            {kept: 1, wants: []string{`"kept":true`}},
+		"an event that no stage would take":     {code: 422, wants: []string{"422", `"kept":false`}},
+		"a Redis that keeps nothing is told of": {code: 503, why: errors.New("redis is down"), kept: 1, wants: []string{"redis is down", `"kept":false`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			ctx := function.WithLogger(t.Context(), slog.New(slog.NewJSONHandler(&log, nil)))
+			e := event.New()
+			e.SetID("1")
+			e.SetType("dev.sluice.work.rendered")
+			e.SetSource("/sluice/renderer")
+			e.SetExtension("knativeerrordest", "http://applier.sluice-system.svc.cluster.local")
+			if tc.code != nil {
+				e.SetExtension("knativeerrorcode", tc.code)
+			}
+			l := &letters{why: tc.why}
+			out, err := New(l).Handle(ctx, e)
+			if err != nil || len(out) > 0 {
+				t.Fatalf("answered %v, %v; want nothing", out, err)
+			}
+			if l.n != tc.kept {
+				t.Errorf("kept %d times, want %d", l.n, tc.kept)
+			}
+			for _, want := range append(tc.wants, "dead letter", "dev.sluice.work.rendered", "applier.sluice-system") {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("the log lacks %q: %s", want, log.String())
+				}
+			}
+		})
 	}
 }

@@ -12,8 +12,9 @@
 // Commits: the policies' counts; the Ready condition of Clusters, the namespaces of their Works; all
 // of Redis where it is not built; the Works of a cluster that left.
 // Where the process does not watch the hub, it also asks with each tick for all
-// changes since the last, announces them as the sources should have, and has the
-// sources follow the kinds that policies select.
+// changes since the last, announces them as the sources should have, has the
+// sources follow the kinds that policies select, and hands the dead letters to the
+// broker once more.
 // Emits: template.touched, binding.scheduled, work.rendered and work.removed
 // for what is not where it has to be; cluster.changed.
 //

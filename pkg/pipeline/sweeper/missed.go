@@ -47,6 +47,7 @@ type Missed struct {
 	hub       ChangingHub
 	positions Positions
 	sources   Sources
+	letters   DeadLetters
 	publish   Publish
 
 	// finding is held by who looks: a second one would announce the same. Nobody
@@ -62,8 +63,8 @@ type Missed struct {
 }
 
 // NewMissed makes it.
-func NewMissed(h ChangingHub, p Positions, s Sources, publish Publish) *Missed {
-	return &Missed{hub: h, positions: p, sources: s, publish: publish, wanted: map[schema.GroupVersionKind]time.Time{}}
+func NewMissed(h ChangingHub, p Positions, s Sources, l DeadLetters, publish Publish) *Missed {
+	return &Missed{hub: h, positions: p, sources: s, letters: l, publish: publish, wanted: map[schema.GroupVersionKind]time.Time{}}
 }
 
 // Finding has the stage look for what no source told of. Without it the process
@@ -110,6 +111,24 @@ func (s *Stage) find(ctx context.Context, unknown bool) error {
 		err = s.afterwards(ctx, changed)
 	}
 	return err
+}
+
+// resend gives dead letters to the broker once more: what failed for half a
+// minute may be well by now.
+func (m *Missed) resend(ctx context.Context) error {
+	letters, err := m.letters.Some(ctx, batch)
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(letters, eventsAtOnce) {
+		if err := m.publish(ctx, chunk); err != nil {
+			return fmt.Errorf("send dead letters once more: %w", err)
+		}
+		if err := m.letters.Drop(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findOnce also tells whether sources start anew.

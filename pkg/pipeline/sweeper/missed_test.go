@@ -134,7 +134,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 				}
 				return nil
 			}
-			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, publish))
+			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
 			if err := s.find(t.Context(), tc.unknown); errors.Is(err, errDown) != tc.broken || err != nil && !tc.broken {
 				t.Fatal(err)
 			}
@@ -144,6 +144,51 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 			}
 			if at := m.all["v1 ConfigMap"]; at != tc.wantAt {
 				t.Errorf("the position is %q, want %q", at, tc.wantAt)
+			}
+		})
+	}
+}
+
+// kept are dead letters.
+type kept []event.Event
+
+func (k *kept) Some(_ context.Context, n int) ([]event.Event, error) {
+	return slices.Clone((*k)[:min(n, len(*k))]), nil
+}
+
+func (k *kept) Drop(_ context.Context, letters []event.Event) error {
+	*k = (*k)[len(letters):]
+	return nil
+}
+
+func TestDeadLettersAreSentOnceMore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		letters   int
+		brokenAt  int // which call of the broker fails; 0: none
+		sent      int
+		stillKept int
+	}{
+		"none":                            {},
+		"all of a few":                    {letters: 70, sent: 70},
+		"of many, as many as a sweep may": {letters: 250, sent: 200, stillKept: 50},
+		"what the broker took goes":       {letters: 70, brokenAt: 2, sent: 50, stillKept: 20},
+		"nothing where it took nothing":   {letters: 70, brokenAt: 1, stillKept: 70},
+	} {
+		t.Run(name, func(t *testing.T) {
+			letters := make(kept, tc.letters)
+			sent, calls := 0, 0
+			m := NewMissed(nil, nil, nil, &letters, func(_ context.Context, out []event.Event) error {
+				if calls++; calls == tc.brokenAt {
+					return errDown
+				}
+				sent += len(out)
+				return nil
+			})
+			if err := m.resend(t.Context()); errors.Is(err, errDown) != (tc.brokenAt > 0) {
+				t.Fatal(err)
+			}
+			if sent != tc.sent || len(letters) != tc.stillKept {
+				t.Errorf("sent %d, still kept %d; want %d and %d", sent, len(letters), tc.sent, tc.stillKept)
 			}
 		})
 	}

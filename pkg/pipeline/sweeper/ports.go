@@ -81,6 +81,12 @@ type Positions interface {
 	Save(ctx context.Context, name, position string) error
 }
 
+// DeadLetters are the events that no stage could handle.
+type DeadLetters interface {
+	Some(ctx context.Context, n int) ([]event.Event, error)
+	Drop(ctx context.Context, letters []event.Event) error
+}
+
 // Sources are what tells of changes while all is well.
 type Sources interface {
 	// Follow has them watch the kinds, on the hub and in members, and returns

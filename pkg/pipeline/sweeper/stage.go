@@ -115,6 +115,9 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 		return nil, err
 	}
 	if s.missed != nil {
+		if err := s.missed.resend(ctx); err != nil {
+			return nil, err
+		}
 		if err := s.find(ctx, false); err != nil {
 			return nil, err
 		}
