@@ -119,6 +119,11 @@ func (w *world) reasons(work *propagation.Work) map[string]bool {
 	if t == nil || !t.Claim.Held() {
 		return found
 	}
+	// A flag follows the claim map, into which a new claim, or none, is written first; what
+	// the former policy suspended stays so with the binding until the gate acts.
+	if v, err := w.claims.Look(w.ctx, t.Key); err == nil && v.Holder != t.Claim {
+		return found
+	}
 	p := w.hub.LivePolicy(t.Claim.Policy)
 	if p != nil && t.Claim.By(p) && suspends(p.Spec.Suspension, work.Key.Cluster) && flagged(w.safety.flags[p.Key], work.Key.Cluster) {
 		found[p.Key.String()] = true
