@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -59,8 +60,15 @@ type Options struct {
 	Out io.Writer
 }
 
+// garbage is how much, in percent of what is alive, may be garbage: the caches of
+// hub and members are most of the memory, and live long. GOGC says otherwise.
+const garbage = 50
+
 // Main is the whole of the program.
 func Main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	var o Options
 	flag.StringVar(&o.HubKubeconfig, "hub-kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the hub")
 	flag.StringVar(&o.Redis, "redis", "", "address of a Redis, as host:port (default: one in this process)")

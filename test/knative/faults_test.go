@@ -42,16 +42,16 @@ func (w *world) load(n int, fault func()) {
 func TestWhateverDiesInTheMiddleAllArriveOnce(t *testing.T) {
 	stage := func(name string) []victim { return []victim{{system, "app.kubernetes.io/name=" + name}} }
 	for _, tc := range []struct {
-		name      string
+		name      string // part of a namespace's
 		templates int
 		victims   []victim
 	}{
-		{"the source, while templates are made", 100, []victim{{system, "app.kubernetes.io/name=source,!sluice.dev/cluster"}}},
-		{"the gate", 20, stage("gate")},
-		{"the renderer", 20, stage("renderer")},
-		{"the applier", 20, stage("applier")},
-		{"Redis, which is empty then", 20, stage("redis")},
-		{"the broker", 20, []victim{
+		{"source", 100, []victim{{system, "app.kubernetes.io/name=source,!sluice.dev/cluster"}}},
+		{"gate", 20, stage("gate")},
+		{"renderer", 20, stage("renderer")},
+		{"applier", 20, stage("applier")},
+		{"redis", 20, stage("redis")},
+		{"broker", 20, []victim{
 			{"knative-eventing", "eventing.knative.dev/brokerRole=ingress"},
 			{"knative-eventing", "eventing.knative.dev/brokerRole=filter"},
 			{"knative-eventing", "messaging.knative.dev/role=dispatcher"},
