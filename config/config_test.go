@@ -21,6 +21,7 @@ import (
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	eventingv1alpha1 "knative.dev/eventing/pkg/apis/eventing/v1alpha1"
 	eventingv1beta3 "knative.dev/eventing/pkg/apis/eventing/v1beta3"
+	messagingv1 "knative.dev/eventing/pkg/apis/messaging/v1"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -79,6 +80,7 @@ func triggers(t *testing.T) map[string]eventingv1.Trigger {
 // ofEventing makes an object of each of Eventing's kinds that are used.
 var ofEventing = map[string]func() apis.Validatable{
 	"Broker":          func() apis.Validatable { return &eventingv1.Broker{} },
+	"InMemoryChannel": func() apis.Validatable { return &messagingv1.InMemoryChannel{} },
 	"Trigger":         func() apis.Validatable { return &eventingv1.Trigger{} },
 	"PingSource":      func() apis.Validatable { return &sourcesv1.PingSource{} },
 	"ApiServerSource": func() apis.Validatable { return &sourcesv1.ApiServerSource{} },

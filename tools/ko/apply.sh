@@ -103,10 +103,4 @@ else
   ko apply "$@" -R -f config/
 fi
 kubectl -n sluice-system wait --for=condition=Ready broker/sluice --timeout=2m
-# The in-memory channel answers only when every subscriber has, and what they
-# replied was delivered: a member that is down would hold up all others. It can
-# be told to answer at once.
-if kubectl -n sluice-system get inmemorychannel sluice-kne-trigger >/dev/null 2>&1; then
-  kubectl -n sluice-system annotate --overwrite inmemorychannel sluice-kne-trigger messaging.knative.dev/async-handler=true
-fi
 kubectl -n sluice-system wait --for=condition=Ready ksvc --all --timeout=5m
