@@ -141,6 +141,7 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		"Kafka is another class of Broker, and nothing else": {
 			overlays:    []string{"kafka"},
 			wantMore:    []string{"ConfigMap kafka-broker-config"},
+			wantLess:    []string{"InMemoryChannel sluice-kne-trigger"},
 			wantChanged: []string{"Broker", "Trigger"},
 		},
 		"another server is the hub: what it has is not here": {
@@ -162,7 +163,7 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		"overlays go together": {
 			overlays:    []string{"kafka", "redis-external"},
 			wantMore:    []string{"ConfigMap kafka-broker-config"},
-			wantLess:    []string{"Deployment redis", "Service redis"},
+			wantLess:    []string{"Deployment redis", "InMemoryChannel sluice-kne-trigger", "Service redis"},
 			wantChanged: []string{"Broker", "Secret", "Trigger"},
 		},
 	}

@@ -170,7 +170,7 @@ func (w *world) rest() {
 		w.restart()
 	}
 	// One sweep may be cut off where others take their time; the next goes on.
-	for round, quiet := 0, 0; w.err == nil && quiet < 2; round++ {
+	for round, quiet := 0, 0; w.err == nil; round++ {
 		before := w.writes.Load()
 		w.drain()
 		built, err := w.claims.Built(w.ctx)
@@ -181,6 +181,9 @@ func (w *world) rest() {
 			quiet++
 		} else {
 			quiet = 0
+		}
+		if quiet == 2 {
+			break
 		}
 		if round == rounds {
 			w.fail("after %d sweeps there are still %d writes; still to be delivered: %s", rounds, w.writes.Load()-before, w.queued())

@@ -30,7 +30,7 @@ const maxMessage = 1 << 10
 func New(stage string, cause event.Event, eventType string, d Data) (event.Event, error) {
 	e := event.New()
 	e.SetType(eventType)
-	e.SetSource("/sluice/" + stage)
+	e.SetSource(ownSources + stage)
 	d.Message = shorten(d.Message)
 	if err := e.SetData("application/json", d); err != nil {
 		return event.Event{}, fmt.Errorf("encode %s: %w", eventType, err)
@@ -55,6 +55,12 @@ type Batch struct {
 	out   []event.Event
 	err   error
 }
+
+// ownSources begins the source of whatever Sluice itself tells.
+const ownSources = "/sluice/"
+
+// Own tells whether Sluice itself tells of it, and no source outside.
+func Own(e event.Event) bool { return strings.HasPrefix(e.Source(), ownSources) }
 
 // From starts a batch.
 func From(stage string, cause event.Event) *Batch { return &Batch{stage: stage, cause: cause} }

@@ -15,7 +15,8 @@
 //
 // Twice is safe: the claim follows from the objects alone, a write that would
 // change nothing is not made, and what is emitted follows from the claim as it
-// is found or left.
+// is found or left. What a source tells of this process's own last write to a
+// template is not taken at all.
 //
 // It must not take a template from a living policy: that is the preemptor's.
 package detector

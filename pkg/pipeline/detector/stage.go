@@ -29,6 +29,7 @@ type Stage struct {
 	claims   ClaimMap
 	policies Policies
 	brakes   Brakes
+	echoes   echoes
 }
 
 // New makes the stage.
@@ -83,10 +84,16 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
+	if s.echoes.is(e, in.Template) {
+		return nil, nil
+	}
 	d := claiming.Decide(in)
 	t, err := s.commit(ctx, in.Template, view, d)
 	if err != nil {
 		return nil, err
+	}
+	if t.ResourceVersion != in.Template.ResourceVersion {
+		s.echoes.note(e, t)
 	}
 	if d.Verdict == claiming.Wait && d.Reason == claiming.NeverTemplate {
 		return nil, nil
