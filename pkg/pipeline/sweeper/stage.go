@@ -34,6 +34,9 @@ type Stage struct {
 	// asked is the binding whose gate the last sweep asked last; empty: it came to
 	// the end.
 	asked string
+	// lacking are the bindings that the last sweep found without a Work, in their
+	// versions then.
+	lacking map[propagation.BindingKey]string
 	// missed is nil where this process watches the hub.
 	missed *Missed
 }

@@ -121,13 +121,14 @@ func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.Gro
 	}
 }
 
-// unfinished announces the Works that ready members do not have as they say,
-// and those whose binding is gone. A cluster that left has none.
+// unfinished announces what is not rendered, the Works that ready members do not
+// have as they say, and those whose binding is gone. A cluster that left has none.
 func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding, ready map[string]bool, out *events.Batch) error {
 	works, err := s.hub.Works(ctx)
 	if err != nil {
 		return fmt.Errorf("list Works: %w", err)
 	}
+	s.unrendered(bindings, works, ready, out)
 	bound := make(map[propagation.BindingKey]bool, len(bindings))
 	for _, b := range bindings {
 		bound[b.Key] = !b.AwaitsTemplate()

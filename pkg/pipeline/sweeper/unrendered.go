@@ -1,0 +1,51 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeper
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+// unrendered announces the templates whose bindings lack a Work, or have one of
+// older content, in a cluster that is joined: the scheduler knew of a cluster
+// before the renderer did, or what one told the other was lost. It has to be so in
+// two sweeps, between which nobody wrote the binding, for most are on their way.
+func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation.Work, joined map[string]bool, out *events.Batch) {
+	made := make(map[propagation.WorkKey]string, len(works))
+	for _, w := range works {
+		made[w.Key] = w.Annotations[propagation.AnnotationRevision]
+	}
+	before := s.lacking
+	s.lacking = map[propagation.BindingKey]string{}
+	announced := 0
+	for _, b := range bindings {
+		if !lacks(b, made, joined) {
+			continue
+		}
+		s.lacking[b.Key] = b.ResourceVersion
+		if before[b.Key] == b.ResourceVersion && announced < batch {
+			out.Emit(events.TemplateTouched, events.Data{Template: new(b.Template()), Reason: "Unrendered"})
+			announced++
+		}
+	}
+}
+
+// lacks tells whether a Work is missing, or made of other content, that nothing
+// stands against.
+func lacks(b *propagation.Binding, made map[propagation.WorkKey]string, joined map[string]bool) bool {
+	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || conditions.Is(b.Status.Conditions, rendering.ConditionRendered, metav1.ConditionFalse) {
+		return false
+	}
+	for _, c := range b.TargetClusters() {
+		if _, ok := joined[c]; ok && made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}] != b.Revision() {
+			return true
+		}
+	}
+	return false
+}
