@@ -62,20 +62,7 @@ func (w *world) leave() {
 		w.Errorf("after the test: %v", err)
 		return
 	}
-	for tick := time.NewTicker(time.Second); ; <-tick.C {
-		left := 0
-		for _, m := range members {
-			list, err := w.members[m].Resource(configMaps).Namespace(w.namespace).List(ctx, ours)
-			if err != nil {
-				w.Errorf("after the test: %v", err)
-				return
-			}
-			left += len(list.Items)
-		}
-		if left == 0 {
-			return
-		}
-	}
+	w.emptied(ctx)
 }
 
 // merge patches an object; cluster-scoped ones have no namespace.

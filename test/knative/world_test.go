@@ -77,6 +77,11 @@ func (w *world) clean() {
 		w.Errorf("delete namespace %s: %v", w.namespace, err)
 		return
 	}
+	w.emptied(ctx)
+}
+
+// emptied waits until the members have nothing of the test.
+func (w *world) emptied(ctx context.Context) {
 	for tick := time.NewTicker(time.Second); ; <-tick.C {
 		left := 0
 		for _, m := range members {
