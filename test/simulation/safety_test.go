@@ -204,7 +204,7 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 	case *propagation.Template:
 		old := write.Old.(*propagation.Template)
 		if old.Claim != next.Claim || old.Baseline != next.Baseline {
-			w.safety.claims[string(next.UID)] = flightOf(ctx).since
+			w.safety.claims[string(next.UID)] = w.readable(flightOf(ctx))
 		}
 		if old.Hash != next.Hash {
 			w.fail("Sluice changed the content of %s", next.Key)
