@@ -196,7 +196,7 @@ func rights(t *testing.T) (all []right) {
 		t.Fatal(err)
 	}
 	rules["Role/"+role.Name] = role.Rules
-	bindings = append(bindings, rbacv1.ClusterRoleBinding{TypeMeta: binding.TypeMeta, ObjectMeta: binding.ObjectMeta, Subjects: binding.Subjects, RoleRef: binding.RoleRef})
+	bindings = append(bindings, rbacv1.ClusterRoleBinding(binding))
 	for _, b := range bindings {
 		where := "everywhere"
 		if b.Kind == "RoleBinding" {
