@@ -9,20 +9,18 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"time"
 	_ "time/tzdata" // the image has no time zones
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"sluice.dev/pkg/function"
 )
 
 func main() {
-	function.Main(name, func(ctx context.Context) (function.Stage, error) {
+	function.Main(name, func(context.Context) (function.Stage, error) {
 		cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 		if err != nil {
 			return nil, err
@@ -31,13 +29,6 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		go metrics(ctx)
 		return New(h, function.Publisher(), time.Now, prometheus.DefaultRegisterer), nil
 	})
-}
-
-// metrics serves the function's own counters; Sluice's are on its port.
-func metrics(ctx context.Context) {
-	srv := &http.Server{Addr: ":9090", Handler: promhttp.Handler(), ReadHeaderTimeout: 10 * time.Second}
-	function.Logger(ctx).Error("metrics are not served", "error", srv.ListenAndServe())
 }
