@@ -12,6 +12,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipelinetest"
@@ -224,8 +225,11 @@ func (w *world) checkRemoved(b *propagation.Binding) {
 	}
 	for _, r := range b.Spec.RequiredBy {
 		p := w.hub.LiveBinding(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name})
+		if p == nil || !slices.Contains(dependencies.Recorded(p), b.Template()) {
+			continue // that one is gone, and this is another of its name
+		}
 		for _, c := range r.Clusters {
-			if p != nil && p.SuspendedOn(c.Name) {
+			if p.SuspendedOn(c.Name) {
 				w.fail("%s is deleted although %s, which took it along, is suspended in %s", b.Key, p.Key, c.Name)
 			}
 		}
