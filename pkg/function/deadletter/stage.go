@@ -7,7 +7,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -38,12 +41,38 @@ func New(l Letters) Stage { return Stage{l} }
 // Name is that of the stage's function.
 func (Stage) Name() string { return Name }
 
+// stages are those whose events are sent again. What somebody else's subscriber
+// does not take is his, and would come back to everybody with every tick.
+var stages = []string{"applier", "dependencies", "detector", "gate", "preemptor", "renderer", "reporter", "scheduler", "sweeper"}
+
+// Ours tells whether an event was for a stage: for its Trigger at the Broker's
+// filter, or for its Service. Where the broker does not say, it was on its way
+// back to the Broker.
+func Ours(destination string) bool {
+	if destination == "" {
+		return true
+	}
+	u, err := url.Parse(destination)
+	if err != nil {
+		return false
+	}
+	name, at, _ := strings.Cut(u.Hostname(), ".")
+	if path := strings.Split(u.Path, "/"); len(path) > 3 && path[1] == "triggers" {
+		name, at = path[3], path[2]
+	}
+	return (at == system || strings.HasPrefix(at, system+".")) && slices.ContainsFunc(stages, func(s string) bool { return name == s || strings.HasPrefix(name, s+"-") })
+}
+
+// system is the namespace that the stages run in.
+const system = "sluice-system"
+
 // Handle tells of an event that nobody could handle, and keeps it unless its
 // stage would never take it.
 func (s Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	ext := e.Extensions()
 	kept, why := false, error(nil)
-	if fmt.Sprint(ext[extCode]) != strconv.Itoa(http.StatusUnprocessableEntity) {
+	destination, _ := ext[extDestination].(string)
+	if fmt.Sprint(ext[extCode]) != strconv.Itoa(http.StatusUnprocessableEntity) && Ours(destination) {
 		kept, why = s.letters.Keep(ctx, e)
 	}
 	function.Logger(ctx).Error("dead letter",

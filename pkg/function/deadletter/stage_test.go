@@ -66,3 +66,25 @@ func TestADeadLetterIsToldWithItsFailureAndKept(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyEventsForStagesAreKept(t *testing.T) {
+	const filter = "http://broker-filter.knative-eventing.svc.cluster.local/triggers/"
+	for destination, want := range map[string]bool{
+		"":                                  true,
+		filter + "sluice-system/renderer/1": true,
+		filter + "sluice-system/applier-member1/1":                     true,
+		filter + "sluice-system/detector-events/1":                     true,
+		filter + "sluice-system/shop-preempted/1":                      false,
+		filter + "sluice-system/audit/1":                               false,
+		filter + "shop/renderer/1":                                     false,
+		"http://renderer.sluice-system.svc.cluster.local":              true,
+		"http://renderer.shop.svc.cluster.local":                       false,
+		"http://audit.sluice-system.svc.cluster.local":                 false,
+		"http://renderer.sluice-system2.svc.cluster.local":             false,
+		"http://broker-ingress.knative-eventing.svc.cluster.local/a/b": false,
+	} {
+		if got := Ours(destination); got != want {
+			t.Errorf("%q is ours: %t, want %t", destination, got, want)
+		}
+	}
+}
