@@ -5,15 +5,14 @@ package config
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/cloudevents/sdk-go/v2/event"
-	"go.uber.org/zap"
 	"knative.dev/eventing/pkg/adapter/apiserver"
-	"knative.dev/eventing/pkg/eventfilter"
-	"knative.dev/eventing/pkg/eventfilter/subscriptionsapi"
 	"sigs.k8s.io/yaml"
 
+	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -40,7 +39,7 @@ func adapterConfig(t *testing.T, file string) apiserver.Config {
 }
 
 func TestOfBindingsAndWorksOnlyDeletionsAreTold(t *testing.T) {
-	filter := subscriptionsapi.NewAllFilter(subscriptionsapi.MaterializeFiltersList(zap.NewNop(), adapterConfig(t, "source-hub.yaml").Filters)...)
+	filters := adapterConfig(t, "source-hub.yaml").Filters
 	for name, tc := range map[string]struct {
 		eventType, apiVersion, kind string
 		told                        bool
@@ -56,15 +55,42 @@ func TestOfBindingsAndWorksOnlyDeletionsAreTold(t *testing.T) {
 		"a Work that somebody deletes": {events.ResourceDeleted, "work.karmada.io/v1alpha1", "Work", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := event.New()
-			e.SetID("1")
-			e.SetSource("hub")
-			e.SetType(tc.eventType)
-			e.SetExtension(events.ExtAPIVersion, tc.apiVersion)
-			e.SetExtension(events.ExtKind, tc.kind)
-			if told := filter.Filter(t.Context(), e) != eventfilter.FailFilter; told != tc.told {
+			e := map[string]string{"type": tc.eventType, events.ExtAPIVersion: tc.apiVersion, events.ExtKind: tc.kind}
+			told := len(filters) > 0
+			for _, f := range filters {
+				told = told && passes(t, f, e)
+			}
+			if told != tc.told {
 				t.Errorf("told: %t, want %t", told, tc.told)
 			}
 		})
 	}
+}
+
+// passes evaluates a filter of the Subscriptions API, as far as the sources use
+// it: Knative's own reorders itself while it is asked.
+func passes(t *testing.T, f eventingv1.SubscriptionsAPIFilter, attributes map[string]string) bool {
+	t.Helper()
+	switch {
+	case f.Not != nil:
+		return !passes(t, *f.Not, attributes)
+	case len(f.All) > 0:
+		return !slices.ContainsFunc(f.All, func(each eventingv1.SubscriptionsAPIFilter) bool { return !passes(t, each, attributes) })
+	case len(f.Prefix) > 0:
+		for k, v := range f.Prefix {
+			if !strings.HasPrefix(attributes[k], v) {
+				return false
+			}
+		}
+		return true
+	case len(f.Exact) > 0:
+		for k, v := range f.Exact {
+			if attributes[k] != v {
+				return false
+			}
+		}
+		return true
+	}
+	t.Fatalf("this test does not know the filter %+v", f)
+	return false
 }
