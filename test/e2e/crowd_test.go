@@ -6,7 +6,6 @@ package e2e
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -48,44 +47,5 @@ func TestCrowdThousandPoliciesForOneTemplate(t *testing.T) {
 		s.Delete(named(500))
 		// Of those of the highest priority that are left, the first by name.
 		s.Expect(config).In("member1").ClaimedBy(named(9))
-	})
-}
-
-func TestCrowdHundredSelectors(t *testing.T) {
-	each(t, gatesOff, inNamespaces, func(s *scenario) {
-		var all []template
-		for i := range 100 {
-			all = append(all, s.ConfigMap(fmt.Sprintf("config-%02d", i)))
-		}
-		p := s.Policy("all").Selecting(all...)
-		s.Apply(p, all[0], all[57], all[99])
-		for _, config := range []template{all[0], all[57], all[99]} {
-			s.Expect(config).In("member1").ClaimedBy(p)
-		}
-		s.Apply(s.Policy("all").Selecting(all[:99]...))
-		s.Expect(all[99]).In("member1").Unclaimed()
-		s.Expect(all[57]).ClaimedBy(p)
-	})
-}
-
-// Policies come and go fifty times a second, and leave no claim behind.
-func TestCrowdPoliciesComeAndGo(t *testing.T) {
-	alone(t, gatesOff, inNamespaces, func(s *scenario) {
-		config := s.ConfigMap("config")
-		s.Apply(config)
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for i := range 250 {
-			<-tick.C
-			p := s.Policy(fmt.Sprintf("p-%d", i%3)).Selecting(config).Priority(int64(i % 4))
-			s.Apply(p)
-			s.Delete(p)
-		}
-		s.Expect(config).Unclaimed()
-		s.Settle()
-		s.Expect(config).Unclaimed()
-		last := s.Policy("last").Selecting(config).To("member3")
-		s.Apply(last)
-		s.Expect(config).In("member3").ClaimedBy(last)
 	})
 }
