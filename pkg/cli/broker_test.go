@@ -69,7 +69,10 @@ func TestJoinOnKnative(t *testing.T) {
 			if hub.get(member1) == nil || hub.get("v1/Namespace/karmada-es-member1") == nil {
 				t.Error("the hub lacks the Cluster, or its namespace")
 			}
-			rules, _, _ := unstructured.NestedSlice(runs.get(access).Object, "rules")
+			rules, _, err := unstructured.NestedSlice(runs.get(access).Object, "rules")
+			if err != nil {
+				t.Fatal(err)
+			}
 			want := []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"secrets"}, "resourceNames": []any{"member1"}, "verbs": []any{"get"}}}
 			if d := cmp.Diff(want, rules); d != "" {
 				t.Errorf("rules (-want +got)\n%s", d)

@@ -106,12 +106,18 @@ func (l *lab) established(crd string) bool {
 	})
 }
 
+// makeNamespace returns when the cluster has put its own ConfigMap into it: what
+// is watched or listed in it afterwards is the test's.
 func (l *lab) makeNamespace(prefix string) string {
 	l.t.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": prefix}}}
 	o, err := l.other.Resource(namespaces).Create(l.ctx, o, metav1.CreateOptions{})
 	must(l.t, err)
 	l.t.Cleanup(func() { l.somebodyDeletesLater(namespaces, o.GetName()) })
+	l.waitFor("the cluster's own ConfigMap in "+o.GetName(), func() bool {
+		_, err := l.of(configMaps, o.GetName()).Get(l.ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err == nil
+	})
 	return o.GetName()
 }
 

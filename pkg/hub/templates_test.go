@@ -225,10 +225,6 @@ func TestListTemplates(t *testing.T) {
 		want = append(want, l.somebodyMakesConfigMap(fmt.Sprint("m", i)).Name)
 	}
 	want = append([]string{"kube-root-ca.crt"}, want...) // every namespace has it
-	l.waitFor("the namespace's first object", func() bool {
-		_, err := l.Template(l.ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: l.namespace, Name: want[0]})
-		return err == nil
-	})
 	frozen := l.somebodyMakesConfigMap("frozen")
 	l.somebodyPatches(configMaps, l.namespace, "frozen", `{"metadata":{"labels":{"sluice.dev/binding":"b"}}}`)
 	if _, err := l.Template(l.ctx, frozen); !errors.Is(err, outcome.ErrGone) {

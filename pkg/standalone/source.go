@@ -128,7 +128,7 @@ var resourceTypes = map[hub.ChangeType]string{
 }
 
 func (p *pipeline) publish(ctx context.Context, eventType string, o events.Object) {
-	e, err := events.NewResource("/sluice/standalone", eventType, o)
+	e, err := events.NewResource(events.Source("standalone"), eventType, o)
 	if err == nil {
 		err = p.broker.Publish(ctx, e)
 	}

@@ -202,6 +202,6 @@ func tick(now time.Time) event.Event {
 	e := event.New()
 	e.SetID(now.UTC().Format(time.RFC3339Nano))
 	e.SetType(events.Ping)
-	e.SetSource("/sluice/standalone")
+	e.SetSource(events.Source("standalone"))
 	return e
 }

@@ -17,13 +17,7 @@ func (s *scenario) numbered(n int, made func(i int) policy) {
 	g.SetLimit(16)
 	for i := range n {
 		p := made(i)
-		if s.clusterPolicy {
-			s.own(p.itself())
-		}
-		g.Go(func() error {
-			_, err := s.lab.hub.on(p.itself().resource, p.itself().namespace()).Apply(s.Context(), p.itself().name(), p.itself().object(), applyOptions)
-			return err
-		})
+		g.Go(func() error { return s.apply(s.lab.hub, p.itself()) })
 	}
 	if err := g.Wait(); err != nil {
 		s.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,8 +52,9 @@ type scenario struct {
 	ns    string
 	start time.Time
 	turns atomic.Int64
-	// owned is what has to be deleted beside the namespace.
-	owned []thing
+	// owned is what has to be deleted beside the namespace; owning guards it.
+	owning sync.Mutex
+	owned  []thing
 	// party is whom it does harm together with; nil: it must not do any.
 	party *party
 }
@@ -185,6 +187,8 @@ var (
 
 // own remembers what has to be deleted at the end.
 func (s *scenario) own(o thing) {
+	s.owning.Lock()
+	defer s.owning.Unlock()
 	for _, have := range s.owned {
 		if have.resource == o.resource && have.name() == o.name() {
 			return

@@ -31,6 +31,6 @@ teams_down() {
 # teams [FLAGS] does all of it; what failed stays up.
 teams() {
   teams_up
-  (cd "$ROOT" && SLUICE_KNATIVE_DIR=$OUT twice ./test/knative -timeout 30m -run '^TestTeam' "$@")
+  (cd "$ROOT" && SLUICE_KNATIVE_DIR=$OUT twice -- -v ./test/knative -timeout 30m -run '^TestTeam' "$@")
   teams_down
 }

@@ -120,8 +120,9 @@ func (w *world) reasons(work *propagation.Work) map[string]bool {
 	if t == nil || !t.Claim.Held() {
 		return found
 	}
-	// A flag follows the claim map, into which a new claim, or none, is written first; what
-	// the former policy suspended stays so with the binding until the gate acts.
+	// A flag follows the claim map, into which a new claim, or none, is written
+	// first; what the former policy suspended stays so with the binding until the
+	// gate acts.
 	if v, err := w.claims.Look(w.ctx, t.Key); err == nil && v.Holder != t.Claim {
 		return found
 	}

@@ -30,7 +30,7 @@ const maxMessage = 1 << 10
 func New(stage string, cause event.Event, eventType string, d Data) (event.Event, error) {
 	e := event.New()
 	e.SetType(eventType)
-	e.SetSource(ownSources + stage)
+	e.SetSource(Source(stage))
 	d.Message = shorten(d.Message)
 	if err := e.SetData("application/json", d); err != nil {
 		return event.Event{}, fmt.Errorf("encode %s: %w", eventType, err)
@@ -58,6 +58,9 @@ type Batch struct {
 
 // ownSources begins the source of whatever Sluice itself tells.
 const ownSources = "/sluice/"
+
+// Source is the source of what a part of Sluice tells, by the part's name.
+func Source(part string) string { return ownSources + part }
 
 // Own tells whether Sluice itself tells of it, and no source outside.
 func Own(e event.Event) bool { return strings.HasPrefix(e.Source(), ownSources) }

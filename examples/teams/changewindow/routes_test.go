@@ -136,7 +136,10 @@ func TestEachEventHasOneRoad(t *testing.T) {
 			e := told(t, "1", tc.typ)
 			if tc.typ == events.BindingActivated {
 				d := events.Data{Template: &nginx, Binding: &propagation.BindingKey{Namespace: "shop", Name: "b"}}
-				e, _ = events.New("gate", e, tc.typ, d)
+				var err error
+				if e, err = events.New("gate", e, tc.typ, d); err != nil {
+					t.Fatal(err)
+				}
 			}
 			e.SetExtension(events.ExtNamespace, nil)
 			if tc.namespace != "" {

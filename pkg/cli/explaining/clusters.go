@@ -12,6 +12,7 @@ import (
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/core/scheduling/filters"
 )
@@ -112,7 +113,7 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 	applied := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
 	dispatching := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionDispatching)
 	held := w.Suspended() || dispatching != nil && dispatching.Status == metav1.ConditionFalse
-	current := applied != nil && applied.ObservedGeneration >= w.Generation && w.Annotations[propagation.AnnotationRevision] == b.Revision()
+	current := applied != nil && applied.ObservedGeneration >= w.Generation && reporting.UpToDate(b, w)
 	switch {
 	case w.Deleting:
 		c.State = Leaving

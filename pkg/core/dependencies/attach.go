@@ -61,9 +61,7 @@ func Detach(dependency *propagation.Binding, parent propagation.BindingKey) *pro
 
 // Requires tells whether the dependency's binding names parent.
 func Requires(dependency *propagation.Binding, parent propagation.BindingKey) bool {
-	return slices.ContainsFunc(dependency.Spec.RequiredBy, func(s workv1alpha2.BindingSnapshot) bool {
-		return s.Namespace == parent.Namespace && s.Name == parent.Name
-	})
+	return slices.ContainsFunc(dependency.Spec.RequiredBy, of(parent))
 }
 
 // Needed tells whether the binding has to be: it serves a policy of its own, or
@@ -90,11 +88,9 @@ func require(b *propagation.Binding, parent propagation.BindingKey, clusters []s
 // dependency's binding says.
 func brought(b *propagation.Binding, parent propagation.BindingKey) []string {
 	var out []string
-	for _, r := range b.Spec.RequiredBy {
-		if r.Namespace == parent.Namespace && r.Name == parent.Name {
-			for _, c := range r.Clusters {
-				out = append(out, c.Name)
-			}
+	if i := slices.IndexFunc(b.Spec.RequiredBy, of(parent)); i >= 0 {
+		for _, c := range b.Spec.RequiredBy[i].Clusters {
+			out = append(out, c.Name)
 		}
 	}
 	if held := b.Annotations[propagation.InheritedSuspension(parent)]; held != "" {
@@ -122,9 +118,14 @@ func inherit(b *propagation.Binding, parent propagation.BindingKey, clusters []s
 }
 
 func without(list []workv1alpha2.BindingSnapshot, parent propagation.BindingKey) []workv1alpha2.BindingSnapshot {
-	return slices.DeleteFunc(slices.Clone(list), func(s workv1alpha2.BindingSnapshot) bool {
+	return slices.DeleteFunc(slices.Clone(list), of(parent))
+}
+
+// of tells whether an entry is parent's.
+func of(parent propagation.BindingKey) func(workv1alpha2.BindingSnapshot) bool {
+	return func(s workv1alpha2.BindingSnapshot) bool {
 		return s.Namespace == parent.Namespace && s.Name == parent.Name
-	})
+	}
 }
 
 func clone(b *propagation.Binding) *propagation.Binding {

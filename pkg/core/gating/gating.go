@@ -95,7 +95,7 @@ func Decide(in Input) Decision {
 		d.PolicyPending = in.policyPending()
 		switch {
 		case in.Binding == nil:
-		case in.serves() && !in.acted():
+		case in.serves() && !in.acted() && !in.Template.Deleting:
 			d.Next = in.carried()
 		default:
 			d.Next = in.deferred()

@@ -155,16 +155,22 @@ func TestWhatOthersDependOnIsCarried(t *testing.T) {
 		template make.TemplateBuilder
 		policy   *propagation.Policy
 		where    string
+		nothing  bool
 	}{
 		"L45 without a policy of its own":                 {template: nginx},
 		"L46 while a Lazy policy of its own waits":        {template: nginx.Baseline().ClaimedBy(lazy), policy: lazy.Policy()},
 		"L46 and its own change activates its own policy": {template: nginx.Baseline().ClaimedBy(lazy).Replicas(5), policy: lazy.Policy(), where: "member1"},
+		"but not once it is being deleted":                {template: nginx.Deleting(), nothing: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl := tc.template.Template()
+			want := tmpl.Hash
+			if tc.nothing {
+				want = ""
+			}
 			got := gating.Decide(gating.Input{Template: tmpl, Policy: tc.policy, Binding: required})
-			if got.Next.ActedHash() != tmpl.Hash || where(got.Next) != tc.where {
-				t.Errorf("content %q, want %q; in force %q, want %q", got.Next.ActedHash(), tmpl.Hash, where(got.Next), tc.where)
+			if got.Next.ActedHash() != want || where(got.Next) != tc.where {
+				t.Errorf("content %q, want %q; in force %q, want %q", got.Next.ActedHash(), want, where(got.Next), tc.where)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func Concluded(b *propagation.Binding, works []*propagation.Work) bool {
 	of := byCluster(works)
 	for _, c := range b.TargetClusters() {
 		w, ok := of[c]
-		if ok && !w.Deleting && (upToDate(b, w) || unrendered(b)) && concluded(w) || !ok && unrendered(b) {
+		if ok && !w.Deleting && (UpToDate(b, w) || Unrendered(b)) && concluded(w) || !ok && Unrendered(b) {
 			continue
 		}
 		return false
@@ -52,13 +52,13 @@ func byCluster(works []*propagation.Work) map[string]*propagation.Work {
 	return of
 }
 
-// upToDate tells whether the Work was made of the content that is in force.
-func upToDate(b *propagation.Binding, w *propagation.Work) bool {
+// UpToDate tells whether the Work was made of the content that is in force.
+func UpToDate(b *propagation.Binding, w *propagation.Work) bool {
 	return w.Annotations[propagation.AnnotationRevision] == b.Revision()
 }
 
-// unrendered tells whether some cluster's manifest could not be made.
-func unrendered(b *propagation.Binding) bool {
+// Unrendered tells whether some cluster's manifest could not be made.
+func Unrendered(b *propagation.Binding) bool {
 	return meta.IsStatusConditionFalse(b.Status.Conditions, rendering.ConditionRendered)
 }
 
@@ -134,7 +134,7 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 
 // item is what one Work says.
 func item(b *propagation.Binding, w *propagation.Work) workv1alpha2.AggregatedStatusItem {
-	i := workv1alpha2.AggregatedStatusItem{ClusterName: w.Key.Cluster, Applied: holds(w) && upToDate(b, w)}
+	i := workv1alpha2.AggregatedStatusItem{ClusterName: w.Key.Cluster, Applied: holds(w) && UpToDate(b, w)}
 	if len(w.Status.ManifestStatuses) > 0 {
 		i.Status = w.Status.ManifestStatuses[0].Status
 		i.Health = workv1alpha2.ResourceHealth(w.Status.ManifestStatuses[0].Health)
@@ -144,7 +144,7 @@ func item(b *propagation.Binding, w *propagation.Work) workv1alpha2.AggregatedSt
 	}
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
 	switch {
-	case !upToDate(b, w):
+	case !UpToDate(b, w):
 		i.AppliedMessage = messageOutdated
 	case heldBack(w):
 		i.AppliedMessage = workv1alpha1.MessageSuspendDispatching

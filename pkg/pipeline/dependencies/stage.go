@@ -179,27 +179,28 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 // release ends that the dependency follows the parent, but where that is
 // suspended; it tells whether there is such a place.
 func (s *Stage) release(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding) (bool, error) {
-	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
-	if errors.Is(err, outcome.ErrGone) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("get the binding of %s: %w", key, err)
-	}
-	next := dependencies.Release(b, parent)
-	return dependencies.Requires(next, parent.Key), s.commit(ctx, out, b, next)
+	next, err := s.loosen(ctx, out, key, func(b *propagation.Binding) *propagation.Binding { return dependencies.Release(b, parent) })
+	return next != nil && dependencies.Requires(next, parent.Key), err
 }
 
 // detach ends that the dependency follows a parent that is gone.
 func (s *Stage) detach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent propagation.BindingKey) error {
+	_, err := s.loosen(ctx, out, key, func(b *propagation.Binding) *propagation.Binding { return dependencies.Detach(b, parent) })
+	return err
+}
+
+// loosen changes the dependency's binding, and returns what it becomes; nil: there
+// is none.
+func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.TemplateKey, change func(*propagation.Binding) *propagation.Binding) (*propagation.Binding, error) {
 	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("get the binding of %s: %w", key, err)
+		return nil, fmt.Errorf("get the binding of %s: %w", key, err)
 	}
-	return s.commit(ctx, out, b, dependencies.Detach(b, parent))
+	next := change(b)
+	return next, s.commit(ctx, out, b, next)
 }
 
 // commit writes the dependency's binding; one that nobody needs any more goes.

@@ -26,8 +26,6 @@ import (
 )
 
 const (
-	// announcer is the source of what is announced again.
-	announcer = "/sluice/" + Name
 	// linger is how long a kind that no policy selects any more is followed:
 	// each change of the kinds restarts the sources.
 	linger = 10 * time.Minute
@@ -38,6 +36,9 @@ const (
 	// positionNamespaces is the position that holds the namespaces of templates.
 	positionNamespaces = "namespaces"
 )
+
+// announcer is the source of what is announced again.
+var announcer = events.Source(Name)
 
 // Missed finds what no source told of, on a hub that this process does not
 // watch: sources tell nothing of what exists when they start, and drop an event

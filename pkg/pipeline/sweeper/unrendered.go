@@ -4,12 +4,9 @@
 package sweeper
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/core/reporting"
 )
 
 // unrendered announces the templates whose bindings lack a Work, or have one of
@@ -17,9 +14,9 @@ import (
 // before the renderer did, or what one told the other was lost. It has to be so in
 // two sweeps, between which nobody wrote the binding, for most are on their way.
 func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation.Work, joined map[string]bool, out *events.Batch) {
-	made := make(map[propagation.WorkKey]string, len(works))
+	made := make(map[propagation.WorkKey]*propagation.Work, len(works))
 	for _, w := range works {
-		made[w.Key] = w.Annotations[propagation.AnnotationRevision]
+		made[w.Key] = w
 	}
 	before := s.lacking
 	s.lacking = map[propagation.BindingKey]string{}
@@ -38,12 +35,15 @@ func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation
 
 // lacks tells whether a Work is missing, or made of other content, that nothing
 // stands against.
-func lacks(b *propagation.Binding, made map[propagation.WorkKey]string, joined map[string]bool) bool {
-	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || conditions.Is(b.Status.Conditions, rendering.ConditionRendered, metav1.ConditionFalse) {
+func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, joined map[string]bool) bool {
+	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || reporting.Unrendered(b) {
 		return false
 	}
 	for _, c := range b.TargetClusters() {
-		if _, ok := joined[c]; ok && made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}] != b.Revision() {
+		if _, ok := joined[c]; !ok {
+			continue
+		}
+		if w := made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}]; w == nil || !reporting.UpToDate(b, w) {
 			return true
 		}
 	}

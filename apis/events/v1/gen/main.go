@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gen writes what people and programs read about the events:
-// docs/events.md, docs/events.schema.json and config/600-eventing/eventtypes.yaml. It takes each thing from where it
-// is decided: the types and their needs from the event contract, who emits them
-// from the stages' code, who consumes them from the Triggers of config.
+// docs/events.md, docs/events.schema.json and config/600-eventing/eventtypes.yaml.
+// It takes each thing from where it is decided: the types and their needs from the
+// event contract, who emits them from the stages' code, who consumes them from the
+// Triggers of config.
 //
 //	go generate ./apis/events/v1/gen
 //	go run ./apis/events/v1/gen
