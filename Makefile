@@ -126,7 +126,8 @@ test-unit: lab
 	  echo 'there is no C compiler, so the tests run without the race detector'; race= cgo=0; }; \
 	export SLUICE_HUB_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/hub \
 	  SLUICE_MEMBER_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/member1; \
-	go list ./... | grep -vE '$(APART)' | CGO_ENABLED=$$cgo xargs go test $$race | { grep -v 'no test files' || true; }; \
+	export CGO_ENABLED=$$cgo; source test/twice.sh; \
+	twice -- $$race $$(go list ./... | grep -vE '$(APART)') | { grep -v 'no test files' || true; }; \
 	go test ./test/conventions
 
 .PHONY: test-modules

@@ -104,21 +104,22 @@ func (s *session) eventing(ctx context.Context) (*eventing, error) {
 	return e, err
 }
 
-// memberObject is one that a member has on Knative.
+// memberObject is one that a member has on Knative, called by prefix and member.
 type memberObject struct {
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
-	name     string
+	prefix   string
 }
 
-func memberObjects(cluster string) []memberObject {
-	return []memberObject{
-		{roles, rbacv1.SchemeGroupVersion.WithKind("Role"), "member-" + cluster},
-		{roleBindings, rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "member-" + cluster},
-		{triggers, eventingv1.SchemeGroupVersion.WithKind("Trigger"), "applier-" + cluster},
-		{knative.ContainerSources, sourcesv1.SchemeGroupVersion.WithKind("ContainerSource"), "member-" + cluster},
-	}
-}
+// What a member has on Knative, in the order in which it is made.
+var (
+	memberRole        = memberObject{roles, rbacv1.SchemeGroupVersion.WithKind("Role"), "member-"}
+	memberRoleBinding = memberObject{roleBindings, rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "member-"}
+	memberTrigger     = memberObject{triggers, eventingv1.SchemeGroupVersion.WithKind("Trigger"), "applier-"}
+	memberSource      = memberObject{knative.ContainerSources, sourcesv1.SchemeGroupVersion.WithKind("ContainerSource"), "member-"}
+
+	memberObjects = []memberObject{memberRole, memberRoleBinding, memberTrigger, memberSource}
+)
 
 // admit has the applier get the member's events, and lets those functions read its
 // credentials that need them.
@@ -131,12 +132,13 @@ func (e *eventing) admit(ctx context.Context, cluster string) error {
 	if err != nil {
 		return err
 	}
-	for i, object := range []any{&role, &binding, &trigger} {
-		if err := e.apply(ctx, memberObjects(cluster)[i], object); err != nil {
-			return err
-		}
+	if err := e.apply(ctx, memberRole, cluster, &role); err != nil {
+		return err
 	}
-	return nil
+	if err := e.apply(ctx, memberRoleBinding, cluster, &binding); err != nil {
+		return err
+	}
+	return e.apply(ctx, memberTrigger, cluster, &trigger)
 }
 
 // join admits the member and makes its source; undo takes back what was made.
@@ -157,23 +159,24 @@ func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.
 	if err := e.admit(ctx, cluster); err != nil {
 		return undo, err
 	}
-	return undo, e.apply(ctx, memberObjects(cluster)[3], &source)
+	return undo, e.apply(ctx, memberSource, cluster, &source)
 }
 
 // apply makes an object, or takes over what a join left that was killed.
-func (e *eventing) apply(ctx context.Context, o memberObject, object any) error {
+func (e *eventing) apply(ctx context.Context, o memberObject, cluster string, object any) error {
+	name := o.prefix + cluster
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		return fmt.Errorf("encode %s %s: %w", o.kind.Kind, o.name, err)
+		return fmt.Errorf("encode %s %s: %w", o.kind.Kind, name, err)
 	}
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(o.kind)
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(u.Object, "spec", "template", "metadata", "creationTimestamp")
-	_, err = e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Apply(ctx, o.name, u, metav1.ApplyOptions{FieldManager: "kubectl-sluice", Force: true})
+	_, err = e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Apply(ctx, name, u, metav1.ApplyOptions{FieldManager: "kubectl-sluice", Force: true})
 	if err != nil {
-		return fmt.Errorf("make %s %s: %w", o.kind.Kind, o.name, err)
+		return fmt.Errorf("make %s %s: %w", o.kind.Kind, name, err)
 	}
 	return nil
 }
@@ -181,10 +184,11 @@ func (e *eventing) apply(ctx context.Context, o memberObject, object any) error 
 // unjoin deletes what join made. That they are gone is fine.
 func (e *eventing) unjoin(ctx context.Context, cluster string) error {
 	var errs []error
-	for _, o := range slices.Backward(memberObjects(cluster)) {
-		err := e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Delete(ctx, o.name, metav1.DeleteOptions{})
+	for _, o := range slices.Backward(memberObjects) {
+		name := o.prefix + cluster
+		err := e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Delete(ctx, name, metav1.DeleteOptions{})
 		if err := ignoreNotFound(err); err != nil {
-			errs = append(errs, fmt.Errorf("delete %s %s: %w", o.kind.Kind, o.name, err))
+			errs = append(errs, fmt.Errorf("delete %s %s: %w", o.kind.Kind, name, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -20,12 +20,15 @@ const (
 	longestPause = 500 * time.Millisecond
 )
 
-// poll asks until the answer is yes or an error, or the time is over.
+// poll asks until the answer is yes or an error, or the time is over. The first
+// answer is waited for, however long it takes: who gives up has something to say.
 func poll(ctx context.Context, timeout time.Duration, ask func(context.Context) (bool, error)) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	asking := ctx
 	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
-		done, err := ask(limited)
+		done, err := ask(asking)
+		asking = limited
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

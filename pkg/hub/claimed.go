@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,9 +36,9 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 		mu      sync.Mutex
 		claimed []schema.GroupVersionKind
 		failed  []error
-		wait    sync.WaitGroup
-		slots   = make(chan struct{}, listsAtOnce)
+		g       errgroup.Group
 	)
+	g.SetLimit(listsAtOnce)
 	for _, gv := range groups {
 		kinds, err := h.catalog.discover(gv)
 		if err != nil {
@@ -47,9 +48,7 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 			if !r.lists || matching.Exempt(propagation.TemplateKey{APIVersion: gv.String(), Kind: r.Kind}) != "" {
 				continue
 			}
-			wait.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
+			g.Go(func() error {
 				yes, err := h.claimed(ctx, r.GroupVersionKind)
 				mu.Lock()
 				defer mu.Unlock()
@@ -57,10 +56,11 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 					claimed = append(claimed, r.GroupVersionKind)
 				}
 				failed = append(failed, err)
+				return nil // all are asked, whatever one says
 			})
 		}
 	}
-	wait.Wait()
+	_ = g.Wait()
 	slices.SortFunc(claimed, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
 	return claimed, errors.Join(failed...)
 }

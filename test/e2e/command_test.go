@@ -97,8 +97,8 @@ func TestST35PartialFailure(t *testing.T) {
 		s.Apply(p.To("member2"), q.To("no-such"))
 		s.Expect(good).Binding(isCondition("Active", "False"))
 		s.Expect(bad).Binding(isCondition("Active", "False"))
-		args := []string{"activate", "deployment/bad", "deployment/good", "--keep-going", "--wait", "--timeout", "5s"}
-		out, err := s.Sluice(args...)
+		args := []string{"activate", "deployment/bad", "deployment/good", "--keep-going", "--wait"}
+		out, err := s.Sluice(append(args, "--timeout", "5s")...)
 		if err == nil || !strings.Contains(out, "bad") {
 			s.Errorf("what was not placed is no failure: %v\n%s", err, out)
 		}

@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -28,7 +29,7 @@ var timeout = patience(os.Getenv("SLUICE_E2E_TIMEOUT"))
 
 func patience(said string) time.Duration {
 	if said == "" {
-		return 20 * time.Second
+		return time.Minute
 	}
 	d, err := time.ParseDuration(said)
 	if err != nil {
@@ -39,8 +40,9 @@ func patience(said string) time.Duration {
 
 const (
 	systemNamespace = "sluice-system"
-	// scenarios that run at once: they wait most of the time.
-	parallel = "24"
+	// scenarios that run at once: they wait most of the time, and more of them than
+	// a small machine can serve would wait for each other.
+	parallel = "12"
 )
 
 // lab is the hub, the members, and what the scenarios share.
@@ -166,6 +168,8 @@ type cluster struct {
 	ctx    context.Context //nolint:containedctx // the mirrors live as long as the run
 	config *rest.Config
 	client dynamic.Interface
+	// metadata of objects, without their content.
+	metadata metadata.Interface
 
 	mu      sync.Mutex
 	mirrors map[resource]*mirror
@@ -182,7 +186,11 @@ func open(ctx context.Context, name, kubeconfig string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{name: name, ctx: ctx, config: cfg, client: client, mirrors: map[resource]*mirror{}}, nil
+	md, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{name: name, ctx: ctx, config: cfg, client: client, metadata: md, mirrors: map[resource]*mirror{}}, nil
 }
 
 // on is the client of a kind in a namespace; an empty one for kinds that have
@@ -200,7 +208,7 @@ func (c *cluster) mirror(r resource) *mirror {
 	c.mu.Lock()
 	m := c.mirrors[r]
 	if m == nil {
-		m = newMirror(c.ctx, c.name, r, c.client)
+		m = newMirror(c.ctx, c.name, r, c.client, c.metadata)
 		c.mirrors[r] = m
 	}
 	c.mu.Unlock()

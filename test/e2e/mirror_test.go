@@ -6,6 +6,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 )
 
 // mirror follows one kind in one cluster from its first use to the end of the
@@ -21,13 +25,16 @@ import (
 type mirror struct {
 	cluster  string
 	resource resource
-	client   dynamic.ResourceInterface
+	client   dynamic.NamespaceableResourceInterface
+	metadata metadata.ResourceInterface
 	stop     context.CancelFunc
 	// tried is closed when the first list was answered, whatever the answer.
 	tried chan struct{}
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
+	// present are the objects of each scenario.
+	present map[string]map[string]*unstructured.Unstructured
 	// history is by scenario: its label on the object, or its namespace.
 	history map[string][]change
 	version string
@@ -42,11 +49,12 @@ type change struct {
 	before, after *unstructured.Unstructured
 }
 
-func newMirror(ctx context.Context, cluster string, r resource, c dynamic.Interface) *mirror {
+func newMirror(ctx context.Context, cluster string, r resource, c dynamic.Interface, md metadata.Interface) *mirror {
 	ctx, stop := context.WithCancel(ctx)
 	m := &mirror{
-		cluster: cluster, resource: r, client: c.Resource(r.gvr()), stop: stop, tried: make(chan struct{}),
-		objects: map[string]*unstructured.Unstructured{}, history: map[string][]change{},
+		cluster: cluster, resource: r, client: c.Resource(r.gvr()), metadata: md.Resource(r.gvr()), stop: stop, tried: make(chan struct{}),
+		objects: map[string]*unstructured.Unstructured{}, present: map[string]map[string]*unstructured.Unstructured{},
+		history: map[string][]change{},
 	}
 	go m.run(ctx)
 	return m
@@ -116,10 +124,12 @@ func (m *mirror) watch(ctx context.Context) bool {
 		if !ok || e.Type == watch.Error {
 			return false
 		}
-		m.version = o.GetResourceVersion()
 		if e.Type != watch.Bookmark {
 			m.take(e.Type, o)
 		}
+		m.mu.Lock()
+		m.version = o.GetResourceVersion()
+		m.mu.Unlock()
 	}
 	return ctx.Err() == nil
 }
@@ -128,21 +138,27 @@ func (m *mirror) watch(ctx context.Context) bool {
 func (m *mirror) take(kind watch.EventType, o *unstructured.Unstructured) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := keyOf(o)
+	key, scenario := keyOf(o), scenarioOf(o)
 	before := m.objects[key]
+	if kind != watch.Deleted && before != nil && before.GetResourceVersion() == o.GetResourceVersion() {
+		return
+	}
+	if before != nil {
+		delete(m.present[scenarioOf(before)], key)
+	}
 	if kind == watch.Deleted {
 		delete(m.objects, key)
 	} else {
-		if before != nil && before.GetResourceVersion() == o.GetResourceVersion() {
-			return
-		}
 		m.objects[key] = o
+		if m.present[scenario] == nil {
+			m.present[scenario] = map[string]*unstructured.Unstructured{}
+		}
+		m.present[scenario][key] = o
 		kind = watch.Modified
 		if before == nil {
 			kind = watch.Added
 		}
 	}
-	scenario := scenarioOf(o)
 	m.history[scenario] = append(m.history[scenario], change{cluster: m.cluster, kind: kind, at: time.Now(), before: before, after: o})
 }
 
@@ -157,13 +173,7 @@ func (m *mirror) get(key string) *unstructured.Unstructured {
 func (m *mirror) of(scenario string) []*unstructured.Unstructured {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []*unstructured.Unstructured
-	for _, o := range m.objects {
-		if scenarioOf(o) == scenario {
-			out = append(out, o)
-		}
-	}
-	return out
+	return slices.Collect(maps.Values(m.present[scenario]))
 }
 
 // since are the writes of a scenario from its nth on.
@@ -177,20 +187,16 @@ func (m *mirror) since(scenario string, n int) []change {
 // lag tells what of a scenario the cluster has otherwise than the mirror: a watch
 // on a busy machine is behind. A cluster that does not answer has no news.
 func (m *mirror) lag(ctx context.Context, scenario string) error {
-	var options metav1.ListOptions
-	if m.resource != works && !m.resource.clusterScoped {
-		options.FieldSelector = "metadata.namespace=" + scenario
+	if m.resource == works {
+		return m.lagOfAll(ctx)
 	}
-	l, err := m.client.List(ctx, options)
+	l, err := m.listOf(ctx, scenario)
 	if err != nil {
 		return nil
 	}
 	there := map[string]bool{}
 	for i := range l.Items {
 		o := &l.Items[i]
-		if scenarioOf(o) != scenario {
-			continue
-		}
 		there[keyOf(o)] = true
 		if have := m.get(keyOf(o)); have == nil || have.GetResourceVersion() != o.GetResourceVersion() {
 			return fmt.Errorf("the test has not heard yet of version %s of %s %s in %s", o.GetResourceVersion(), o.GetKind(), keyOf(o), m.cluster)
@@ -202,6 +208,48 @@ func (m *mirror) lag(ctx context.Context, scenario string) error {
 		}
 	}
 	return nil
+}
+
+// listOf asks the cluster for what of a scenario it has.
+func (m *mirror) listOf(ctx context.Context, scenario string) (*unstructured.UnstructuredList, error) {
+	if m.resource.clusterScoped {
+		return m.client.List(ctx, metav1.ListOptions{LabelSelector: scenarioLabel + "=" + scenario})
+	}
+	return m.client.Namespace(scenario).List(ctx, metav1.ListOptions{})
+}
+
+// lagOfAll tells whether the mirror has not heard yet of the newest object. Which
+// scenario a Work is of, only its content says, and to read all of that costs too
+// much.
+func (m *mirror) lagOfAll(ctx context.Context) error {
+	l, err := m.metadata.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	newest := uint64(0)
+	for i := range l.Items {
+		newest = max(newest, version(l.Items[i].ResourceVersion))
+	}
+	m.mu.Lock()
+	heard := version(m.version)
+	m.mu.Unlock()
+	if heard < newest {
+		return fmt.Errorf("the test has heard of version %d of the %s in %s, and not of %d yet", heard, m.resource.plural, m.cluster, newest)
+	}
+	return nil
+}
+
+// version is a resource version as a number, by which the versions of a kind are
+// ordered; 0: none yet.
+func version(said string) uint64 {
+	if said == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(said, 10, 64)
+	if err != nil {
+		panic("resource version: " + err.Error())
+	}
+	return n
 }
 
 func keyOf(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -79,6 +79,9 @@ func (s *scenario) Rest() {
 			return fmt.Errorf("the scenario does not come to rest: last write %s ago", d)
 		}
 		for _, m := range s.mirrors() {
+			if m.resource != works && !s.uses(m.resource) {
+				continue
+			}
 			if err := m.lag(s.Context(), s.ns); err != nil {
 				return err
 			}

@@ -52,9 +52,11 @@ type scenario struct {
 	ns    string
 	start time.Time
 	turns atomic.Int64
-	// owned is what has to be deleted beside the namespace; owning guards it.
+	// owned is what has to be deleted beside the namespace, used are the kinds of
+	// what was applied; owning guards them.
 	owning sync.Mutex
 	owned  []thing
+	used   map[resource]bool
 	// party is whom it does harm together with; nil: it must not do any.
 	party *party
 }
@@ -171,6 +173,7 @@ func (s *scenario) ApplyIn(member string, things ...thing) {
 }
 
 func (s *scenario) apply(c *cluster, o thing) error {
+	s.use(o.resource)
 	if o.clusterScoped && c == s.lab.hub {
 		s.own(o)
 	}
@@ -184,6 +187,23 @@ var (
 	applyOptions = metav1.ApplyOptions{FieldManager: "e2e", Force: true}
 	patchOptions = metav1.PatchOptions{FieldManager: "e2e"}
 )
+
+// use remembers a kind of what the scenario is about.
+func (s *scenario) use(r resource) {
+	s.owning.Lock()
+	defer s.owning.Unlock()
+	if s.used == nil {
+		s.used = map[resource]bool{}
+	}
+	s.used[r] = true
+}
+
+// uses tells whether the scenario applied anything of the kind.
+func (s *scenario) uses(r resource) bool {
+	s.owning.Lock()
+	defer s.owning.Unlock()
+	return s.used[r]
+}
 
 // own remembers what has to be deleted at the end.
 func (s *scenario) own(o thing) {

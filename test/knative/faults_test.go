@@ -133,17 +133,3 @@ func TestAMemberLeavesAndJoinsAgain(t *testing.T) {
 	w.template("second", "2")
 	w.arrive(recovery, 2)
 }
-
-func TestTwoReplicasOfEveryStage(t *testing.T) {
-	w := newWorld(t)
-	two, back := map[string]string{}, map[string]string{}
-	for _, name := range []string{"applier", "detector", "gate", "renderer", "reporter", "scheduler", "sweeper"} {
-		two[name], back[name] = "2", "1"
-	}
-	w.scale(two)
-	defer w.scale(back) // before the test's context ends
-	w.policy()
-	w.load(50, nil)
-	w.arrive(recovery, 51)
-	w.once(51)
-}

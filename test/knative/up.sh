@@ -154,20 +154,21 @@ CORE
 }
 
 # Members are those of test/lab, on loopback; pods reach them at this machine's
-# end of the veth pair. Their certificates name the loopback address.
+# end of the veth pair. Their certificates name the loopback address. The lab's hub
+# is the one that is another API server than Knative's; it rests until run wants it.
 members() {
   local m port
   say "members: $MEMBERS"
   lab up --dir "$OUT/members" --members "$(wc -w <<<"$MEMBERS")" >/dev/null
   mkdir -p "$RUN/members"
-  for m in $MEMBERS; do
+  for m in hub $MEMBERS; do
     port=$(sed -n 's#.*server: https://127.0.0.1:##p' "$OUT/members/kubeconfig/$m")
     sed "s#\( *\)server: https://127.0.0.1:.*#\1server: https://$HOST_IP:$port\n\1tls-server-name: 127.0.0.1#" \
       "$OUT/members/kubeconfig/$m" >"$RUN/members/$m"
     outside "forward-$m" socat "TCP-LISTEN:$port,bind=$HOST_IP,fork,reuseaddr" "TCP:127.0.0.1:$port"
   done
-  # The lab's own hub is not needed. test/e2e finds this one in its place.
   lab member-stop hub --dir "$OUT/members" >/dev/null
+  # What the tests take for a lab whose hub is Knative's cluster.
   rm -rf "$RUN/e2e" && mkdir -p "$RUN/e2e/kubeconfig"
   for m in $MEMBERS; do ln -s "$OUT/members/kubeconfig/$m" "$RUN/e2e/kubeconfig/$m"; done
   ln -s "$KUBECONFIG" "$RUN/e2e/kubeconfig/hub"

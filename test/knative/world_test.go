@@ -31,6 +31,10 @@ var members = []string{"member1", "member2"}
 
 // The kinds that the tests look at.
 var (
+	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	replicaSets  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	accounts     = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	kubeServices = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	pods         = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -85,7 +89,7 @@ func (w *world) emptied(ctx context.Context) {
 	for tick := time.NewTicker(time.Second); ; <-tick.C {
 		left := 0
 		for _, m := range members {
-			list, err := w.members[m].Resource(configMaps).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=test"})
+			list, err := w.members[m].Resource(configMaps).Namespace(w.namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
 			if err != nil {
 				w.Errorf("after the test: %v", err)
 				return
@@ -277,15 +281,23 @@ func (w *world) kill(namespace, selector string) {
 	w.Logf("killed %d pods: %s in %s", len(list.Items), selector, namespace)
 }
 
-// scale sets the least number of replicas of every stage, and waits for it.
-func (w *world) scale(least map[string]string) {
+// autoscale sets annotations of autoscaling.knative.dev on functions, nil takes one
+// away, and waits until they run so.
+func (w *world) autoscale(annotations map[string]any, functions ...string) {
 	w.Helper()
-	for name, n := range least {
-		patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"autoscaling.knative.dev/min-scale":%q}}}}}`, n)
-		w.must(w.hub.Resource(services).Namespace(system).Patch(w.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
+	prefixed := map[string]any{}
+	for k, v := range annotations {
+		prefixed["autoscaling.knative.dev/"+k] = v
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": prefixed}}}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, name := range functions {
+		w.must(w.hub.Resource(services).Namespace(system).Patch(w.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}))
 	}
 	w.eventually(5*time.Minute, func() string {
-		for name := range least {
+		for _, name := range functions {
 			s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), name, metav1.GetOptions{}))
 			created, _, _ := unstructured.NestedString(s.Object, "status", "latestCreatedRevisionName")
 			ready, _, _ := unstructured.NestedString(s.Object, "status", "latestReadyRevisionName")
@@ -296,6 +308,23 @@ func (w *world) scale(least map[string]string) {
 		}
 		return ""
 	})
+}
+
+// running counts each function's pods that are not about to end.
+func (w *world) running() map[string]int {
+	w.Helper()
+	const function = "serving.knative.dev/service"
+	list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: function})
+	if err != nil {
+		w.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, p := range list.Items {
+		if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" && p.GetDeletionTimestamp() == nil {
+			n[p.GetLabels()[function]]++
+		}
+	}
+	return n
 }
 
 // arrivals tells when each of the test's ConfigMaps appears in a member.

@@ -14,6 +14,7 @@ set -euo pipefail
 hub=$1
 hub() { kubectl --kubeconfig "$hub" "$@"; }
 server=${2:-$(hub config view --minify -o 'jsonpath={.clusters[0].cluster.server}')}
+tls=$(hub config view --minify -o 'jsonpath={.clusters[0].cluster.tls-server-name}')
 ca=$(hub config view --minify --raw --flatten -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}')
 
 for name in $(hub -n sluice-system get serviceaccounts -l app.kubernetes.io/part-of=sluice -o 'jsonpath={.items[*].metadata.name}'); do
@@ -33,7 +34,7 @@ stringData:
     apiVersion: v1
     kind: Config
     current-context: hub
-    clusters: [{name: hub, cluster: {server: "$server", certificate-authority-data: "$ca"}}]
+    clusters: [{name: hub, cluster: {server: "$server", tls-server-name: "$tls", certificate-authority-data: "$ca"}}]
     users: [{name: $name, user: {tokenFile: token}}]
     contexts: [{name: hub, context: {cluster: hub, user: $name}}]
 YAML

@@ -1,0 +1,66 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package knative
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// The hub is the Knative cluster, guarded: its Deployment runs in the members
+// alone, and its status is what they report.
+func TestQuickstart(t *testing.T) {
+	w := newWorld(t)
+	w.apply(configMaps, "configmap.yaml", nil)
+	w.apply(policies, "policy.yaml", nil)
+	for _, replicas := range []int64{2, 3} {
+		w.apply(deployments, "deployment.yaml", func(u *unstructured.Unstructured) {
+			if err := unstructured.SetNestedField(u.Object, replicas, "spec", "replicas"); err != nil {
+				t.Fatal(err)
+			}
+		})
+		w.eventually(recovery, func() string {
+			hub := w.must(w.hub.Resource(deployments).Namespace(w.namespace).Get(t.Context(), "nginx", metav1.GetOptions{}))
+			available, _, _ := unstructured.NestedInt64(hub.Object, "status", "availableReplicas")
+			if want := 3 * replicas; available != want { // every member that has joined
+				return fmt.Sprintf("the hub tells of %d available replicas, want %d", available, want)
+			}
+			return ""
+		})
+	}
+	for _, m := range members {
+		w.must(w.members[m].Resource(configMaps).Namespace(w.namespace).Get(t.Context(), "nginx-pages", metav1.GetOptions{}))
+	}
+	for _, r := range []schema.GroupVersionResource{pods, replicaSets} {
+		list, err := w.hub.Resource(r).Namespace(w.namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 0 {
+			t.Errorf("the hub runs %d %s itself, %v", len(list.Items), r.Resource, err)
+		}
+	}
+}
+
+// apply applies a file of examples/quickstart, in the test's namespace.
+func (w *world) apply(r schema.GroupVersionResource, file string, change func(*unstructured.Unstructured)) {
+	w.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "quickstart", file))
+	if err != nil {
+		w.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(raw, &u.Object); err != nil {
+		w.Fatal(err)
+	}
+	u.SetNamespace(w.namespace)
+	if change != nil {
+		change(u)
+	}
+	w.must(w.hub.Resource(r).Namespace(w.namespace).Apply(w.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "user", Force: true}))
+}
