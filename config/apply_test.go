@@ -24,6 +24,12 @@ line="$*"
 [[ -z $LACKS || ! $line =~ $LACKS ]] || exit 1
 case $line in
   *"get namespace"*) printf %s "$VERSION" ;;
+  *"get configmap functions"*)
+    settings=$BEFORE
+    [[ ! -e $CHANGES ]] || ! grep -q ^apply "$CHANGES" || settings=$AFTER
+    [[ -n $settings ]] && echo "$settings"
+    ;;
+  *"get ksvc"*) echo ksvc/gate ksvc/renderer ;;
   version | "get crd/"* | *" get "* | "auth can-i"*) ;;
   *) echo "kubectl $line" >>"$CHANGES" ;;
 esac
@@ -65,27 +71,17 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			for program, text := range map[string]string{"kubectl": kubectl, "go": golang} {
-				if err := os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755); err != nil { //nolint:gosec // they are run
-					t.Fatal(err)
-				}
-			}
-			log := filepath.Join(dir, "changes")
-			cmd := exec.CommandContext(t.Context(), "bash", "../tools/ko/apply.sh")
-			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CHANGES="+log,
-				"LACKS="+tc.lacks, "VERSION="+tc.version, "OVERLAYS="+tc.overlays, "KO_DOCKER_REPO=registry.example.com")
+			env := []string{"LACKS=" + tc.lacks, "VERSION=" + tc.version, "OVERLAYS=" + tc.overlays}
 			if tc.noRegistry {
-				cmd.Env = append(cmd.Env, "KO_DOCKER_REPO=")
+				env = append(env, "KO_DOCKER_REPO=")
 			}
-			out, err := cmd.CombinedOutput()
-			changes, _ := os.ReadFile(log)
+			changes, out, err := apply(t, env...)
 			if len(tc.want) == 0 {
 				want := changed
 				if tc.overlays != "" {
 					want = "apply -f _output/overlay/all.yaml"
 				}
-				if err != nil || !strings.Contains(string(changes), "\n"+want+"\n") {
+				if err != nil || !strings.Contains(changes, "\n"+want+"\n") {
 					t.Errorf("%v, changed, want %q:\n%s\n%s", err, want, changes, out)
 				}
 				return
@@ -94,7 +90,7 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 				t.Errorf("%v, changed:\n%s", err, changes)
 			}
 			var got []string
-			for line := range strings.Lines(string(out)) {
+			for line := range strings.Lines(out) {
 				if line = strings.TrimSpace(line); strings.HasPrefix(line, "- ") {
 					got = append(got, line)
 				}
@@ -108,6 +104,49 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the functions read when they start is no part of their Services: that it
+// changed would come to nothing until the next of their pods.
+func TestApplyStartsFunctionsAnewWhereTheirSettingsChanged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after string
+		anew          bool
+	}{
+		"tokens are verified from now on": {before: "{}", after: `{"OIDC_AUDIENCE":"x"}`, anew: true},
+		"nothing changed":                 {before: "{}", after: "{}"},
+		"it is the first time":            {after: "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes, out, err := apply(t, "BEFORE="+tc.before, "AFTER="+tc.after)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, service := range []string{"gate", "renderer"} {
+				if got := strings.Contains(changes, "kubectl -n sluice-system patch ksvc/"+service+" "); got != tc.anew {
+					t.Errorf("%s starts anew: %t, want %t\n%s", service, got, tc.anew, changes)
+				}
+			}
+		})
+	}
+}
+
+// apply runs make apply's script, and tells what it changed and said.
+func apply(t *testing.T, env ...string) (changes, out string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	for program, text := range map[string]string{"kubectl": kubectl, "go": golang} {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755); err != nil { //nolint:gosec // they are run
+			t.Fatal(err)
+		}
+	}
+	log := filepath.Join(dir, "changes")
+	cmd := exec.CommandContext(t.Context(), "bash", "../tools/ko/apply.sh")
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CHANGES="+log, "KO_DOCKER_REPO=registry.example.com")
+	cmd.Env = append(cmd.Env, env...)
+	said, err := cmd.CombinedOutput()
+	changed, _ := os.ReadFile(log)
+	return string(changed), string(said), err
 }
 
 // hubKubectl answers for a hub with three accounts, and keeps what is applied.

@@ -85,6 +85,16 @@ if ((${#missing[@]})); then
   exit 1
 fi
 
+# settings says whether what the functions read when they start is the same as
+# before; nothing where there is none yet.
+settings() {
+  local map secret
+  map=$(kubectl -n sluice-system get configmap functions -o 'jsonpath={.data}' 2>/dev/null) || return 0
+  secret=$(kubectl -n sluice-system get secret redis -o 'jsonpath={.data}' 2>/dev/null) || return 0
+  sha256sum <<<"$map$secret" | cut -c1-16
+}
+before=$(settings)
+
 # Knative lets nobody change an EventType, and nothing depends on one.
 kubectl -n sluice-system delete eventtypes -l app.kubernetes.io/part-of=sluice --ignore-not-found
 
@@ -101,6 +111,15 @@ if ((${#overlays[@]})); then
   ko apply "$@" -f _output/overlay/all.yaml
 else
   ko apply "$@" -R -f config/
+fi
+# Knative makes new pods where a Service changes, and not where what it refers to
+# does: whoever runs on would keep, say, callers unverified.
+after=$(settings)
+if [[ -n $before && $before != "$after" ]]; then
+  for service in $(kubectl -n sluice-system get ksvc -l app.kubernetes.io/part-of=sluice -o name); do
+    kubectl -n sluice-system patch "$service" --type merge \
+      -p '{"spec":{"template":{"metadata":{"annotations":{"sluice.dev/settings":"'"$after"'"}}}}}'
+  done
 fi
 kubectl -n sluice-system wait --for=condition=Ready broker/sluice --timeout=2m
 kubectl -n sluice-system wait --for=condition=Ready ksvc --all --timeout=5m
