@@ -66,11 +66,13 @@ func (w *world) token(namespace, account, audience string) string {
 	return token
 }
 
-// pod is one of a function's, and where it listens.
+// pod is one of a function as it is now, and where it listens.
 func (w *world) pod(function string) (name, address string) {
 	w.Helper()
 	w.eventually(time.Minute, func() string {
-		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "serving.knative.dev/service=" + function})
+		s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), function, metav1.GetOptions{}))
+		revision, _, _ := unstructured.NestedString(s.Object, "status", "latestReadyRevisionName")
+		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "serving.knative.dev/revision=" + revision})
 		if err != nil {
 			return err.Error()
 		}
