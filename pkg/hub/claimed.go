@@ -42,7 +42,9 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	for _, gv := range groups {
 		kinds, err := h.catalog.discover(gv)
 		if err != nil {
+			mu.Lock()
 			failed = append(failed, fmt.Errorf("discover %s: %w", gv, err))
+			mu.Unlock()
 		}
 		for _, r := range kinds {
 			if !r.lists || matching.Exempt(propagation.TemplateKey{APIVersion: gv.String(), Kind: r.Kind}) != "" {
@@ -60,7 +62,7 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 			})
 		}
 	}
-	_ = g.Wait()
+	failed = append(failed, g.Wait())
 	slices.SortFunc(claimed, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
 	return claimed, errors.Join(failed...)
 }

@@ -29,7 +29,7 @@ func TestQuickstart(t *testing.T) {
 		})
 		w.eventually(recovery, func() string {
 			hub := w.must(w.hub.Resource(deployments).Namespace(w.namespace).Get(t.Context(), "nginx", metav1.GetOptions{}))
-			available, _, _ := unstructured.NestedInt64(hub.Object, "status", "availableReplicas")
+			available := w.number(hub, "status", "availableReplicas")
 			if want := 3 * replicas; available != want { // every member that has joined
 				return fmt.Sprintf("the hub tells of %d available replicas, want %d", available, want)
 			}
@@ -62,5 +62,5 @@ func (w *world) apply(r schema.GroupVersionResource, file string, change func(*u
 	if change != nil {
 		change(u)
 	}
-	w.must(w.hub.Resource(r).Namespace(w.namespace).Apply(w.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "user", Force: true}))
+	w.put(r, u)
 }

@@ -13,7 +13,6 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/cloudevents/sdk-go/v2/event"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
@@ -95,8 +94,7 @@ func (w *world) scheduled(name string) event.Event {
 func (w *world) broker() string {
 	w.Helper()
 	ingress := w.must(w.hub.Resource(kubeServices).Namespace("knative-eventing").Get(w.Context(), "broker-ingress", metav1.GetOptions{}))
-	ip, _, _ := unstructured.NestedString(ingress.Object, "spec", "clusterIP")
-	return "http://" + ip + "/" + system + "/sluice"
+	return "http://" + w.text(ingress, "spec", "clusterIP") + "/" + system + "/sluice"
 }
 
 // tell publishes an event thirty times a second, under a new id each time, until

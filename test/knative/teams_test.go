@@ -114,8 +114,7 @@ func (w *world) waits(names ...string) string {
 	}
 	held := map[string]bool{}
 	for _, r := range list.Items {
-		about, _, _ := unstructured.NestedString(r.Object, "data", "about")
-		why, _, _ := unstructured.NestedString(r.Object, "data", "why")
+		about, why := w.text(&r, "data", "about"), w.text(&r, "data", "why")
 		for _, name := range names {
 			if strings.Contains(about, fmt.Sprintf(`"name":%q`, name)) && strings.HasPrefix(why, "OutsideWindow: until ") {
 				held[name] = true

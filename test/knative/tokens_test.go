@@ -15,7 +15,6 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // With the overlay oidc: what the Broker delivers is done, and an event that
@@ -62,8 +61,7 @@ func (w *world) token(namespace, account, audience string) string {
 	}
 	request := object("authentication.k8s.io/v1", "TokenRequest", namespace, account, map[string]any{"spec": spec})
 	made := w.must(w.hub.Resource(accounts).Namespace(namespace).Create(w.Context(), request, metav1.CreateOptions{}, "token"))
-	token, _, _ := unstructured.NestedString(made.Object, "status", "token")
-	return token
+	return w.text(made, "status", "token")
 }
 
 // pod is one of a function as it is now, and where it listens.
@@ -71,14 +69,13 @@ func (w *world) pod(function string) (name, address string) {
 	w.Helper()
 	w.eventually(time.Minute, func() string {
 		s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), function, metav1.GetOptions{}))
-		revision, _, _ := unstructured.NestedString(s.Object, "status", "latestReadyRevisionName")
+		revision := w.text(s, "status", "latestReadyRevisionName")
 		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "serving.knative.dev/revision=" + revision})
 		if err != nil {
 			return err.Error()
 		}
 		for _, p := range list.Items {
-			ip, _, _ := unstructured.NestedString(p.Object, "status", "podIP")
-			if ip != "" && p.GetDeletionTimestamp() == nil {
+			if ip := w.text(&p, "status", "podIP"); ip != "" && p.GetDeletionTimestamp() == nil {
 				name, address = p.GetName(), "http://"+ip+":8080/"
 				return ""
 			}

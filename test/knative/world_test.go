@@ -153,8 +153,33 @@ func (w *world) template(name, value string) {
 	content := map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"app": "test"}}, "data": map[string]any{"value": value},
 	}
-	u := object("v1", "ConfigMap", w.namespace, name, content)
-	w.must(w.hub.Resource(configMaps).Namespace(w.namespace).Apply(w.Context(), name, u, metav1.ApplyOptions{FieldManager: "user", Force: true}))
+	w.put(configMaps, object("v1", "ConfigMap", w.namespace, name, content))
+}
+
+// put applies an object to the hub, as a user does.
+func (w *world) put(r schema.GroupVersionResource, u *unstructured.Unstructured) {
+	w.Helper()
+	w.must(w.hub.Resource(r).Namespace(w.namespace).Apply(w.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "user", Force: true}))
+}
+
+// text is a field of an object; empty where it has none.
+func (w *world) text(u *unstructured.Unstructured, fields ...string) string {
+	w.Helper()
+	v, _, err := unstructured.NestedString(u.Object, fields...)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return v
+}
+
+// number is a field of an object; 0 where it has none.
+func (w *world) number(u *unstructured.Unstructured, fields ...string) int64 {
+	w.Helper()
+	v, _, err := unstructured.NestedInt64(u.Object, fields...)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return v
 }
 
 // in are the values of the test's ConfigMaps in a cluster, by name.
@@ -166,8 +191,7 @@ func (w *world) in(cluster dynamic.Interface) map[string]string {
 	}
 	values := map[string]string{}
 	for _, o := range list.Items {
-		value, _, _ := unstructured.NestedString(o.Object, "data", "value")
-		values[o.GetName()] = value
+		values[o.GetName()] = w.text(&o, "data", "value")
 	}
 	return values
 }
@@ -299,10 +323,8 @@ func (w *world) autoscale(annotations map[string]any, functions ...string) {
 	w.eventually(5*time.Minute, func() string {
 		for _, name := range functions {
 			s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), name, metav1.GetOptions{}))
-			created, _, _ := unstructured.NestedString(s.Object, "status", "latestCreatedRevisionName")
-			ready, _, _ := unstructured.NestedString(s.Object, "status", "latestReadyRevisionName")
-			observed, _, _ := unstructured.NestedInt64(s.Object, "status", "observedGeneration")
-			if created != ready || observed != s.GetGeneration() {
+			created, ready := w.text(s, "status", "latestCreatedRevisionName"), w.text(s, "status", "latestReadyRevisionName")
+			if created != ready || w.number(s, "status", "observedGeneration") != s.GetGeneration() {
 				return name + " is not ready"
 			}
 		}
@@ -320,7 +342,7 @@ func (w *world) running() map[string]int {
 	}
 	n := map[string]int{}
 	for _, p := range list.Items {
-		if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" && p.GetDeletionTimestamp() == nil {
+		if w.text(&p, "status", "phase") == "Running" && p.GetDeletionTimestamp() == nil {
 			n[p.GetLabels()[function]]++
 		}
 	}

@@ -85,8 +85,8 @@ if ((${#missing[@]})); then
   exit 1
 fi
 
-# settings says whether what the functions read when they start is the same as
-# before; nothing where there is none yet.
+# settings is a sum over what the functions read when they start; nothing where
+# there is none yet.
 settings() {
   local map secret
   map=$(kubectl -n sluice-system get configmap functions -o 'jsonpath={.data}' 2>/dev/null) || return 0
