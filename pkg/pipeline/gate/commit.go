@@ -99,13 +99,6 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	if !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get revision %s: %w", b.Revision(), err)
 	}
-	if len(b.Status.AggregatedStatus) == 0 && len(b.Spec.RequiredBy) == 0 {
-		if err := s.hub.DeleteBinding(ctx, b); err != nil {
-			return fmt.Errorf("delete %s, whose content was lost: %w", b.Key, err)
-		}
-		in.Binding = nil
-		return nil
-	}
 	lost := *b
 	lost.Annotations = maps.Clone(b.Annotations)
 	delete(lost.Annotations, propagation.AnnotationContentHash)
