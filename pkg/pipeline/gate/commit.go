@@ -81,9 +81,10 @@ func (s *Stage) create(ctx context.Context, t *propagation.Template, owner *prop
 }
 
 // repair sees to it that the content that the binding names is there: a crash
-// may have come between the two, or somebody deleted it. Content that is lost
-// and cannot be had from the template any more was never acted on; a binding that
-// came no further, and that nobody else needs, is taken back.
+// came between the two, another delivery is about to write it, or somebody
+// deleted it. Where the template holds it no more, the gate decides as if nothing
+// had acted yet. It never takes the binding away for that: what the other
+// delivery brings to the members would go with it.
 func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	b, t := in.Binding, in.Template
 	if b == nil || b.Revision() == "" {
