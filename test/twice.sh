@@ -6,7 +6,8 @@
 
 # twice [AGAIN...] -- ARGUMENTS runs go test. What fails is run once more, alone and
 # with the flags AGAIN, and has to pass then; what needed that is named, for it is
-# to be looked at.
+# to be looked at. There is no second run after a data race, nor after a panic,
+# which also kept tests from running.
 twice() {
   local first failed again=()
   while [[ $1 != -- ]]; do
@@ -15,9 +16,13 @@ twice() {
   done
   shift
   first=$(mktemp)
-  if go test "$@" 2>&1 | tee "$first"; then
+  if (set -o pipefail; go test "$@" 2>&1 | tee "$first"); then
     rm -f "$first"
     return 0
+  fi
+  if grep -qE '^(panic:|fatal error:|WARNING: DATA RACE)' "$first"; then
+    rm -f "$first"
+    return 1
   fi
   failed=$(awk '/^--- FAIL: / { print $3 }' "$first" | sort -u | paste -sd'|')
   rm -f "$first"
