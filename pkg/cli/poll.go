@@ -28,15 +28,15 @@ func poll(ctx context.Context, timeout time.Duration, ask func(context.Context) 
 	asking := ctx
 	for pause := firstPause; ; pause = min(pause*3/2, longestPause) {
 		done, err := ask(asking)
-		asking = limited
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case limited.Err() != nil && !done:
-			return errTimeout
-		case done || err != nil:
+		case done || err != nil && asking.Err() == nil:
 			return err
+		case limited.Err() != nil:
+			return errTimeout
 		}
+		asking = limited
 		select {
 		case <-limited.Done():
 		case <-time.After(pause):

@@ -22,6 +22,7 @@ func TestPoll(t *testing.T) {
 		"a no, when the time is over":         {time.Nanosecond, func(context.Context, int) (bool, error) { return false, nil }, 1, errTimeout},
 		"it asks again until the answer is":   {time.Hour, func(_ context.Context, n int) (bool, error) { return n == 3, nil }, 3, nil},
 		"an error ends it":                    {time.Hour, func(context.Context, int) (bool, error) { return false, broken }, 1, broken},
+		"an error is the first answer, late":  {time.Nanosecond, func(context.Context, int) (bool, error) { return false, broken }, 1, broken},
 		"later questions end with their time": {50 * time.Millisecond, func(ctx context.Context, n int) (bool, error) { return wait(ctx, n) }, 2, errTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {

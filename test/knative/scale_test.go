@@ -21,8 +21,7 @@ import (
 func TestTwoReplicasOfEveryStage(t *testing.T) {
 	w := newWorld(t)
 	stages := []string{"applier", "detector", "gate", "renderer", "reporter", "scheduler", "sweeper"}
-	w.autoscale(map[string]any{"min-scale": "2"}, stages...)
-	defer w.autoscale(map[string]any{"min-scale": "1"}, stages...) // before the test's context ends
+	defer w.autoscale(map[string]any{"min-scale": "2"}, stages...)() // before the test's context ends
 	w.policy()
 	w.load(50, nil)
 	w.arrive(recovery, 51)
@@ -35,8 +34,7 @@ func TestOneStageScalesAlone(t *testing.T) {
 	w := newWorld(t)
 	w.policy()
 	// As whoever runs it would: one pod for a tenth of an event at a time.
-	w.autoscale(map[string]any{"target": "0.1", "window": "6s", "max-scale": "3"}, "renderer")
-	defer w.autoscale(map[string]any{"target": nil, "window": nil, "max-scale": "10"}, "renderer")
+	defer w.autoscale(map[string]any{"target": "0.1", "window": "6s", "max-scale": "3"}, "renderer")()
 	others := func() string {
 		for name, n := range w.running() {
 			if n > 1 && name != "renderer" {

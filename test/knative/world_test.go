@@ -306,20 +306,50 @@ func (w *world) kill(namespace, selector string) {
 }
 
 // autoscale sets annotations of autoscaling.knative.dev on functions, nil takes one
-// away, and waits until they run so.
-func (w *world) autoscale(annotations map[string]any, functions ...string) {
+// away, waits until they run so, and returns what puts back what there was.
+func (w *world) autoscale(annotations map[string]any, functions ...string) (restore func()) {
 	w.Helper()
-	prefixed := map[string]any{}
-	for k, v := range annotations {
-		prefixed["autoscaling.knative.dev/"+k] = v
+	var undo []func()
+	for _, name := range functions {
+		s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), name, metav1.GetOptions{}))
+		is, _, err := unstructured.NestedStringMap(s.Object, "spec", "template", "metadata", "annotations")
+		if err != nil {
+			w.Fatal(err)
+		}
+		prefixed, before := map[string]any{}, map[string]any{}
+		for k, v := range annotations {
+			k = "autoscaling.knative.dev/" + k
+			prefixed[k], before[k] = v, nil
+			if was, ok := is[k]; ok {
+				before[k] = was
+			}
+		}
+		w.annotate(name, prefixed)
+		undo = append(undo, func() { w.annotate(name, before) })
 	}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": prefixed}}}})
+	w.rolledOut(functions)
+	return func() {
+		w.Helper()
+		for _, f := range undo {
+			f()
+		}
+		w.rolledOut(functions)
+	}
+}
+
+// annotate patches the annotations of a function's pods.
+func (w *world) annotate(function string, annotations map[string]any) {
+	w.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}}})
 	if err != nil {
 		w.Fatal(err)
 	}
-	for _, name := range functions {
-		w.must(w.hub.Resource(services).Namespace(system).Patch(w.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}))
-	}
+	w.must(w.hub.Resource(services).Namespace(system).Patch(w.Context(), function, types.MergePatchType, patch, metav1.PatchOptions{}))
+}
+
+// rolledOut waits until the functions run as their Services say.
+func (w *world) rolledOut(functions []string) {
+	w.Helper()
 	w.eventually(5*time.Minute, func() string {
 		for _, name := range functions {
 			s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), name, metav1.GetOptions{}))
