@@ -121,5 +121,3 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 )
-
-tool knative.dev/eventing/cmd/apiserver_receive_adapter

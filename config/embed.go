@@ -54,8 +54,8 @@ func ApplierTrigger(cluster string) (eventingv1.Trigger, error) {
 	return t, nil
 }
 
-// MemberSource makes the source of one member's events: image is Knative's
-// receive adapter, watching its K_SOURCE_CONFIG.
+// MemberSource makes the source of one member's events: image is that of
+// functions/source, watching its K_SOURCE_CONFIG.
 func MemberSource(cluster, image, watching string) (sourcesv1.ContainerSource, error) {
 	var s sourcesv1.ContainerSource
 	if strings.ContainsAny(image, " \t\r\n#'\"") || image == "" {

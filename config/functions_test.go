@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -111,6 +112,10 @@ func TestEachFunctionIsDeployedOnce(t *testing.T) {
 			var o appsv1.Deployment
 			d.into(t, &o)
 			pods[o.Name] = o.Spec.Template.Spec
+		case d.Kind == "ContainerSource":
+			var o sourcesv1.ContainerSource
+			d.into(t, &o)
+			pods["source"] = o.Spec.Template.Spec
 		}
 	}
 	for _, name := range deployed(t) {
@@ -258,7 +263,7 @@ func TestNobodyMayDoMoreThanTheTableSays(t *testing.T) {
 var credentials = []string{"applier", "reporter", "sweeper"}
 
 func TestRightsHaveBounds(t *testing.T) {
-	accounts := append(deployed(t), "source")
+	accounts := deployed(t)
 	for _, r := range rights(t) {
 		if !slices.Contains(accounts, r.account) {
 			t.Errorf("%s: is no function", r)

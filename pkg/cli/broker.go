@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,14 +28,8 @@ import (
 	"sluice.dev/pkg/knative"
 )
 
-const (
-	// brokerName is the Broker of the pipeline.
-	brokerName = "sluice"
-	// Where Knative says which image its sources run.
-	knativeNamespace  = "knative-eventing"
-	knativeController = "eventing-controller"
-	adapterVariable   = "APISERVER_RA_IMAGE"
-)
+// brokerName is the Broker of the pipeline.
+const brokerName = "sluice"
 
 var (
 	brokers          = eventingv1.SchemeGroupVersion.WithResource("brokers")
@@ -194,28 +187,17 @@ func (e *eventing) unjoin(ctx context.Context, cluster string) error {
 	return errors.Join(errs...)
 }
 
-// adapter is the image of Knative's receive adapter, of the version that the
-// cluster runs.
+// adapter is the image of the sources, as it was installed.
 func (e *eventing) adapter(ctx context.Context) (string, error) {
-	d, err := e.kube.AppsV1().Deployments(knativeNamespace).Get(ctx, knativeController, metav1.GetOptions{})
+	u, err := e.client.Resource(knative.ContainerSources).Namespace(propagation.SystemNamespace).Get(ctx, knative.HubSource, metav1.GetOptions{})
 	if err != nil {
-		return "", fmt.Errorf("ask Knative for the image of its sources: %w", err)
+		return "", fmt.Errorf("ask ContainerSource %s/%s for the image of the sources: %w", propagation.SystemNamespace, knative.HubSource, err)
 	}
-	for _, c := range d.Spec.Template.Spec.Containers {
-		if image := variable(c, adapterVariable); image != "" {
-			return image, nil
-		}
+	image := knative.Image(u)
+	if image == "" {
+		return "", fmt.Errorf("ContainerSource %s/%s has no image: install Sluice again", propagation.SystemNamespace, knative.HubSource)
 	}
-	return "", fmt.Errorf("deployment %s/%s does not say with %s which image Knative's sources run", knativeNamespace, knativeController, adapterVariable)
-}
-
-func variable(c corev1.Container, name string) string {
-	for _, e := range c.Env {
-		if e.Name == name {
-			return e.Value
-		}
-	}
-	return ""
+	return image, nil
 }
 
 // watching is what the member's source watches at first: the kinds that the hub's

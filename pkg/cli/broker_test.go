@@ -14,7 +14,7 @@ import (
 
 const (
 	broker      = "eventing.knative.dev/v1/Broker/sluice-system/sluice"
-	controller  = "apps/v1/Deployment/knative-eventing/eventing-controller"
+	hubSource   = "sources.knative.dev/v1/ContainerSource/sluice-system/hub"
 	credentials = "v1/Secret/sluice-system/member1"
 	access      = "rbac.authorization.k8s.io/v1/Role/sluice-system/member-member1"
 )
@@ -31,8 +31,8 @@ var onKnative = []string{
 // knative installs Sluice on the cluster.
 func (a *api) knative() {
 	a.put(broker, map[string]any{})
-	a.put(controller, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
-		map[string]any{"name": "c", "env": []any{map[string]any{"name": adapterVariable, "value": "example.com/adapter"}}},
+	a.put(hubSource, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
+		map[string]any{"name": "adapter", "image": "example.com/adapter"},
 	}}}}})
 }
 
@@ -102,10 +102,10 @@ func TestJoinOnKnativeLeavesNothingBehind(t *testing.T) {
 		given func(runs *api)
 		want  string
 	}{
-		"Sluice does not run there":             {func(runs *api) { runs.remove(broker) }, "there is no Broker sluice-system/sluice"},
-		"Knative does not say what sources run": {func(runs *api) { runs.remove(controller) }, "ask Knative for the image of its sources"},
-		"nobody may grant the credentials":      {func(runs *api) { runs.refuse = failing("/rolebindings/member-member1", 403) }, "make RoleBinding member-member1"},
-		"the Trigger cannot be made":            {func(runs *api) { runs.refuse = failing("/triggers/applier-member1", 500) }, "make Trigger applier-member1"},
+		"Sluice does not run there":           {func(runs *api) { runs.remove(broker) }, "there is no Broker sluice-system/sluice"},
+		"nobody says which image sources run": {func(runs *api) { runs.remove(hubSource) }, "ask ContainerSource sluice-system/hub for the image of the sources"},
+		"nobody may grant the credentials":    {func(runs *api) { runs.refuse = failing("/rolebindings/member-member1", 403) }, "make RoleBinding member-member1"},
+		"the Trigger cannot be made":          {func(runs *api) { runs.refuse = failing("/triggers/applier-member1", 500) }, "make Trigger applier-member1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub, member, runs := serve(t, "hub"), serve(t, "one"), serve(t, "knative")

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/function/token"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -29,9 +29,6 @@ var errNoSink = errors.New("several events emitted, and K_SINK names no broker")
 
 // sinkParallelism bounds how many events of one result are posted at a time.
 const sinkParallelism = 8
-
-// oidcToken is where a SinkBinding puts the token for its sink.
-const oidcToken = "/oidc/token"
 
 // sink is the ingress of a broker.
 type sink struct {
@@ -46,7 +43,7 @@ func newSink(url string) *sink {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
-	return &sink{url: url, token: oidcToken, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
+	return &sink{url: url, token: token.File, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 }
 
 // Publisher posts events to the broker named by K_SINK, for what a stage has to
@@ -73,9 +70,7 @@ func (s *sink) postOne(ctx context.Context, e event.Event) error {
 	if err != nil {
 		return fmt.Errorf("post %s: %w", e.Type(), err)
 	}
-	if token, err := os.ReadFile(s.token); err == nil {
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
+	token.Show(req.Header, s.token)
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("post %s: %w", e.Type(), err)

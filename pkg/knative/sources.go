@@ -32,6 +32,9 @@ import (
 // templatesName is the ApiServerSource of the templates.
 const templatesName = "templates"
 
+// HubSource is the ContainerSource of the hub's own objects.
+const HubSource = "hub"
+
 // LabelCluster, on what a member has on the hub, is the member's name.
 const LabelCluster = "sluice.dev/cluster"
 
@@ -209,7 +212,8 @@ func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource,
 }
 
 // containers has the adapters that run as ContainerSources follow: the members'
-// watch what was applied there, that of the templates all objects.
+// watch what was applied there, that of the templates all objects. The members'
+// are of the image that the hub's is of: that one comes with an installation.
 func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, err error) {
 	if len(kinds) == 0 {
 		return false, nil
@@ -218,40 +222,69 @@ func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, e
 	for i, k := range kinds {
 		resources[i] = k.resource
 	}
-	for label, watching := range map[string]func([]schema.GroupVersionResource) (string, error){
-		LabelCluster:                      Watching,
-		labelSource + "=" + templatesName: watchingTemplates,
-	} {
-		want, err := watching(resources)
-		if err != nil {
+	members, err := Watching(resources)
+	if err != nil {
+		return false, err
+	}
+	templates, err := watchingTemplates(resources)
+	if err != nil {
+		return false, err
+	}
+	list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, fmt.Errorf("list ContainerSources: %w", err)
+	}
+	image := ""
+	for i := range list.Items {
+		if list.Items[i].GetName() == HubSource {
+			image = Image(&list.Items[i])
+		}
+	}
+	for i := range list.Items {
+		u := &list.Items[i]
+		patched := false
+		switch labels := u.GetLabels(); {
+		case labels[LabelCluster] != "":
+			patched, err = s.container(ctx, u, members, image)
+		case labels[labelSource] == templatesName:
+			patched, err = s.container(ctx, u, templates, "")
+		}
+		if changed = changed || patched; err != nil {
 			return changed, err
-		}
-		list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{LabelSelector: label})
-		if err != nil {
-			return changed, fmt.Errorf("list ContainerSources with %s: %w", label, err)
-		}
-		for i := range list.Items {
-			patched, err := s.container(ctx, &list.Items[i], want)
-			if changed = changed || patched; err != nil {
-				return changed, err
-			}
 		}
 	}
 	return changed, nil
 }
 
-func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want string) (changed bool, err error) {
+// Image is the image of a ContainerSource; empty where it has none.
+func Image(u *unstructured.Unstructured) string {
+	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	for _, c := range containers {
+		if container, ok := c.(map[string]any); ok {
+			image, _ := container["image"].(string)
+			return image
+		}
+	}
+	return ""
+}
+
+// container has the adapter of a ContainerSource watch what it shall, and be of the
+// image, if one is given.
+func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, watching, image string) (changed bool, err error) {
 	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
 	if err != nil {
 		return false, fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
 	}
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
+		if image != "" && container["image"] != image {
+			container["image"], changed = image, true
+		}
 		env, _ := container["env"].([]any)
 		for _, e := range env {
 			variable, _ := e.(map[string]any)
-			if variable["name"] == watchVariable && variable["value"] != want {
-				variable["value"], changed = want, true
+			if variable["name"] == watchVariable && variable["value"] != watching {
+				variable["value"], changed = watching, true
 			}
 		}
 	}

@@ -53,9 +53,8 @@ func sources(t *testing.T) (*Sources, func(r schema.GroupVersionResource, name s
 			"serviceAccountName": "source", "namespaceSelector": map[string]any{"matchLabels": map[string]any{"sluice.dev/templates": "true"}},
 			"resources": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
 		}),
-		object("ContainerSource", "member-m1", map[string]any{LabelCluster: "m1"}, map[string]any{"template": map[string]any{"spec": map[string]any{
-			"containers": []any{map[string]any{"name": "adapter", "env": []any{map[string]any{"name": watchVariable, "value": ""}}}},
-		}}}))
+		object("ContainerSource", "hub", map[string]any{labelSource: "hub"}, adapter("example.com/source@new")),
+		object("ContainerSource", "member-m1", map[string]any{LabelCluster: "m1"}, adapter("example.com/source@old")))
 	writes := 0
 	client.PrependReactor("patch", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		writes++
@@ -78,6 +77,13 @@ func sources(t *testing.T) (*Sources, func(r schema.GroupVersionResource, name s
 	return New(client, kube.AuthorizationV1().SubjectAccessReviews(), catalog{}), spec, &writes
 }
 
+// adapter is the spec of a ContainerSource.
+func adapter(image string) map[string]any {
+	return map[string]any{"template": map[string]any{"spec": map[string]any{
+		"containers": []any{map[string]any{"name": "adapter", "image": image, "env": []any{map[string]any{"name": watchVariable, "value": ""}}}},
+	}}}
+}
+
 func TestSourcesFollowTheKindsThatTheyMayWatch(t *testing.T) {
 	s, spec, writes := sources(t)
 	kinds := []schema.GroupVersionKind{deployments, secrets, widgets}
@@ -91,10 +97,13 @@ func TestSourcesFollowTheKindsThatTheyMayWatch(t *testing.T) {
 	}
 	containers, _, _ := unstructured.NestedSlice(spec(ContainerSources, "member-m1"), "template", "spec", "containers")
 	raw, _ := json.Marshal(containers)
-	for _, part := range []string{`deployments`, `secrets`, `sluice.dev/work`, `Reference`} {
+	for _, part := range []string{`deployments`, `secrets`, `sluice.dev/work`, `Reference`, `example.com/source@new`} {
 		if !strings.Contains(string(raw), part) {
 			t.Errorf("the member's source lacks %q: %s", part, raw)
 		}
+	}
+	if d := cmp.Diff(adapter("example.com/source@new"), spec(ContainerSources, "hub")); d != "" {
+		t.Errorf("the hub's own source, which is as it was installed (-want +got)\n%s", d)
 	}
 	before := *writes
 	if _, changed, err := s.Follow(t.Context(), kinds); err != nil || changed || *writes != before {

@@ -4,17 +4,27 @@
 package knative
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	events "sluice.dev/apis/events/v1"
 )
 
 // With the overlay oidc: what the Broker delivers is done, and an event that
@@ -50,6 +60,82 @@ func TestTokens(t *testing.T) {
 	if got := post(t, w.broker(), w.token("default", "default", "eventing.knative.dev/broker/"+system+"/sluice"), forged); got != http.StatusForbidden {
 		t.Errorf("the Broker answers an account that no EventPolicy names with %d, want 403", got)
 	}
+}
+
+// With the overlay oidc: the Broker takes what a member's source tells, though the
+// account that the source shows is not one of the member.
+func TestTokenOfAMembersSource(t *testing.T) {
+	w := newWorld(t)
+	w.policy()
+	member := members[0]
+	told := w.hears(map[string]any{events.ExtCluster: member, "type": events.ResourceUpdated})
+	change := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/seen":"%d"}}}`, time.Now().UnixNano())
+	if _, err := w.members[member].Resource(configMaps).Namespace(w.namespace).Patch(t.Context(), "first", types.MergePatchType, []byte(change), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case subject := <-told:
+			if strings.Contains(subject, w.namespace) && strings.HasSuffix(subject, "/first") {
+				return
+			}
+		case <-limit:
+			t.Fatalf("%s's source told of nothing: the Broker does not take its events", member)
+		}
+	}
+}
+
+// hears subscribes to the Broker's events with the attributes, from now on, and
+// tells the subject of each.
+func (w *world) hears(attributes map[string]any) <-chan string {
+	w.Helper()
+	// Pods reach this machine where they reach the members.
+	member, err := clientcmd.BuildConfigFromFlags("", kubeconfig(members[0]))
+	if err != nil {
+		w.Fatal(err)
+	}
+	api, err := url.Parse(member.Host)
+	if err != nil {
+		w.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(w.Context(), "tcp", net.JoinHostPort(api.Hostname(), "0"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	told := make(chan string, 100)
+	server := &httptest.Server{Listener: listener, Config: &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.WriteHeader(http.StatusAccepted)
+		select {
+		case told <- r.Header.Get("Ce-Subject"):
+		default: // nobody listens any more
+		}
+	})}}
+	server.Start()
+	w.Cleanup(server.Close)
+	trigger := object("eventing.knative.dev/v1", "Trigger", system, w.namespace, map[string]any{"spec": map[string]any{
+		"broker": "sluice", "filter": map[string]any{"attributes": attributes}, "subscriber": map[string]any{"uri": server.URL},
+	}})
+	w.must(w.hub.Resource(triggers).Namespace(system).Create(w.Context(), trigger, metav1.CreateOptions{}))
+	w.Cleanup(func() {
+		if err := w.hub.Resource(triggers).Namespace(system).Delete(context.Background(), w.namespace, metav1.DeleteOptions{}); err != nil {
+			w.Error(err)
+		}
+	})
+	w.eventually(time.Minute, func() string {
+		is := w.must(w.hub.Resource(triggers).Namespace(system).Get(w.Context(), w.namespace, metav1.GetOptions{}))
+		conditions, _, err := unstructured.NestedSlice(is.Object, "status", "conditions")
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, c := range conditions {
+			if c, ok := c.(map[string]any); ok && c["type"] == "Ready" && c["status"] == "True" {
+				return ""
+			}
+		}
+		return "the Trigger is not ready"
+	})
+	return told
 }
 
 // token is one of an account; without an audience for the API server.

@@ -43,6 +43,7 @@ var (
 	works        = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
 	services     = schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"}
 	roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+	triggers     = schema.GroupVersionResource{Group: "eventing.knative.dev", Version: "v1", Resource: "triggers"}
 )
 
 // world is the hub and its members, and a namespace of the test's own.
@@ -417,7 +418,7 @@ func kubeconfig(member string) string {
 func (w *world) parts(n int) string {
 	w.Helper()
 	for _, r := range []schema.GroupVersionResource{
-		{Group: "eventing.knative.dev", Version: "v1", Resource: "triggers"},
+		triggers,
 		{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"},
 	} {
 		list, err := w.hub.Resource(r).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/cluster=" + members[1]})

@@ -1,0 +1,47 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package source is the receive adapter of Knative's ApiServerSource, for the
+// ContainerSources that tell of the hub and of the members: its events carry the
+// token that Knative keeps in the pod for the broker. Knative's own adapter asks
+// for that token where its kubeconfig leads, which is the member.
+//
+// Invariants:
+//   - What is watched, and what is told of it, is Knative's adapter's alone.
+//
+// It must not hold content of objects: the adapter runs in Reference mode.
+package source
+
+import (
+	"context"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/cloudevents/sdk-go/v2/protocol"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	"knative.dev/eventing/pkg/adapter/apiserver"
+	"knative.dev/eventing/pkg/adapter/v2"
+
+	"sluice.dev/pkg/function/token"
+)
+
+// Name of the program, and of the adapter's metrics.
+const Name = "source"
+
+// New is Knative's adapter, as adapter.MainWithContext makes it.
+func New(ctx context.Context, env adapter.EnvConfigAccessor, broker cloudevents.Client) adapter.Adapter {
+	return apiserver.NewAdapter(ctx, env, bearer{broker, token.File})
+}
+
+// bearer sends with the token in a file.
+type bearer struct {
+	cloudevents.Client
+	file string
+}
+
+// Send shows the token, if there is one.
+func (b bearer) Send(ctx context.Context, e event.Event) protocol.Result {
+	header := cehttp.HeaderFrom(ctx)
+	token.Show(header, b.file)
+	return b.Client.Send(cehttp.WithCustomHeader(ctx, header), e)
+}
