@@ -12,6 +12,7 @@ REDIS ?=
 SEEDS ?= 10000
 M ?=
 BENCH ?=
+KNATIVE ?= all
 
 # All is compiled once without cgo, and once with it for the race detector.
 export CGO_ENABLED := 0
@@ -35,7 +36,7 @@ help: ## Show this
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "Variables: MEMBERS=3, OUTPUT=_output, REDIS=ADDRESS (default: embedded), SEEDS=10000, M=member2, BENCH="
+	@echo "Variables: MEMBERS=3, OUTPUT=_output, REDIS=ADDRESS (default: embedded), SEEDS=10000, M=member2, BENCH=, KNATIVE=all or core"
 
 .PHONY: run
 run: build ## Start a hub, members and the pipeline, propagate an example, stay until Ctrl-C
@@ -154,7 +155,7 @@ e2e: build ## Run the end-to-end tests on a playground of their own, or on the o
 
 .PHONY: e2e-knative
 e2e-knative: ## Run the end-to-end tests on a real Knative (needs root)
-	@test/knative/run
+	@test/knative/run $(KNATIVE)
 
 .PHONY: bench
 bench: build ## Measure the budgets and print the table: BENCH='-full -only writes'

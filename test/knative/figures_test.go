@@ -40,7 +40,7 @@ func TestFigures(t *testing.T) {
 	t.Logf("template created → object in the last member, one at a time, %d times: p50 %s, p99 %s",
 		len(took), percentile(took, 0.5), percentile(took, 0.99))
 
-	const n = 200
+	const n = 100
 	began := time.Now()
 	w.load(n, nil)
 	w.arrive(10*time.Minute, 41+n)
