@@ -76,7 +76,7 @@ func TestGuardedHubRunsNothing(t *testing.T) {
 			// The members' autoscalers want three each.
 			{statefulSets, "ordered", "availableReplicas", 6},
 			{daemonSets, "everywhere", "numberAvailable", 2},
-			{jobs, "once", "active", 4},
+			{jobs, "once", "succeeded", 4},
 			{budgets, "web", "currentHealthy", 4},
 		} {
 			if got := status(tc.r, tc.name, tc.field); got < tc.least {

@@ -77,6 +77,14 @@ func TestPrune(t *testing.T) {
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: {controller-uid: u, app: a}}, spec: {selector: {matchLabels: {controller-uid: u}}, template: {metadata: {labels: {batch.kubernetes.io/controller-uid: u, job-name: a}}, spec: {}}}}`,
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: {app: a}}, spec: {template: {metadata: {}, spec: {}}}}`,
 		},
+		"a Job that the hub leaves alone is run by the member": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {managedBy: sluice.dev/hub, manualSelector: true}}`,
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {manualSelector: true}}`,
+		},
+		"a Job that somebody else looks after stays theirs": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {managedBy: example.com/queue, manualSelector: true}}`,
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {managedBy: example.com/queue, manualSelector: true}}`,
+		},
 		"a Job with a selector of its own keeps it": {
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {manualSelector: true, selector: {matchLabels: {app: a}}}}`,
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {manualSelector: true, selector: {matchLabels: {app: a}}}}`,

@@ -67,9 +67,17 @@ func pruneSecret(obj map[string]any) {
 // jobLabels are put by the API server on a Job's pods.
 var jobLabels = []string{"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"}
 
-// pruneJob takes out the selector that the API server generated, and its labels.
+// managedByHub is what a guarded hub writes into a Job's spec.managedBy, for its
+// own controller to leave the Job alone (examples/overlays/hub-guard).
+const managedByHub = "sluice.dev/hub"
+
+// pruneJob takes out who looks after it on the hub, and the selector that the API
+// server generated, with its labels.
 func pruneJob(obj map[string]any) {
 	spec := child(obj, "spec")
+	if spec["managedBy"] == managedByHub {
+		delete(spec, "managedBy")
+	}
 	if spec["manualSelector"] == true {
 		return
 	}
