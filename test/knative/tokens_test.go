@@ -34,6 +34,7 @@ func TestTokens(t *testing.T) {
 	w.policy()
 	w.template("second", "2")
 	w.arrive(recovery, 2)
+	w.subscribed()
 
 	pod, address := w.pod("renderer")
 	before := w.refused(address)
@@ -62,6 +63,27 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// subscribed makes sure that the Broker's channel delivers to each Trigger once, and
+// with a token.
+func (w *world) subscribed() {
+	w.Helper()
+	all, err := w.hub.Resource(triggers).Namespace(system).List(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	channel := w.must(w.hub.Resource(channels).Namespace(system).Get(w.Context(), "sluice-kne-trigger", metav1.GetOptions{}))
+	subscribers, _, err := unstructured.NestedSlice(channel.Object, "spec", "subscribers")
+	if err != nil || len(subscribers) != len(all.Items) {
+		w.Errorf("the channel has %d subscribers for %d Triggers, %v", len(subscribers), len(all.Items), err)
+	}
+	for _, s := range subscribers {
+		s := &unstructured.Unstructured{Object: s.(map[string]any)}
+		if w.text(s, "subscriberAudience") == "" || w.text(s, "auth", "serviceAccountName") == "" {
+			w.Errorf("no token is shown to %s", w.text(s, "subscriberUri"))
+		}
+	}
+}
+
 // With the overlay oidc: the Broker takes what a member's source tells, though the
 // account that the source shows is not one of the member.
 func TestTokenOfAMembersSource(t *testing.T) {
@@ -69,21 +91,23 @@ func TestTokenOfAMembersSource(t *testing.T) {
 	w.policy()
 	member := members[0]
 	told := w.hears(map[string]any{events.ExtCluster: member, "type": events.ResourceUpdated})
-	change := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/seen":"%d"}}}`, time.Now().UnixNano())
-	if _, err := w.members[member].Resource(configMaps).Namespace(w.namespace).Patch(t.Context(), "first", types.MergePatchType, []byte(change), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	limit := time.After(time.Minute)
-	for {
+	changes := 0
+	w.eventually(time.Minute, func() string {
+		// A new subscription may be ready before all of the Broker knows of it.
+		changes++
+		change := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/change":"%d"}}}`, changes)
+		if _, err := w.members[member].Resource(configMaps).Namespace(w.namespace).Patch(t.Context(), "first", types.MergePatchType, []byte(change), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		select {
 		case subject := <-told:
 			if strings.Contains(subject, w.namespace) && strings.HasSuffix(subject, "/first") {
-				return
+				return ""
 			}
-		case <-limit:
-			t.Fatalf("%s's source told of nothing: the Broker does not take its events", member)
+		case <-time.After(2 * time.Second):
 		}
-	}
+		return fmt.Sprintf("of %d changes, %s's source told of none: the Broker does not take its events", changes, member)
+	})
 }
 
 // hears subscribes to the Broker's events with the attributes, from now on, and
