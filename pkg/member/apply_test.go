@@ -277,6 +277,7 @@ func TestReplicasOfTheMember(t *testing.T) {
 		want    int64 // replicas after the scaling by hand or autoscaler, and the next apply
 	}{
 		"an autoscaler's number stays":                {"", "kube-controller-manager", []string{"scale"}, 5},
+		"an autoscaler's number stays on k3s, too":    {"", "k3s", []string{"scale"}, 5},
 		"a person's number is drift":                  {"", "kubectl", nil, 2},
 		"a person's number by way of scale too":       {"", "kubectl", []string{"scale"}, 2},
 		"a person's number stays where that is asked": {"true", "kubectl", nil, 5},

@@ -4,6 +4,8 @@
 package member
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,6 +43,10 @@ const (
 	// autoscaler is the member's own, by way of the subresource scale.
 	autoscaler
 )
+
+// controllerManagers are the field managers that the autoscaler writes as: the
+// program that it runs in, which k3s and MicroK8s call otherwise.
+var controllerManagers = []string{"kube-controller-manager", "k3s", "kubelite"}
 
 // Ours tells whether the object comes from that Work.
 func (o *Observed) Ours(workName string) bool { return workName != "" && o.Work == workName }
@@ -84,7 +90,7 @@ func (o *Observed) note(entry map[string]any) {
 		return
 	}
 	owner := somebody
-	if entry["manager"] == "kube-controller-manager" && entry["subresource"] == "scale" {
+	if manager, _ := entry["manager"].(string); slices.Contains(controllerManagers, manager) && entry["subresource"] == "scale" {
 		owner = autoscaler
 	}
 	o.replicas = max(o.replicas, owner)
