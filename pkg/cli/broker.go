@@ -193,11 +193,11 @@ func (e *eventing) adapter(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask ContainerSource %s/%s for the image of the sources: %w", propagation.SystemNamespace, knative.HubSource, err)
 	}
-	image := knative.Image(u)
-	if image == "" {
-		return "", fmt.Errorf("ContainerSource %s/%s has no image: install Sluice again", propagation.SystemNamespace, knative.HubSource)
+	image, err := knative.Image(u)
+	if err == nil && image == "" {
+		err = fmt.Errorf("ContainerSource %s/%s has no image: install Sluice again", propagation.SystemNamespace, knative.HubSource)
 	}
-	return image, nil
+	return image, err
 }
 
 // watching is what the member's source watches at first: the kinds that the hub's

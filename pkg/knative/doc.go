@@ -3,10 +3,10 @@
 
 // Package knative looks after the sources of a Knative cluster: which kinds the
 // ApiServerSource of the templates and the ContainerSources of the members
-// watch.
+// watch, and of which image the members' are.
 //
 // Invariants:
-//   - What watches the right kinds is not written: each write restarts an
+//   - What watches the right kinds, in the right image, is not written: each write restarts an
 //     adapter.
 //   - A source is never given a kind that its account may not watch: Knative
 //     would take it for broken, with all its other kinds.

@@ -237,7 +237,9 @@ func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, e
 	image := ""
 	for i := range list.Items {
 		if list.Items[i].GetName() == HubSource {
-			image = Image(&list.Items[i])
+			if image, err = Image(&list.Items[i]); err != nil {
+				return false, err
+			}
 		}
 	}
 	for i := range list.Items {
@@ -257,23 +259,30 @@ func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, e
 }
 
 // Image is the image of a ContainerSource; empty where it has none.
-func Image(u *unstructured.Unstructured) string {
-	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
-	for _, c := range containers {
-		if container, ok := c.(map[string]any); ok {
-			image, _ := container["image"].(string)
-			return image
-		}
+func Image(u *unstructured.Unstructured) (string, error) {
+	containers, err := containersOf(u)
+	if err != nil || len(containers) == 0 {
+		return "", err
 	}
-	return ""
+	container, _ := containers[0].(map[string]any)
+	image, _ := container["image"].(string)
+	return image, nil
+}
+
+func containersOf(u *unstructured.Unstructured) ([]any, error) {
+	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		return nil, fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
+	}
+	return containers, nil
 }
 
 // container has the adapter of a ContainerSource watch what it shall, and be of the
 // image, if one is given.
 func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, watching, image string) (changed bool, err error) {
-	containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	containers, err := containersOf(u)
 	if err != nil {
-		return false, fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
+		return false, err
 	}
 	for _, c := range containers {
 		container, _ := c.(map[string]any)

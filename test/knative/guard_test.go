@@ -4,10 +4,8 @@
 package knative
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,9 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 )
 
 var (
@@ -46,19 +42,9 @@ func TestGuardedHubRunsNothing(t *testing.T) {
 		"resourceSelectors": selectors,
 		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{members[0], members[1]}}},
 	}}))
-	raw, err := os.ReadFile(filepath.Join("testdata", "workloads.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var workloads []*unstructured.Unstructured
-	for _, document := range bytes.Split(raw, []byte("\n---\n")) {
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &u.Object); err != nil {
-			t.Fatal(err)
-		}
-		u.SetNamespace(w.namespace)
+	workloads := w.manifests(filepath.Join("testdata", "workloads.yaml"))
+	for _, u := range workloads {
 		w.put(kinds[u.GetKind()], u)
-		workloads = append(workloads, u)
 	}
 
 	status := func(r schema.GroupVersionResource, name, field string) int64 {

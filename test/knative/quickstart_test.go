@@ -4,6 +4,7 @@
 package knative
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,17 +51,28 @@ func TestQuickstart(t *testing.T) {
 // apply applies a file of examples/quickstart, in the test's namespace.
 func (w *world) apply(r schema.GroupVersionResource, file string, change func(*unstructured.Unstructured)) {
 	w.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "quickstart", file))
+	for _, u := range w.manifests(filepath.Join("..", "..", "examples", "quickstart", file)) {
+		if change != nil {
+			change(u)
+		}
+		w.put(r, u)
+	}
+}
+
+// manifests are the objects of a file, in the test's namespace.
+func (w *world) manifests(file string) (objects []*unstructured.Unstructured) {
+	w.Helper()
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		w.Fatal(err)
 	}
-	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(raw, &u.Object); err != nil {
-		w.Fatal(err)
+	for _, document := range bytes.Split(raw, []byte("\n---\n")) {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &u.Object); err != nil {
+			w.Fatal(err)
+		}
+		u.SetNamespace(w.namespace)
+		objects = append(objects, u)
 	}
-	u.SetNamespace(w.namespace)
-	if change != nil {
-		change(u)
-	}
-	w.put(r, u)
+	return objects
 }
