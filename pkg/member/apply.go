@@ -62,7 +62,13 @@ func (c *Client) Apply(ctx context.Context, w *propagation.Work, ordinal int, ma
 	if state, ok := Unrecorded(w, manifest, live); ok {
 		return Applied{Object: live.Object, State: state}, nil
 	}
-	now, err := c.write(ctx, ref, dress(w, manifest, live))
+	desired := dress(w, manifest)
+	if leave, err := c.leavesReplicas(ctx, ref, desired, live); err != nil {
+		return Applied{}, err
+	} else if leave {
+		leaveReplicas(desired, live)
+	}
+	now, err := c.write(ctx, ref, desired)
 	if err != nil {
 		return Applied{}, err
 	}
@@ -140,8 +146,9 @@ func intact(manifest map[string]any, o *Observed) bool {
 		return false
 	}
 	asked := maps.Clone(manifest)
-	labels, _ := part(asked, "metadata")["labels"].(map[string]any)
-	retainReplicas(asked, labels[propagation.LabelRetainReplicas] == "true", o)
+	if retainsReplicas(asked) {
+		leaveReplicas(asked, o)
+	}
 	return contains(o.Object, asked)
 }
 
@@ -198,8 +205,8 @@ func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any) (*Obser
 }
 
 // dress is a copy of the manifest with the marks of its Work, without what only
-// an API server may set, and without what belongs to the member.
-func dress(w *propagation.Work, manifest map[string]any, live *Observed) map[string]any {
+// an API server may set.
+func dress(w *propagation.Work, manifest map[string]any) map[string]any {
 	out := maps.Clone(manifest)
 	meta := part(out, "metadata")
 	for _, k := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
@@ -211,7 +218,6 @@ func dress(w *propagation.Work, manifest map[string]any, live *Observed) map[str
 	annotations := part(meta, "annotations")
 	annotations[AnnotationWork] = propagation.WorkNamespace(w.Key.Cluster) + "/" + w.Key.Name
 	annotations[AnnotationManifest] = propagation.HashJSON(manifest)
-	retainReplicas(out, labels[propagation.LabelRetainReplicas] == "true", live)
 	return out
 }
 
@@ -227,13 +233,35 @@ func part(m map[string]any, key string) map[string]any {
 	return next
 }
 
-// retainReplicas leaves the number of replicas to the member where its
-// autoscaler sets it, or the template asks for that. A field that somebody else
-// owns is left out. One that nobody else owns would fall back to its default if
-// it were: it is sent as it is.
-func retainReplicas(obj map[string]any, asked bool, live *Observed) {
+// retainsReplicas tells whether the template asks that the number of replicas is
+// left to the member.
+func retainsReplicas(obj map[string]any) bool {
+	meta, _ := obj["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	return labels[propagation.LabelRetainReplicas] == "true"
+}
+
+// leavesReplicas tells whether the number of replicas is the member's: the template
+// asks for that, or an autoscaler of the member sets it. The member is asked for its
+// autoscalers only where somebody else has scaled the object.
+func (c *Client) leavesReplicas(ctx context.Context, ref Ref, desired map[string]any, live *Observed) (bool, error) {
+	switch {
+	case live == nil:
+		return false, nil
+	case retainsReplicas(desired):
+		return true, nil
+	case live.replicas != scaler:
+		return false, nil
+	}
+	return c.autoscaled(ctx, ref)
+}
+
+// leaveReplicas leaves the number of replicas as the member has it. Where somebody
+// else owns the field it is left out. One that nobody else owns would fall back to
+// its default if it were: it is sent as it is.
+func leaveReplicas(obj map[string]any, live *Observed) {
 	spec, _ := obj["spec"].(map[string]any)
-	if _, sets := spec["replicas"]; !sets || live == nil || !asked && live.replicas != autoscaler {
+	if _, sets := spec["replicas"]; !sets {
 		return
 	}
 	spec = part(obj, "spec")

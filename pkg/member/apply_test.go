@@ -5,9 +5,12 @@ package member
 
 import (
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
@@ -266,22 +269,35 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// autoscaler of the Deployment NAME.
+const autoscaler = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {namespace: %s, name: nginx}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}
+  minReplicas: 1
+  maxReplicas: 9`
+
 func TestReplicasOfTheMember(t *testing.T) {
 	scaleTo := func(n int64) func(map[string]any) {
 		return func(obj map[string]any) { set(obj, n, "spec", "replicas") }
 	}
 	for name, tc := range map[string]struct {
-		label   string
-		manager string
-		sub     []string
-		want    int64 // replicas after the scaling by hand or autoscaler, and the next apply
+		label      string
+		autoscales string // name of the Deployment that an autoscaler is for
+		manager    string
+		sub        []string
+		want       int64 // replicas after the scaling by hand or autoscaler, and the next apply
 	}{
-		"an autoscaler's number stays":                {"", "kube-controller-manager", []string{"scale"}, 5},
-		"an autoscaler's number stays on k3s, too":    {"", "k3s", []string{"scale"}, 5},
-		"a person's number is drift":                  {"", "kubectl", nil, 2},
-		"a person's number by way of scale too":       {"", "kubectl", []string{"scale"}, 2},
-		"a person's number stays where that is asked": {"true", "kubectl", nil, 5},
-		"an own autoscaler's stays where it is asked": {"true", "cron-scaler", []string{"scale"}, 5},
+		"an autoscaler's number stays":                 {"", "nginx", "kube-controller-manager", []string{"scale"}, 5},
+		"an autoscaler's number stays on k3s, too":     {"", "nginx", "k3s", []string{"scale"}, 5},
+		"that of an autoscaler that is gone is drift":  {"", "", "kube-controller-manager", []string{"scale"}, 2},
+		"that of an autoscaler for another one is too": {"", "other", "kube-controller-manager", []string{"scale"}, 2},
+		"a person's number is drift":                   {"", "", "kubectl", nil, 2},
+		"a person's number by way of scale too":        {"", "", "kubectl", []string{"scale"}, 2},
+		"a person's number stays where that is asked":  {"true", "", "kubectl", nil, 5},
+		"an own autoscaler's stays where it is asked":  {"true", "", "cron-scaler", []string{"scale"}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := anywhere(t)
@@ -290,6 +306,9 @@ func TestReplicasOfTheMember(t *testing.T) {
 				set(m, tc.label, "metadata", "labels", propagation.LabelRetainReplicas)
 			}
 			w.apply(of, m)
+			if tc.autoscales != "" {
+				w.apply(work("autoscaler"), w.manifest(strings.Replace(autoscaler, "NAME", tc.autoscales, 1)))
+			}
 			w.edit(refOf(m), tc.manager, scaleTo(5), tc.sub...)
 			w.apply(of, m)
 			if got := field(w.live(refOf(m)), "spec", "replicas"); got != tc.want {
@@ -310,6 +329,48 @@ func TestReplicasOfTheMember(t *testing.T) {
 				t.Errorf("%v replicas with a new manifest, want %d", got, want)
 			}
 		})
+	}
+}
+
+// The template's number counts again when the autoscaler is gone.
+func TestReplicasOfAnAutoscalerThatIsGone(t *testing.T) {
+	w := anywhere(t)
+	of, m, hpa, m2 := work("nginx-x"), w.manifest(deployment), work("autoscaler"), w.manifest(strings.Replace(autoscaler, "NAME", "nginx", 1))
+	w.apply(of, m)
+	w.apply(hpa, m2)
+	w.edit(refOf(m), "kube-controller-manager", func(obj map[string]any) { set(obj, int64(5), "spec", "replicas") }, "scale")
+	w.apply(of, m)
+	if _, err := w.Delete(t.Context(), refOf(m2), "autoscaler"); err != nil {
+		t.Fatal(err)
+	}
+	w.writes.Store(0)
+	w.apply(of, m)
+	w.wantWrites(0, "as long as the template says nothing new")
+	set(m, int64(3), "spec", "replicas")
+	w.apply(of, m)
+	if got := field(w.live(refOf(m)), "spec", "replicas"); got != int64(3) {
+		t.Errorf("%v replicas, want the template's 3", got)
+	}
+}
+
+// Whether there is an autoscaler has to be known before its number is overwritten.
+func TestReplicasOfAMemberThatDoesNotTell(t *testing.T) {
+	w := onFake(t)
+	of, m := work("nginx-x"), w.manifest(deployment)
+	w.apply(of, m)
+	w.edit(refOf(m), "kube-controller-manager", func(obj map[string]any) { set(obj, int64(5), "spec", "replicas") }, "scale")
+	w.api.answer = func(rw http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/horizontalpodautoscalers") {
+			return false
+		}
+		fail(rw, http.StatusForbidden, metav1.StatusReasonForbidden, target{resource: "horizontalpodautoscalers"}, "horizontalpodautoscalers.autoscaling is forbidden: sluice cannot list them")
+		return true
+	}
+	if _, err := w.Apply(t.Context(), of, 0, m, Options{}); err == nil || !strings.Contains(err.Error(), "horizontalpodautoscalers") {
+		t.Errorf("error %v, want it to name what cannot be read", err)
+	}
+	if got := field(w.live(refOf(m)), "spec", "replicas"); got != int64(5) {
+		t.Errorf("%v replicas, want them untouched", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,6 +233,32 @@ func (c *Client) Delete(ctx context.Context, ref Ref, workName string) (deleted 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// autoscaled tells whether a HorizontalPodAutoscaler of the member sets the number
+// of replicas of the object.
+func (c *Client) autoscaled(ctx context.Context, ref Ref) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	autoscaler := Ref{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler", Namespace: ref.Namespace}
+	at, err := c.resource(ctx, autoscaler)
+	var notServed *NotServed
+	switch {
+	case errors.As(err, &notServed):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	list, err := at.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, c.classify(ctx, err, autoscaler.GroupVersionKind(), ref.Namespace)
+	}
+	group := ref.GroupVersionKind().Group
+	return slices.ContainsFunc(list.Items, func(u unstructured.Unstructured) bool {
+		target, _, _ := unstructured.NestedStringMap(u.Object, "spec", "scaleTargetRef")
+		gv, err := schema.ParseGroupVersion(target["apiVersion"])
+		return err == nil && gv.Group == group && target["kind"] == ref.Kind && target["name"] == ref.Name
+	}), nil
 }
 
 // EnsureNamespace makes the namespace, with LabelCreated, if there is none.

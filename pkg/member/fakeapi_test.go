@@ -54,7 +54,8 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{objects: map[string]*unstructured.Unstructured{}, version: 100, kinds: map[string][]metav1.APIResource{
 		"v1": {{Name: "namespaces", Kind: "Namespace"}, {Name: "configmaps", Kind: "ConfigMap", Namespaced: true},
 			{Name: "secrets", Kind: "Secret", Namespaced: true}, {Name: "services", Kind: "Service", Namespaced: true}},
-		"apps/v1": {{Name: "deployments", Kind: "Deployment", Namespaced: true}, {Name: "deployments/scale", Kind: "Scale", Namespaced: true}},
+		"apps/v1":        {{Name: "deployments", Kind: "Deployment", Namespaced: true}, {Name: "deployments/scale", Kind: "Scale", Namespaced: true}},
+		"autoscaling/v2": {{Name: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true}},
 	}}
 	f.more = sync.NewCond(&f.mu)
 	f.Server = httptest.NewTLSServer(http.HandlerFunc(f.serve))

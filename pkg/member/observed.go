@@ -4,8 +4,6 @@
 package member
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,13 +38,9 @@ type replicasOwner int
 const (
 	nobodyElse replicasOwner = iota
 	somebody
-	// autoscaler is the member's own, by way of the subresource scale.
-	autoscaler
+	// scaler did so by way of the subresource scale: an autoscaler, or a person.
+	scaler
 )
-
-// controllerManagers are the field managers that the autoscaler writes as: the
-// program that it runs in, which k3s and MicroK8s call otherwise.
-var controllerManagers = []string{"kube-controller-manager", "k3s", "kubelite"}
 
 // Ours tells whether the object comes from that Work.
 func (o *Observed) Ours(workName string) bool { return workName != "" && o.Work == workName }
@@ -90,8 +84,8 @@ func (o *Observed) note(entry map[string]any) {
 		return
 	}
 	owner := somebody
-	if manager, _ := entry["manager"].(string); slices.Contains(controllerManagers, manager) && entry["subresource"] == "scale" {
-		owner = autoscaler
+	if entry["subresource"] == "scale" {
+		owner = scaler
 	}
 	o.replicas = max(o.replicas, owner)
 }

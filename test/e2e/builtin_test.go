@@ -124,6 +124,43 @@ func TestKindBuiltIn(t *testing.T) {
 	}
 }
 
+// The number of replicas is that of the member's own autoscaler as long as there is
+// one, and the template's again afterwards.
+func TestKindAutoscaler(t *testing.T) {
+	each(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Template("nginx")
+		scaler := s.builtin(resource{group: "autoscaling", version: "v2", kind: "HorizontalPodAutoscaler", plural: "horizontalpodautoscalers"}, `
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: nginx}
+  minReplicas: 3
+  maxReplicas: 4`)
+		replicas := func(want int64) func(obj map[string]any) error {
+			return func(obj map[string]any) error {
+				if got := number(obj, "spec.replicas"); got != want {
+					return fmt.Errorf("%d replicas, want %d", got, want)
+				}
+				return nil
+			}
+		}
+		s.Apply(s.Policy("pp").Selecting(nginx, scaler).To("member1"), nginx, scaler)
+		s.Expect(nginx).Member("member1", replicas(3))
+		s.Settle()
+		s.Apply(nginx.At(2).Replicas(2))
+		s.Expect(nginx).At(2).Member("member1", replicas(3))
+		s.Settle()
+		s.Expect(nginx).Member("member1", replicas(3))
+		for _, c := range s.lab.clusters["member1"].mirror(nginx.resource).since(s.ns, 0) {
+			if got := number(c.after.Object, "spec.replicas"); got == 2 {
+				s.Errorf("the template's number of replicas came into the autoscaler's way: %s", c.kind)
+			}
+		}
+		s.Delete(scaler)
+		s.Expect(scaler).Nowhere()
+		s.Apply(nginx.At(3).Replicas(2))
+		s.Expect(nginx).At(3).Member("member1", replicas(2))
+	})
+}
+
 // A namespace is a template like any other; what else the member has in it
 // stays as long as the namespace. Alone, for the namespace controller holds back
 // for a minute while kinds come and go.

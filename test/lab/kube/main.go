@@ -56,6 +56,8 @@ func main() {
 	case "apiserver":
 		serve(apiserver.NewAPIServerCommand())
 	case "kcm":
+		// Clients name themselves by their program: as what writes an object, too.
+		os.Args[0] = "kube-controller-manager"
 		serve(kcm.NewControllerManagerCommand())
 	case "scheduler":
 		serve(scheduler.NewSchedulerCommand())
