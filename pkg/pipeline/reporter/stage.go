@@ -82,14 +82,17 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 		return nil, fmt.Errorf("observe %s in %s: %w", o.TemplateKey, o.Cluster, err)
 	}
 	manifest := reporting.FirstManifest(w)
-	if observed != nil && observed.Ours(w.Key.Name) {
+	var out []event.Event
+	if !tooEarly(w, manifest, observed) {
 		if w, err = s.take(ctx, w, manifest, observed); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
+		if out, err = s.sumUp(ctx, e, binding); err != nil {
+			return nil, err
+		}
 	}
-	out, err := s.sumUp(ctx, e, binding)
-	if err != nil || observed != nil && !member.Drifted(w, manifest, observed) {
-		return out, err
+	if observed != nil && !member.Drifted(w, manifest, observed) {
+		return out, nil
 	}
 	drift, err := events.New(Name, e, events.WorkRendered, events.Data{
 		Template: &o.TemplateKey, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: "Drift",
@@ -97,17 +100,27 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	return append(out, drift), err
 }
 
-// take writes what the member's object says into its Work. What the applier left
-// to be said when the object has settled is said then.
+// tooEarly tells whether the Work is about to hear of the object from somebody
+// else: from the applier, which made it this moment, or from news of it when it has
+// settled.
+func tooEarly(w *propagation.Work, manifest map[string]any, o *member.Observed) bool {
+	if o == nil || !o.Ours(w.Key.Name) || reporting.Held(w) {
+		return false // of what is held back, the status goes on being collected
+	}
+	if _, unrecorded := member.Unrecorded(w, manifest, o); unrecorded {
+		return !reporting.Patient(w) || reporting.Settling(o.Object)
+	}
+	return w.Status.Applied == nil
+}
+
+// take writes what the member's object says into its Work; of one that is not ours,
+// nothing. What the applier left to be said when the object has settled is said then.
 func (s *Stage) take(ctx context.Context, w *propagation.Work, manifest map[string]any, o *member.Observed) (*propagation.Work, error) {
+	if o == nil || !o.Ours(w.Key.Name) {
+		return w, nil
+	}
 	manifests := reporting.WithStatus(w.Status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
-	state, unrecorded := member.Unrecorded(w, manifest, o)
-	switch {
-	case reporting.Held(w):
-		// Its status goes on being collected; the rest is the applier's to say.
-	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
-		return w, nil // the applier's to say, or too early
-	case unrecorded:
+	if state, unrecorded := member.Unrecorded(w, manifest, o); unrecorded && !reporting.Held(w) {
 		return s.hub.CommitWorkStatus(ctx, w, reporting.Succeeded(w, state, manifests, s.now()))
 	}
 	status := w.Status

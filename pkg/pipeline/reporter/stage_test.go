@@ -1,0 +1,79 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	events "sluice.dev/apis/events/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/pipelinetest/make"
+)
+
+// one is a member that has one object.
+type one struct{ *member.Observed }
+
+func (m one) Observe(context.Context, member.Ref) (*member.Observed, error) { return m.Observed, nil }
+
+// The news of an object that the applier has just made overtakes the applier's own
+// word on the Work: whoever writes first makes the other read it all once more.
+func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
+	key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	binding := propagation.BindingOf(key)
+	const manifest = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"settings"},"data":{"a":"one"}}`
+	for name, tt := range map[string]struct {
+		said workv1alpha1.WorkStatus // by the applier
+		want int                     // writes
+	}{
+		"it has not said yet that the object is there": {},
+		"it has said so": {said: workv1alpha1.WorkStatus{Applied: &workv1alpha1.AppliedState{ManifestHash: "h", UID: "u"}}, want: 1},
+		"it found a brake after it had made it": {said: workv1alpha1.WorkStatus{Conditions: []metav1.Condition{
+			{Type: workv1alpha1.ConditionDispatching, Status: metav1.ConditionFalse, Reason: workv1alpha1.ReasonSuspendDispatching},
+		}}, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			if err := h.EnsureNamespace(ctx, propagation.WorkNamespace("m1")); err != nil {
+				t.Fatal(err)
+			}
+			w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(binding)}}
+			w.Spec.Workload.Manifests = []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(manifest)}}}
+			w, err := h.CommitWork(ctx, nil, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.CommitWorkStatus(ctx, w, tt.said); err != nil {
+				t.Fatal(err)
+			}
+			writes := 0
+			h.Wrote = func(context.Context, pipelinetest.Write) { writes++ }
+			s := reporter.New(h, func(context.Context, string) (reporter.Member, error) {
+				return one{&member.Observed{UID: "u", Work: w.Key.Name, Partial: true, Object: map[string]any{
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "settings"},
+				}}}, nil
+			}, func() time.Time { return make.Start })
+
+			e, err := events.NewResource("m1", events.ResourceAdded, events.Object{TemplateKey: key, Cluster: "m1", Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Handle(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			if writes != tt.want {
+				t.Errorf("%d writes, want %d", writes, tt.want)
+			}
+		})
+	}
+}
