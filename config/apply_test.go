@@ -18,12 +18,14 @@ import (
 )
 
 // kubectl answers for a cluster that has everything but what $LACKS matches;
-// namespaces say the version $VERSION. It writes down what would change anything.
+// namespaces say the version $VERSION, Eventing's features that tokens are $TOKENS.
+// It writes down what would change anything.
 const kubectl = `#!/usr/bin/env bash
 line="$*"
 [[ -z $LACKS || ! $line =~ $LACKS ]] || exit 1
 case $line in
   *"get namespace"*) printf %s "$VERSION" ;;
+  *"get configmap config-features"*) printf %s "$TOKENS" ;;
   *"get configmap functions"*)
     settings=$BEFORE
     [[ ! -e $CHANGES ]] || ! grep -q ^apply "$CHANGES" || settings=$AFTER
@@ -43,9 +45,9 @@ echo "${*:4}" >>"$CHANGES"
 func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 	const changed = "apply -R -f config/"
 	tests := map[string]struct {
-		lacks, version, overlays string
-		noRegistry               bool
-		want                     []string // what is missing; none: it is applied
+		lacks, version, tokens, overlays string
+		noRegistry                       bool
+		want                             []string // what is missing; none: it is applied
 	}{
 		"nothing is missing":                 {},
 		"a recent release is fine":           {version: "1.23.4"},
@@ -65,13 +67,14 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 		"Kafka needs its own Broker":         {overlays: "kafka", lacks: "kafka-broker-receiver", want: []string{"Kafka Broker is not installed"}},
 		"tokens need the feature of Knative": {overlays: "oidc", want: []string{"needs authentication-oidc: enabled"}},
 		"another hub needs credentials":      {overlays: "hub-kubeconfig", lacks: "secret hub-", want: []string{"no credentials for the hub"}},
-		"another hub and tokens at once":     {overlays: "oidc hub-kubeconfig", want: []string{"authentication-oidc", "do not go together"}},
+		"tokens where the feature is on":     {overlays: "oidc", tokens: "enabled"},
+		"another hub and tokens at once":     {overlays: "oidc hub-kubeconfig", tokens: "enabled"},
 		"Kafka needs no default class":       {overlays: "kafka", lacks: "config-br-defaults"},
 		"overlays by name and by path go on": {overlays: "redis-external examples/overlays/kafka"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			env := []string{"LACKS=" + tc.lacks, "VERSION=" + tc.version, "OVERLAYS=" + tc.overlays}
+			env := []string{"LACKS=" + tc.lacks, "VERSION=" + tc.version, "TOKENS=" + tc.tokens, "OVERLAYS=" + tc.overlays}
 			if tc.noRegistry {
 				env = append(env, "KO_DOCKER_REPO=")
 			}

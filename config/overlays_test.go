@@ -126,6 +126,8 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		slices.Sort(ids)
 		return ids
 	}
+	ofTheHub := slices.Concat([]string{"ApiServerSource templates"}, named("ClusterRole"), named("ClusterRoleBinding"),
+		[]string{"ConfigMap config-features", "MutatingWebhookConfiguration sluice", "ValidatingWebhookConfiguration sluice"})
 	tests := map[string]struct {
 		overlays    []string
 		wantMore    []string
@@ -144,10 +146,9 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 			wantChanged: []string{"Broker", "Trigger"},
 		},
 		"another server is the hub: what it has is not here": {
-			overlays: []string{"hub-kubeconfig"},
-			wantMore: []string{"ContainerSource templates"},
-			wantLess: slices.Concat([]string{"ApiServerSource templates"}, named("ClusterRole"), named("ClusterRoleBinding"),
-				[]string{"ConfigMap config-features", "MutatingWebhookConfiguration sluice", "ValidatingWebhookConfiguration sluice"}),
+			overlays:    []string{"hub-kubeconfig"},
+			wantMore:    []string{"ContainerSource templates"},
+			wantLess:    ofTheHub,
 			wantChanged: []string{"ConfigMap", "ContainerSource", "Deployment", "Service"},
 		},
 		"locked adds network policies, and changes nothing": {
@@ -158,6 +159,12 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 			overlays:    []string{"oidc"},
 			wantMore:    []string{"EventPolicy sluice"},
 			wantChanged: []string{"ConfigMap"},
+		},
+		"another hub, and tokens of this cluster": {
+			overlays:    []string{"hub-kubeconfig", "oidc"},
+			wantMore:    []string{"ContainerSource templates", "EventPolicy sluice"},
+			wantLess:    ofTheHub,
+			wantChanged: []string{"ConfigMap", "ContainerSource", "Deployment", "Service"},
 		},
 		"overlays go together": {
 			overlays:    []string{"kafka", "redis-external"},

@@ -74,9 +74,6 @@ else
     kubectl auth can-i $verb clusterroles >/dev/null 2>&1 || lacks "you may not $verb ClusterRoles: an administrator of the cluster installs Sluice"
   done
 fi
-if with oidc && with hub-kubeconfig; then
-  lacks "the overlays oidc and hub-kubeconfig do not go together: the adapters cannot get a token (docs/decisions/0023)"
-fi
 [[ -n ${KO_DOCKER_REPO:-} ]] || lacks "KO_DOCKER_REPO is not set: the registry that ko pushes to and the cluster pulls from"
 
 if ((${#missing[@]})); then
