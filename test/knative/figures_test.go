@@ -5,7 +5,10 @@ package knative
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,11 +43,47 @@ func TestFigures(t *testing.T) {
 	t.Logf("template created → object in the last member, one at a time, %d times: p50 %s, p99 %s",
 		len(took), percentile(took, 0.5), percentile(took, 0.99))
 
-	const n = 100
-	began := time.Now()
+	const n = 50
+	before, began := w.handled(), time.Now()
 	w.load(n, nil)
 	w.arrive(10*time.Minute, 41+n)
-	t.Logf("%d templates to %d members: %s, %.1f templates/s", n, len(members), time.Since(began).Round(time.Second),
-		n/time.Since(began).Seconds())
+	seconds := time.Since(began).Seconds()
+	t.Logf("%d templates at once to %d members: %.0f s, %.1f templates/s; the stages handled %.0f events/s",
+		n, len(members), seconds, n/seconds, float64(w.handled()-before)/seconds)
 	w.once(41 + n)
+}
+
+// handled is how many events the functions that run have handled, by their own
+// metrics.
+func (w *world) handled() int {
+	w.Helper()
+	n := 0
+	for _, p := range w.functions() {
+		ask, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+w.text(&p, "status", "podIP")+":8080/metrics", http.NoBody)
+		if err != nil {
+			w.Fatal(err)
+		}
+		r, err := http.DefaultClient.Do(ask)
+		if err != nil {
+			w.Log(err) // it has just gone
+			continue
+		}
+		body, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			w.Fatal(err)
+		}
+		for line := range strings.Lines(string(body)) {
+			if !strings.HasPrefix(line, "sluice_events_total{") {
+				continue
+			}
+			_, value, _ := strings.Cut(line, "} ")
+			count, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				w.Fatal(err)
+			}
+			n += count
+		}
+	}
+	return n
 }

@@ -21,6 +21,7 @@ var (
 	daemonSets   = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
 	jobs         = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 	cronJobs     = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}
+	autoscalers  = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	budgets      = schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}
 	claims       = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 	kubeEvents   = schema.GroupVersionResource{Version: "v1", Resource: "events"}
@@ -32,7 +33,7 @@ func TestGuardedHubRunsNothing(t *testing.T) {
 	w := newWorld(t)
 	kinds := map[string]schema.GroupVersionResource{
 		"Deployment": deployments, "StatefulSet": statefulSets, "DaemonSet": daemonSets, "Job": jobs, "CronJob": cronJobs,
-		"PodDisruptionBudget": budgets,
+		"PodDisruptionBudget": budgets, "HorizontalPodAutoscaler": autoscalers,
 	}
 	var selectors []any
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -58,7 +59,7 @@ func TestGuardedHubRunsNothing(t *testing.T) {
 			least       int64
 		}{
 			{deployments, "web", "availableReplicas", 4},
-			{statefulSets, "ordered", "availableReplicas", 4},
+			{statefulSets, "ordered", "availableReplicas", 6}, // of the members' autoscalers, three each
 			{daemonSets, "everywhere", "numberAvailable", 2},
 			{jobs, "once", "succeeded", 4},
 			{budgets, "web", "currentHealthy", 4},
@@ -82,6 +83,11 @@ func TestGuardedHubRunsNothing(t *testing.T) {
 		}
 		return "the hub did not try to make a Job of the CronJob"
 	})
+
+	ordered := w.must(w.hub.Resource(statefulSets).Namespace(w.namespace).Get(t.Context(), "ordered", metav1.GetOptions{}))
+	if got := w.number(ordered, "spec", "replicas"); got != 2 {
+		t.Errorf("the hub scaled a template to %d replicas", got)
+	}
 
 	made := map[string]bool{}
 	for _, u := range workloads {

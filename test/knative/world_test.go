@@ -364,19 +364,27 @@ func (w *world) rolledOut(functions []string) {
 	})
 }
 
-// running counts each function's pods that are not about to end.
-func (w *world) running() map[string]int {
+// labelFunction is on each pod of a function, with the function's name.
+const labelFunction = "serving.knative.dev/service"
+
+// functions are their pods that run and are not about to end.
+func (w *world) functions() []unstructured.Unstructured {
 	w.Helper()
-	const function = "serving.knative.dev/service"
-	list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: function})
+	list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: labelFunction})
 	if err != nil {
 		w.Fatal(err)
 	}
+	return slices.DeleteFunc(list.Items, func(p unstructured.Unstructured) bool {
+		return w.text(&p, "status", "phase") != "Running" || p.GetDeletionTimestamp() != nil
+	})
+}
+
+// running counts each function's pods.
+func (w *world) running() map[string]int {
+	w.Helper()
 	n := map[string]int{}
-	for _, p := range list.Items {
-		if w.text(&p, "status", "phase") == "Running" && p.GetDeletionTimestamp() == nil {
-			n[p.GetLabels()[function]]++
-		}
+	for _, p := range w.functions() {
+		n[p.GetLabels()[labelFunction]]++
 	}
 	return n
 }
