@@ -279,10 +279,12 @@ spec:
   minReplicas: 1
   maxReplicas: 9`
 
+// scaleTo is an edit.
+func scaleTo(n int64) func(obj map[string]any) {
+	return func(obj map[string]any) { set(obj, n, "spec", "replicas") }
+}
+
 func TestReplicasOfTheMember(t *testing.T) {
-	scaleTo := func(n int64) func(map[string]any) {
-		return func(obj map[string]any) { set(obj, n, "spec", "replicas") }
-	}
 	for name, tc := range map[string]struct {
 		label      string
 		autoscales string // name of the Deployment that an autoscaler is for
@@ -338,7 +340,7 @@ func TestReplicasOfAnAutoscalerThatIsGone(t *testing.T) {
 	of, m, hpa, m2 := work("nginx-x"), w.manifest(deployment), work("autoscaler"), w.manifest(strings.Replace(autoscaler, "NAME", "nginx", 1))
 	w.apply(of, m)
 	w.apply(hpa, m2)
-	w.edit(refOf(m), "kube-controller-manager", func(obj map[string]any) { set(obj, int64(5), "spec", "replicas") }, "scale")
+	w.edit(refOf(m), "kube-controller-manager", scaleTo(5), "scale")
 	w.apply(of, m)
 	if _, err := w.Delete(t.Context(), refOf(m2), "autoscaler"); err != nil {
 		t.Fatal(err)
@@ -358,7 +360,7 @@ func TestReplicasOfAMemberThatDoesNotTell(t *testing.T) {
 	w := onFake(t)
 	of, m := work("nginx-x"), w.manifest(deployment)
 	w.apply(of, m)
-	w.edit(refOf(m), "kube-controller-manager", func(obj map[string]any) { set(obj, int64(5), "spec", "replicas") }, "scale")
+	w.edit(refOf(m), "kube-controller-manager", scaleTo(5), "scale")
 	w.api.answer = func(rw http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/horizontalpodautoscalers") {
 			return false

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -253,12 +252,17 @@ func (c *Client) autoscaled(ctx context.Context, ref Ref) (bool, error) {
 	if err != nil {
 		return false, c.classify(ctx, err, autoscaler.GroupVersionKind(), ref.Namespace)
 	}
-	group := ref.GroupVersionKind().Group
-	return slices.ContainsFunc(list.Items, func(u unstructured.Unstructured) bool {
-		target, _, _ := unstructured.NestedStringMap(u.Object, "spec", "scaleTargetRef")
-		gv, err := schema.ParseGroupVersion(target["apiVersion"])
-		return err == nil && gv.Group == group && target["kind"] == ref.Kind && target["name"] == ref.Name
-	}), nil
+	for i := range list.Items {
+		target, _, err := unstructured.NestedStringMap(list.Items[i].Object, "spec", "scaleTargetRef")
+		if err != nil {
+			return false, fmt.Errorf("read %s %s of %s: %w", autoscaler.Kind, list.Items[i].GetName(), c.name, err)
+		}
+		kind := schema.FromAPIVersionAndKind(target["apiVersion"], target["kind"]).GroupKind()
+		if kind == ref.GroupVersionKind().GroupKind() && target["name"] == ref.Name {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // EnsureNamespace makes the namespace, with LabelCreated, if there is none.

@@ -4,15 +4,12 @@
 package knative
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"net/url"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestFigures measures and prints; nothing fails but what does not arrive. The
@@ -60,12 +57,8 @@ func TestFigures(t *testing.T) {
 // end, they take the cores from what is measured.
 func (w *world) crowded() string {
 	w.Helper()
-	list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: labelFunction})
-	if err != nil {
-		w.Fatal(err)
-	}
 	n := map[string]int{}
-	for _, p := range list.Items {
+	for _, p := range w.podsOfFunctions() {
 		name := p.GetLabels()[labelFunction]
 		if n[name]++; n[name] > 1 {
 			return name + " has more pods than one"
@@ -78,33 +71,18 @@ func (w *world) crowded() string {
 // metrics.
 func (w *world) handled() int {
 	w.Helper()
-	n := 0
+	total := 0
 	for _, p := range w.functions() {
-		ask, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+w.text(&p, "status", "podIP")+":8080/metrics", http.NoBody)
-		if err != nil {
-			w.Fatal(err)
-		}
-		r, err := http.DefaultClient.Do(ask)
-		if err != nil {
-			w.Log(err) // it has just gone
+		n, err := w.counted("http://"+w.text(&p, "status", "podIP")+":8080/", "")
+		var gone *url.Error
+		if errors.As(err, &gone) {
+			w.Log(err) // the pod has just ended
 			continue
 		}
-		body, err := io.ReadAll(r.Body)
-		_ = r.Body.Close()
 		if err != nil {
 			w.Fatal(err)
 		}
-		for line := range strings.Lines(string(body)) {
-			if !strings.HasPrefix(line, "sluice_events_total{") {
-				continue
-			}
-			_, value, _ := strings.Cut(line, "} ")
-			count, err := strconv.Atoi(strings.TrimSpace(value))
-			if err != nil {
-				w.Fatal(err)
-			}
-			n += count
-		}
+		total += n
 	}
-	return n
+	return total
 }

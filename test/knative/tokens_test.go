@@ -6,13 +6,10 @@ package knative
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,33 +192,14 @@ func (w *world) pod(function string) (name, address string) {
 	return name, address
 }
 
-var refusals = regexp.MustCompile(`(?m)^sluice_events_total\{[^}]*outcome="refused"[^}]*\} (\d+)`)
-
 // refused is how many events a function says that it refused.
 func (w *world) refused(address string) int {
 	w.Helper()
-	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, address+"metrics", nil)
+	n, err := w.counted(address, "refused")
 	if err != nil {
 		w.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		w.Fatalf("metrics: %s, %v", resp.Status, err)
-	}
-	total := 0
-	for _, m := range refusals.FindAllSubmatch(raw, -1) {
-		n, err := strconv.Atoi(string(m[1]))
-		if err != nil {
-			w.Fatal(err)
-		}
-		total += n
-	}
-	return total
+	return n
 }
 
 // post sends an event, and tells the answer.

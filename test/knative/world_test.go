@@ -7,10 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -367,16 +371,57 @@ func (w *world) rolledOut(functions []string) {
 // labelFunction is on each pod of a function, with the function's name.
 const labelFunction = "serving.knative.dev/service"
 
-// functions are their pods that run and are not about to end.
-func (w *world) functions() []unstructured.Unstructured {
+// podsOfFunctions are all of them, also those that start or end.
+func (w *world) podsOfFunctions() []unstructured.Unstructured {
 	w.Helper()
 	list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: labelFunction})
 	if err != nil {
 		w.Fatal(err)
 	}
-	return slices.DeleteFunc(list.Items, func(p unstructured.Unstructured) bool {
+	return list.Items
+}
+
+// functions are their pods that run and are not about to end.
+func (w *world) functions() []unstructured.Unstructured {
+	w.Helper()
+	return slices.DeleteFunc(w.podsOfFunctions(), func(p unstructured.Unstructured) bool {
 		return w.text(&p, "status", "phase") != "Running" || p.GetDeletionTimestamp() != nil
 	})
+}
+
+// sluice_events_total{outcome="done",stage="gate",type="…"} 12
+var eventsTotal = regexp.MustCompile(`(?m)^sluice_events_total\{[^}]*outcome="([^"]*)"[^}]*\} (\d+)`)
+
+// counted is how many events of an outcome the function at address says that it has
+// had; "": of any.
+func (w *world) counted(address, outcome string) (int, error) {
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, address+"metrics", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("metrics of %s: %s", address, resp.Status)
+	}
+	total := 0
+	for _, m := range eventsTotal.FindAllStringSubmatch(string(raw), -1) {
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			return 0, err
+		}
+		if outcome == "" || outcome == m[1] {
+			total += n
+		}
+	}
+	return total, nil
 }
 
 // running counts each function's pods.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/gating"
@@ -83,8 +84,8 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	}
 	manifest := reporting.FirstManifest(w)
 	var out []event.Event
-	if !tooEarly(w, manifest, observed) {
-		if w, err = s.take(ctx, w, manifest, observed); err != nil {
+	if status, ok := s.take(w, manifest, observed); ok {
+		if w, err = s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
 		if out, err = s.sumUp(ctx, e, binding); err != nil {
@@ -100,32 +101,27 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	return append(out, drift), err
 }
 
-// tooEarly tells whether the Work is about to hear of the object from somebody
-// else: from the applier, which made it this moment, or from news of it when it has
-// settled.
-func tooEarly(w *propagation.Work, manifest map[string]any, o *member.Observed) bool {
-	if o == nil || !o.Ours(w.Key.Name) || reporting.Held(w) {
-		return false // of what is held back, the status goes on being collected
-	}
-	if _, unrecorded := member.Unrecorded(w, manifest, o); unrecorded {
-		return !reporting.Patient(w) || reporting.Settling(o.Object)
-	}
-	return w.Status.Applied == nil
-}
-
-// take writes what the member's object says into its Work; of one that is not ours,
-// nothing. What the applier left to be said when the object has settled is said then.
-func (s *Stage) take(ctx context.Context, w *propagation.Work, manifest map[string]any, o *member.Observed) (*propagation.Work, error) {
-	if o == nil || !o.Ours(w.Key.Name) {
-		return w, nil
-	}
-	manifests := reporting.WithStatus(w.Status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
-	if state, unrecorded := member.Unrecorded(w, manifest, o); unrecorded && !reporting.Held(w) {
-		return s.hub.CommitWorkStatus(ctx, w, reporting.Succeeded(w, state, manifests, s.now()))
-	}
+// take is the Work's status with what the member's object says; one that is not ours
+// says nothing. What the applier left to be said when the object has settled is said
+// then. False: the Work is about to hear of the object from somebody else, from the
+// applier, which made it this moment, or from news of it when it has settled.
+func (s *Stage) take(w *propagation.Work, manifest map[string]any, o *member.Observed) (workv1alpha1.WorkStatus, bool) {
 	status := w.Status
-	status.ManifestStatuses = manifests
-	return s.hub.CommitWorkStatus(ctx, w, status)
+	if o == nil || !o.Ours(w.Key.Name) {
+		return status, true
+	}
+	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
+	if reporting.Held(w) {
+		return status, true // the rest is the applier's to say
+	}
+	state, unrecorded := member.Unrecorded(w, manifest, o)
+	switch {
+	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
+		return status, false
+	case unrecorded:
+		return reporting.Succeeded(w, state, status.ManifestStatuses, s.now()), true
+	}
+	return status, w.Status.Applied != nil
 }
 
 // sumUp brings the binding's status, and the template's, up to the Works'.
