@@ -21,17 +21,35 @@ import (
 // event can never succeed.
 var ErrMalformed = errors.New("malformed event")
 
-// maxMessage keeps an event below MaxSize whatever a member's message says.
-const maxMessage = 1 << 10
+const (
+	// maxMessage keeps an event below MaxSize whatever a member's message says.
+	maxMessage = 1 << 10
+	// small is the data of an event that is below MaxSize whatever its extensions
+	// say: they repeat what stands in the data, some of it three times.
+	small = 1 << 10
+)
 
 // New makes the event that stage emits because of cause. The id is derived from
 // the cause, the stage and what the event tells: emitting it again yields the
-// same id.
+// same id. Where names are as long as names may be, the message is the shorter.
 func New(stage string, cause event.Event, eventType string, d Data) (event.Event, error) {
+	d.Message = shorten(d.Message, maxMessage)
+	e, err := encode(stage, cause, eventType, d)
+	if err != nil || len(e.Data()) <= small {
+		return e, err
+	}
+	raw, err := json.Marshal(e)
+	if excess := len(raw) - MaxSize; err == nil && excess > 0 {
+		d.Message = shorten(d.Message, encodedSize(d.Message)-excess)
+		return encode(stage, cause, eventType, d)
+	}
+	return e, err
+}
+
+func encode(stage string, cause event.Event, eventType string, d Data) (event.Event, error) {
 	e := event.New()
 	e.SetType(eventType)
 	e.SetSource(Source(stage))
-	d.Message = shorten(d.Message)
 	if err := e.SetData("application/json", d); err != nil {
 		return event.Event{}, fmt.Errorf("encode %s: %w", eventType, err)
 	}
@@ -107,20 +125,28 @@ func setExtensions(e *event.Event, d Data) {
 	set(ExtPartitionKey, partitionKey(d))
 }
 
+// maxKey is the length from which on a hash stands for what a partition is about.
+const maxKey = 128
+
 // partitionKey is what an event must stay in order with: its template's
 // binding, which every template has one of; else what it is about.
 func partitionKey(d Data) string {
+	of, id := "", ""
 	switch {
 	case d.Binding != nil:
-		return "binding/" + d.Binding.ID()
+		of, id = "binding/", d.Binding.ID()
 	case d.Template != nil:
-		return "binding/" + propagation.BindingOf(*d.Template).ID()
+		of, id = "binding/", propagation.BindingOf(*d.Template).ID()
 	case d.Policy != nil:
-		return "policy/" + d.Policy.ID()
+		of, id = "policy/", d.Policy.ID()
 	case d.Cluster != "":
-		return "cluster/" + d.Cluster
+		of, id = "cluster/", d.Cluster
 	}
-	return ""
+	if len(id) > maxKey {
+		sum := sha256.Sum256([]byte(id))
+		id = hex.EncodeToString(sum[:])
+	}
+	return of + id
 }
 
 // Decode reads the payload of one of Sluice's events.
@@ -216,21 +242,38 @@ func NewResource(source, eventType string, o Object) (event.Event, error) {
 	return e, e.Validate()
 }
 
-// shorten cuts a message so that it takes at most maxMessage bytes of JSON, at a
-// character's border.
-func shorten(s string) string {
+// ellipsis ends a message that was cut.
+const ellipsis = "…"
+
+// shorten cuts a message so that it takes at most so many bytes of JSON, at a
+// character's border; of a message for which there is no room nothing is left.
+func shorten(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "�")
-	size := 0
+	if encodedSize(s) <= limit {
+		return s
+	}
+	size := len(ellipsis)
+	if size > limit {
+		return ""
+	}
 	for i, r := range s {
-		if size += encodedSize(r); size > maxMessage {
-			return s[:i] + "…"
+		if size += encodedRune(r); size > limit {
+			return s[:i] + ellipsis
 		}
 	}
 	return s
 }
 
-// encodedSize is how many bytes a character takes at most in a JSON string.
-func encodedSize(r rune) int {
+// encodedSize is how many bytes a message takes at most in a JSON string.
+func encodedSize(s string) int {
+	size := 0
+	for _, r := range s {
+		size += encodedRune(r)
+	}
+	return size
+}
+
+func encodedRune(r rune) int {
 	switch {
 	case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029':
 		return len(`\u0000`)
