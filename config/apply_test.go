@@ -18,7 +18,8 @@ import (
 )
 
 // kubectl answers for a cluster that has everything but what $LACKS matches;
-// namespaces say the version $VERSION, Eventing's features that tokens are $TOKENS.
+// namespaces say the version $VERSION, Eventing's features that tokens are $TOKENS, the
+// Broker's channel that $MAKER made it.
 // It writes down what would change anything.
 const kubectl = `#!/usr/bin/env bash
 line="$*"
@@ -32,6 +33,7 @@ case $line in
     [[ -n $settings ]] && echo "$settings"
     ;;
   *"get ksvc"*) echo ksvc/gate ksvc/renderer ;;
+  *"get inmemorychannel"*) printf %s "$MAKER" ;;
   version | "get crd/"* | *" get "* | "auth can-i"*) ;;
   *) echo "kubectl $line" >>"$CHANGES" ;;
 esac
@@ -129,6 +131,30 @@ func TestApplyStartsFunctionsAnewWhereTheirSettingsChanged(t *testing.T) {
 				if got := strings.Contains(changes, "kubectl -n sluice-system patch ksvc/"+service+" "); got != tc.anew {
 					t.Errorf("%s starts anew: %t, want %t\n%s", service, got, tc.anew, changes)
 				}
+			}
+		})
+	}
+}
+
+// A channel of the Broker's own making answers only when every subscriber has.
+func TestApplyMakesAChannelAnewThatTheBrokerMade(t *testing.T) {
+	for name, tc := range map[string]struct {
+		maker string
+		anew  bool
+	}{
+		"the Broker was there first":  {maker: "system:serviceaccount:knative-eventing:eventing-controller", anew: true},
+		"who installs Sluice made it": {maker: "admin"},
+		"there is none":               {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes, out, err := apply(t, "MAKER="+tc.maker)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			gone := strings.Index(changes, "kubectl -n sluice-system delete broker sluice --ignore-not-found\n"+
+				"kubectl -n sluice-system delete inmemorychannel sluice-kne-trigger --ignore-not-found\n")
+			if anew := gone >= 0 && gone < strings.Index(changes, "apply -R"); anew != tc.anew {
+				t.Errorf("made anew: %t, want %t\n%s", anew, tc.anew, changes)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,8 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"knative.dev/pkg/kmeta"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -24,49 +27,40 @@ import (
 
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	eventingv1alpha1 "knative.dev/eventing/pkg/apis/eventing/v1alpha1"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 )
 
-// render is what config/ becomes with overlays, as tools/ko/apply.sh applies it.
+// rendered is what has been rendered, by its overlays.
+var rendered = map[string][]document{}
+
+// render is what config/ becomes with overlays, in the order in which
+// tools/ko/apply.sh has it applied.
 func render(t *testing.T, overlays ...string) []document {
 	t.Helper()
-	disk := filesys.MakeFsInMemory()
-	for _, folder := range []string{".", "../examples/overlays"} {
-		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			return disk.WriteFile(filepath.Join("/sluice/config", path), raw)
-		})
-		if err != nil {
-			t.Fatal(err)
+	name := strings.Join(overlays, " ")
+	if all, ok := rendered[name]; ok {
+		return slices.Clone(all)
+	}
+	from := "."
+	if len(overlays) > 0 {
+		from = "../_output/overlay"
+		if _, out, err := apply(t, "OVERLAYS="+name, "TOKENS=enabled"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	k := map[string]any{"resources": []string{"../config"}}
-	for i := range overlays {
-		overlays[i] = "../examples/overlays/" + overlays[i]
-	}
-	k["components"] = overlays
-	raw, err := yaml.Marshal(k)
+	as := krusty.MakeDefaultOptions()
+	as.Reorder = krusty.ReorderOptionUnspecified // as kubectl has it
+	made, err := krusty.MakeKustomizer(as).Run(filesys.MakeFsOnDisk(), from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := disk.WriteFile("/sluice/overlay/kustomization.yaml", raw); err != nil {
-		t.Fatal(err)
-	}
-	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, "/sluice/overlay")
+	raw, err := made.AsYaml()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if raw, err = rendered.AsYaml(); err != nil {
 		t.Fatal(err)
 	}
 	var all []document
 	for _, part := range bytes.Split(raw, []byte("\n---\n")) {
-		d := document{file: strings.Join(overlays, " "), raw: bytes.TrimSpace(part)}
+		d := document{file: name, raw: bytes.TrimSpace(part)}
 		if err := yaml.Unmarshal(part, &d); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +68,8 @@ func render(t *testing.T, overlays ...string) []document {
 			all = append(all, d)
 		}
 	}
-	return all
+	rendered[name] = all
+	return slices.Clone(all)
 }
 
 func (d document) id() string { return d.Kind + " " + d.Metadata.Name }
@@ -203,6 +198,21 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 	}
 }
 
+// A Broker that finds no channel makes one, which answers only when everybody has
+// (broker-channel.yaml): what comes too late is not heeded any more.
+func TestTheChannelIsThereBeforeItsBroker(t *testing.T) {
+	for _, overlays := range []string{"locked", "oidc", "redis-external", "hub-kubeconfig", "hub-kubeconfig oidc locked"} {
+		var ids []string
+		for _, d := range render(t, strings.Fields(overlays)...) {
+			ids = append(ids, d.id())
+		}
+		channel, broker := slices.Index(ids, "InMemoryChannel sluice-kne-trigger"), slices.Index(ids, "Broker sluice")
+		if channel < 0 || broker < channel {
+			t.Errorf("%s: the channel is at %d, the Broker at %d", overlays, channel, broker)
+		}
+	}
+}
+
 // trigger is one of those that an overlay renders.
 func trigger(t *testing.T, d document) (tr eventingv1.Trigger) {
 	t.Helper()
@@ -283,6 +293,45 @@ func TestWhereTheHubIsAnotherServerAllReadItUnderTheirOwnName(t *testing.T) {
 	}
 	if want := len(deployed(t)); mounted != want { // without deadletter, and the source twice
 		t.Errorf("%d have the hub's kubeconfig, want %d", mounted, want)
+	}
+}
+
+// What the sweeper has a source watch, with its selector: one that is told otherwise
+// at first starts anew with the first policy, and tells of nothing meanwhile.
+func TestWhereTheHubIsAnotherServerItsTemplatesAreWatchedAsOnThisOne(t *testing.T) {
+	var here sourcesv1.ApiServerSource
+	find(t, render(t), "ApiServerSource templates").into(t, &here)
+	var want []string
+	for _, r := range here.Spec.Resources {
+		gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
+		resource, _ := meta.UnsafeGuessKindToResource(gvk)
+		want = append(want, resource.String()+" !sluice.dev/binding")
+	}
+	var there sourcesv1.ContainerSource
+	find(t, render(t, "hub-kubeconfig"), "ContainerSource templates").into(t, &there)
+	var got struct {
+		Mode          string
+		AllNamespaces bool
+		Namespaces    []string
+		Resources     []struct {
+			GVR      schema.GroupVersionResource
+			Selector string
+		}
+	}
+	env := there.Spec.Template.Spec.Containers[0].Env
+	i := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == sourceConfig })
+	if err := json.Unmarshal([]byte(env[i].Value), &got); err != nil {
+		t.Fatal(err)
+	}
+	var watched []string
+	for _, r := range got.Resources {
+		watched = append(watched, r.GVR.String()+" "+r.Selector)
+	}
+	if d := cmp.Diff(want, watched); d != "" {
+		t.Errorf("(-this hub +another)\n%s", d)
+	}
+	if got.Mode != "Reference" || !got.AllNamespaces || !slices.Equal(got.Namespaces, []string{""}) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -203,27 +203,51 @@ func (e *eventing) adapter(ctx context.Context) (string, error) {
 // watching is what the member's source watches at first: the kinds that the hub's
 // source of templates does. The sweeper looks after it from then on.
 func (e *eventing) watching(ctx context.Context) (string, error) {
-	u, err := e.client.Resource(apiServerSources).Namespace(propagation.SystemNamespace).Get(ctx, "templates", metav1.GetOptions{})
-	if ignoreNotFound(err) != nil {
-		return "", fmt.Errorf("get the source of the templates: %w", err)
-	}
-	var resources []schema.GroupVersionResource
-	if err == nil {
-		var s sourcesv1.ApiServerSource
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
-			return "", fmt.Errorf("decode the source of the templates: %w", err)
-		}
-		for _, r := range s.Spec.Resources {
-			gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
-			m, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-			if meta.IsNoMatchError(err) {
-				continue
-			}
-			if err != nil {
-				return "", fmt.Errorf("find %s: %w", gvk.Kind, err)
-			}
-			resources = append(resources, m.Resource)
-		}
+	resources, err := e.templates(ctx)
+	if err != nil {
+		return "", err
 	}
 	return knative.Watching(resources)
+}
+
+// templates are what the hub's source of templates watches: an ApiServerSource, or
+// where the hub is elsewhere a ContainerSource.
+func (e *eventing) templates(ctx context.Context) (resources []schema.GroupVersionResource, err error) {
+	u, err := e.source(ctx, apiServerSources)
+	if u == nil && err == nil {
+		if u, err = e.source(ctx, knative.ContainerSources); u != nil {
+			return knative.Watched(u)
+		}
+	}
+	if u == nil || err != nil {
+		return nil, err
+	}
+	var s sourcesv1.ApiServerSource
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
+		return nil, fmt.Errorf("decode the source of the templates: %w", err)
+	}
+	for _, r := range s.Spec.Resources {
+		gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
+		m, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", gvk.Kind, err)
+		}
+		resources = append(resources, m.Resource)
+	}
+	return resources, nil
+}
+
+// source is the source of templates of a kind; nil where there is none.
+func (e *eventing) source(ctx context.Context, of schema.GroupVersionResource) (*unstructured.Unstructured, error) {
+	u, err := e.client.Resource(of).Namespace(propagation.SystemNamespace).Get(ctx, "templates", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the source of the templates: %w", err)
+	}
+	return u, nil
 }

@@ -82,14 +82,14 @@ func (a apart) Secret(ctx context.Context, namespace, name string) (map[string][
 
 // sources are what tells of changes.
 type sources interface {
-	Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, changed bool, err error)
+	Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error)
 }
 
 // none stands for the sources where a function does not run in a cluster:
 // somebody else looks after them.
 type none struct{}
 
-func (none) Follow(context.Context, []schema.GroupVersionKind) (string, bool, error) {
+func (none) Follow(context.Context, []schema.GroupVersionKind, bool) (string, bool, error) {
 	return "", false, nil
 }
 

@@ -58,9 +58,9 @@ func newLab(t *testing.T) *lab {
 	path := os.Getenv("SLUICE_HUB_KUBECONFIG")
 	if path == "" {
 		path = filepath.Join("..", "..", "_output", "kubeconfig", "hub")
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no hub: run `make lab-up`, or name a kubeconfig in SLUICE_HUB_KUBECONFIG (%v)", err)
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("no hub: run `make lab-up`, or name a kubeconfig in SLUICE_HUB_KUBECONFIG (%v)", err)
+		}
 	}
 	cfg, err := clientcmd.BuildConfigFromFlags("", path)
 	must(t, err)

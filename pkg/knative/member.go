@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/propagation"
@@ -28,25 +29,74 @@ type watched struct {
 	Selector string                      `json:"selector,omitempty"`
 }
 
-// Watching is the adapter's configuration in a member: what was applied there of
-// these kinds, and nothing else.
-func Watching(resources []schema.GroupVersionResource) (string, error) {
-	return encode(resources, propagation.LabelMemberWork)
-}
+// Of the objects of a kind an adapter watches those that were applied in a member,
+// or on a hub all but frozen content.
+const (
+	applied  = propagation.LabelMemberWork
+	unfrozen = "!" + propagation.LabelBinding
+)
 
-// watchingTemplates is the configuration on a hub: all but frozen content.
-func watchingTemplates(resources []schema.GroupVersionResource) (string, error) {
-	return encode(resources, "!"+propagation.LabelBinding)
-}
-
-func encode(resources []schema.GroupVersionResource, selector string) (string, error) {
+func watching(resources []schema.GroupVersionResource, selector string) watchConfig {
 	c := watchConfig{Mode: "Reference", AllNamespaces: true, Namespaces: []string{""}, Resources: []watched{}}
 	for _, r := range resources {
 		c.Resources = append(c.Resources, watched{GVR: r, Selector: selector})
 	}
+	return c
+}
+
+func (c watchConfig) encode() (string, error) {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		return "", fmt.Errorf("encode what to watch: %w", err)
 	}
 	return string(raw), nil
+}
+
+// Watching is the adapter's configuration in a member: what was applied there of
+// these kinds, and nothing else.
+func Watching(resources []schema.GroupVersionResource) (string, error) {
+	return watching(resources, applied).encode()
+}
+
+// Watched is what the adapter of a ContainerSource watches.
+func Watched(u *unstructured.Unstructured) (resources []schema.GroupVersionResource, err error) {
+	containers, err := containersOf(u)
+	if err != nil {
+		return nil, err
+	}
+	for _, container := range containers {
+		config, err := configured(container)
+		if err != nil {
+			return nil, fmt.Errorf("ContainerSource %s: %w", u.GetName(), err)
+		}
+		for _, w := range config.Resources {
+			resources = append(resources, w.GVR)
+		}
+	}
+	return resources, nil
+}
+
+// configured is what a container is told to watch.
+func configured(container any) (c watchConfig, err error) {
+	value, _ := variable(container)["value"].(string)
+	if value == "" {
+		return c, nil
+	}
+	if err := json.Unmarshal([]byte(value), &c); err != nil {
+		return c, fmt.Errorf("decode %s: %w", watchVariable, err)
+	}
+	return c, nil
+}
+
+// variable is the one that tells a container's adapter what to watch; nil where
+// there is none.
+func variable(container any) map[string]any {
+	c, _ := container.(map[string]any)
+	env, _ := c["env"].([]any)
+	for _, e := range env {
+		if v, _ := e.(map[string]any); v["name"] == watchVariable {
+			return v
+		}
+	}
+	return nil
 }

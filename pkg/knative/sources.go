@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -83,20 +84,33 @@ func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInte
 }
 
 // Follow has the sources watch the kinds: that of the templates those that it
-// may watch, those of the members all. It returns the labels that namespaces of
-// templates have; empty: all are, also where there is no source of templates. And
-// whether a source has to start anew, which tells of nothing meanwhile.
-func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, changed bool, err error) {
+// may watch, those of the members all. Keep: what else they watch they go on
+// watching. It returns the labels that namespaces of templates have; empty: all are,
+// also where there is no source of templates. And whether a source has to start
+// anew, which tells of nothing meanwhile.
+func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error) {
 	served, err := s.served(kinds)
 	if err != nil {
 		return "", false, err
 	}
-	selector, templates, err := s.templates(ctx, served)
+	selector, templates, err := s.templates(ctx, served, keep)
 	if err != nil {
 		return "", false, err
 	}
-	containers, err := s.containers(ctx, served)
+	containers, err := s.containers(ctx, served, keep)
 	return selector, templates || containers, err
+}
+
+// following is what is watched, brought up to what shall be: in the order in which
+// it is, for whom that alone differs need not start anew.
+func following[T comparable](has, want []T, keep bool) []T {
+	out := slices.DeleteFunc(slices.Clone(has), func(t T) bool { return !keep && !slices.Contains(want, t) })
+	for _, t := range want {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // kind is one that the hub serves.
@@ -123,7 +137,7 @@ func (s *Sources) served(kinds []schema.GroupVersionKind) ([]kind, error) {
 	return served, nil
 }
 
-func (s *Sources) templates(ctx context.Context, kinds []kind) (selector string, changed bool, err error) {
+func (s *Sources) templates(ctx context.Context, kinds []kind, keep bool) (selector string, changed bool, err error) {
 	sources := s.client.Resource(apiServerSources).Namespace(propagation.SystemNamespace)
 	u, err := sources.Get(ctx, templatesName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -140,12 +154,14 @@ func (s *Sources) templates(ctx context.Context, kinds []kind) (selector string,
 	if err != nil {
 		return "", false, fmt.Errorf("namespaceSelector of ApiServerSource %s: %w", templatesName, err)
 	}
-	want, err := s.allowed(ctx, &source, kinds)
+	allowed, err := s.allowed(ctx, &source, kinds)
 	if err != nil {
 		return "", false, err
 	}
+	has := bare(source.Spec.Resources)
+	want := following(has, allowed, keep && permitted(&source))
 	// A source needs a kind; one for which there is nothing stays as it is.
-	if len(want) > 0 && !slices.Equal(want, bare(source.Spec.Resources)) {
+	if len(want) > 0 && !slices.Equal(want, has) {
 		patch := map[string]any{"spec": map[string]any{"resources": want}}
 		return labels.String(), true, s.patch(ctx, apiServerSources, u, patch)
 	}
@@ -165,13 +181,18 @@ func bare(selectors []sourcesv1.APIVersionKindSelector) (kinds []apiKind) {
 	return kinds
 }
 
+// permitted tells whether the source may watch all that it is asked to.
+func permitted(source *sourcesv1.ApiServerSource) bool {
+	return source.Status.GetCondition(sourcesv1.ApiServerConditionSufficientPermissions).IsTrue()
+}
+
 // allowed are the kinds that the account of the source may watch wherever it
 // looks.
 func (s *Sources) allowed(ctx context.Context, source *sourcesv1.ApiServerSource, kinds []kind) (allowed []apiKind, err error) {
 	has := bare(source.Spec.Resources)
 	for _, k := range kinds {
 		entry := apiKind{k.GroupVersion().String(), k.Kind}
-		may := slices.Contains(has, entry) && source.Status.GetCondition(sourcesv1.ApiServerConditionSufficientPermissions).IsTrue()
+		may := slices.Contains(has, entry) && permitted(source)
 		if !may {
 			if may, err = s.may(ctx, source, k.resource); err != nil {
 				return nil, err
@@ -214,21 +235,13 @@ func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource,
 // containers has the adapters that run as ContainerSources follow: the members'
 // watch what was applied there, that of the templates all objects. The members'
 // are of the image that the hub's is of: that one comes with an installation.
-func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, err error) {
+func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (changed bool, err error) {
 	if len(kinds) == 0 {
 		return false, nil
 	}
 	resources := make([]schema.GroupVersionResource, len(kinds))
 	for i, k := range kinds {
 		resources[i] = k.resource
-	}
-	members, err := Watching(resources)
-	if err != nil {
-		return false, err
-	}
-	templates, err := watchingTemplates(resources)
-	if err != nil {
-		return false, err
 	}
 	list, err := s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -247,9 +260,9 @@ func (s *Sources) containers(ctx context.Context, kinds []kind) (changed bool, e
 		patched := false
 		switch labels := u.GetLabels(); {
 		case labels[LabelCluster] != "":
-			patched, err = s.container(ctx, u, members, image)
+			patched, err = s.container(ctx, u, resources, keep, applied, image)
 		case labels[labelSource] == templatesName:
-			patched, err = s.container(ctx, u, templates, "")
+			patched, err = s.container(ctx, u, resources, keep, unfrozen, "")
 		}
 		if changed = changed || patched; err != nil {
 			return changed, err
@@ -279,22 +292,29 @@ func containersOf(u *unstructured.Unstructured) ([]any, error) {
 
 // container has the adapter of a ContainerSource watch what it shall, and be of the
 // image, if one is given.
-func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, watching, image string) (changed bool, err error) {
+func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want []schema.GroupVersionResource, keep bool, selector, image string) (changed bool, err error) {
+	has, err := Watched(u)
+	if err != nil {
+		return false, err
+	}
+	shall := watching(following(has, want, keep), selector)
 	containers, err := containersOf(u)
 	if err != nil {
 		return false, err
 	}
 	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		if image != "" && container["image"] != image {
+		if container, _ := c.(map[string]any); image != "" && container["image"] != image {
 			container["image"], changed = image, true
 		}
-		env, _ := container["env"].([]any)
-		for _, e := range env {
-			variable, _ := e.(map[string]any)
-			if variable["name"] == watchVariable && variable["value"] != watching {
-				variable["value"], changed = watching, true
+		is, err := configured(c)
+		if err != nil {
+			return false, err
+		}
+		if v := variable(c); v != nil && !reflect.DeepEqual(is, shall) {
+			if v["value"], err = shall.encode(); err != nil {
+				return false, err
 			}
+			changed = true
 		}
 	}
 	if !changed {

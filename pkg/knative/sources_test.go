@@ -17,6 +17,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	"sluice.dev/pkg/outcome"
 )
@@ -45,6 +46,9 @@ func sources(t *testing.T) (*Sources, func(r schema.GroupVersionResource, name s
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "sources.knative.dev/v1", "kind": kind, "spec": spec,
 			"metadata": map[string]any{"namespace": "sluice-system", "name": name, "labels": labels},
+			"status": map[string]any{"conditions": []any{
+				map[string]any{"type": string(sourcesv1.ApiServerConditionSufficientPermissions), "status": "True"},
+			}},
 		}}
 	}
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -87,7 +91,7 @@ func adapter(image string) map[string]any {
 func TestSourcesFollowTheKindsThatTheyMayWatch(t *testing.T) {
 	s, spec, writes := sources(t)
 	kinds := []schema.GroupVersionKind{deployments, secrets, widgets}
-	selector, changed, err := s.Follow(t.Context(), kinds)
+	selector, changed, err := s.Follow(t.Context(), kinds, false)
 	if err != nil || !changed || selector != "sluice.dev/templates=true" {
 		t.Fatalf("selector %q, changed %v, %v", selector, changed, err)
 	}
@@ -106,10 +110,50 @@ func TestSourcesFollowTheKindsThatTheyMayWatch(t *testing.T) {
 		t.Errorf("the hub's own source, which is as it was installed (-want +got)\n%s", d)
 	}
 	before := *writes
-	if _, changed, err := s.Follow(t.Context(), kinds); err != nil || changed || *writes != before {
+	if _, changed, err := s.Follow(t.Context(), kinds, false); err != nil || changed || *writes != before {
 		t.Errorf("a second time: changed %v, %d writes, %v", changed, *writes-before, err)
 	}
-	if _, changed, err := s.Follow(t.Context(), nil); err != nil || changed {
+	if _, changed, err := s.Follow(t.Context(), nil, false); err != nil || changed {
 		t.Errorf("no kinds: changed %v, %v; a source needs one", changed, err)
+	}
+}
+
+func TestFollowing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		has, want []string
+		keep      bool
+		then      []string
+	}{
+		"what is new comes behind":                       {has: []string{"c", "a"}, want: []string{"a", "b", "c"}, then: []string{"c", "a", "b"}},
+		"what nobody wants goes":                         {has: []string{"c", "a"}, want: []string{"a"}, then: []string{"a"}},
+		"what nobody wants stays where it is to be kept": {has: []string{"c", "a"}, want: []string{"a", "b"}, keep: true, then: []string{"c", "a", "b"}},
+		"another order alone is no change":               {has: []string{"c", "a"}, want: []string{"a", "c"}, then: []string{"c", "a"}},
+		"of nothing, what is wanted":                     {want: []string{"a"}, keep: true, then: []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(tc.then, following(tc.has, tc.want, tc.keep)); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// A restart tells of nothing meanwhile: the first policies, of common kinds, cause
+// none.
+func TestSourcesDoNotStartAnewForWhatTheyWatchAlready(t *testing.T) {
+	s, spec, writes := sources(t)
+	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	if _, _, err := s.Follow(t.Context(), []schema.GroupVersionKind{configMaps, deployments}, false); err != nil {
+		t.Fatal(err)
+	}
+	templates, member, before := spec(apiServerSources, "templates"), spec(ContainerSources, "member-m1"), *writes
+	if _, changed, err := s.Follow(t.Context(), []schema.GroupVersionKind{deployments}, true); err != nil || changed || *writes != before {
+		t.Fatalf("changed %v, %d writes, %v", changed, *writes-before, err)
+	}
+	if _, changed, err := s.Follow(t.Context(), []schema.GroupVersionKind{deployments}, false); err != nil || !changed {
+		t.Fatalf("changed %v, %v: nobody selects ConfigMaps for a while", changed, err)
+	}
+	if cmp.Equal(templates, spec(apiServerSources, "templates")) || cmp.Equal(member, spec(ContainerSources, "member-m1")) {
+		t.Error("a source still watches ConfigMaps")
 	}
 }

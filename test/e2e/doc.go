@@ -22,7 +22,8 @@
 //   - A wait is for a condition. The one pause is quiet, at the end of a check
 //     that nothing happens, after a canary has gone through the whole pipeline.
 //
-// Without a lab every test is skipped, and says why. Environment:
+// Without a lab every test is skipped, and says why; one that is named has to be
+// there. Environment:
 //
 //	SLUICE_E2E_DIR    where the lab is, by default ../../_output
 //	SLUICE_E2E_ROOT   where the Makefile is that does harm, by default ../..

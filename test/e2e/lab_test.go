@@ -61,6 +61,9 @@ var (
 	noLab error
 )
 
+// labVariable says where the lab is.
+const labVariable = "SLUICE_E2E_DIR"
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
@@ -69,9 +72,9 @@ func TestMain(m *testing.M) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	theLab, noLab = connect(ctx, os.Getenv("SLUICE_E2E_DIR"))
+	theLab, noLab = connect(ctx, os.Getenv(labVariable))
 	if noLab != nil {
-		fmt.Fprintln(os.Stderr, "e2e: every test is skipped:", noLab)
+		fmt.Fprintln(os.Stderr, "e2e: no test can run:", noLab)
 	}
 	worry(ctx, os.Getenv("SLUICE_E2E_CHAOS"))
 	code := m.Run()

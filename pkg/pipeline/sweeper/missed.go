@@ -27,7 +27,8 @@ import (
 
 const (
 	// linger is how long a kind that no policy selects any more is followed:
-	// each change of the kinds restarts the sources.
+	// each change of the kinds restarts the sources. Who has just started knows
+	// of no kind for how long nobody has selected it.
 	linger = 10 * time.Minute
 	// kindsAtOnce bounds the watches that one sweep has open.
 	kindsAtOnce = 16
@@ -58,7 +59,9 @@ type Missed struct {
 	// again is set by who found somebody looking.
 	again atomic.Bool
 
-	mu sync.Mutex
+	// since is when it came to be.
+	since time.Time
+	mu    sync.Mutex
 	// wanted is when each kind was selected last.
 	wanted map[schema.GroupVersionKind]time.Time
 }
@@ -71,7 +74,7 @@ func NewMissed(h ChangingHub, p Positions, s Sources, l DeadLetters, publish Pub
 // Finding has the stage look for what no source told of. Without it the process
 // watches the hub, and misses nothing.
 func (s *Stage) Finding(m *Missed) *Stage {
-	s.missed = m
+	s.missed, m.since = m, s.now()
 	return s
 }
 
@@ -146,7 +149,7 @@ func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err e
 	if unknown && allKnown(kinds, positions) {
 		return false, nil
 	}
-	selector, changed, err := m.sources.Follow(ctx, kinds)
+	selector, changed, err := m.sources.Follow(ctx, kinds, s.now().Sub(m.since) < linger)
 	if err != nil {
 		return false, fmt.Errorf("have the sources follow the policies: %w", err)
 	}

@@ -69,10 +69,14 @@ func (m *memory) Save(_ context.Context, name, position string) error {
 	return nil
 }
 
-type labelled struct{ kinds []schema.GroupVersionKind }
+// labelled are sources in namespaces with a label.
+type labelled struct {
+	kinds []schema.GroupVersionKind
+	keep  bool
+}
 
-func (l *labelled) Follow(_ context.Context, kinds []schema.GroupVersionKind) (string, bool, error) {
-	l.kinds = kinds
+func (l *labelled) Follow(_ context.Context, kinds []schema.GroupVersionKind, keep bool) (string, bool, error) {
+	l.kinds, l.keep = kinds, keep
 	return "sluice.dev/templates=true", false, nil
 }
 
@@ -146,6 +150,27 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 				t.Errorf("the position is %q, want %q", at, tc.wantAt)
 			}
 		})
+	}
+}
+
+// Who has just started does not know what was selected a minute ago.
+func TestWhatSourcesWatchIsLeftAloneAtFirst(t *testing.T) {
+	now := time.Unix(0, 0)
+	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9"}, "9": {Until: "9"}}}
+	sources := &labelled{}
+	publish := func(context.Context, []event.Event) error { return nil }
+	s := New(h, nil, nil, func() time.Time { return now }).Finding(NewMissed(h, &memory{all: map[string]string{}}, sources, &kept{}, publish))
+	for _, tc := range []struct {
+		after time.Duration
+		keep  bool
+	}{{0, true}, {linger - time.Second, true}, {linger, false}, {time.Hour, false}} {
+		now = time.Unix(0, 0).Add(tc.after)
+		if err := s.find(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		if sources.keep != tc.keep || len(sources.kinds) != 1 {
+			t.Errorf("after %s: keep %v, want %v; kinds %v", tc.after, sources.keep, tc.keep, sources.kinds)
+		}
 	}
 }
 

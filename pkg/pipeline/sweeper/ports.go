@@ -89,10 +89,10 @@ type DeadLetters interface {
 
 // Sources are what tells of changes while all is well.
 type Sources interface {
-	// Follow has them watch the kinds, on the hub and in members, and returns
-	// which labels the namespaces of templates have (empty: all are), and whether
-	// a source has to start anew.
-	Follow(ctx context.Context, kinds []schema.GroupVersionKind) (selector string, changed bool, err error)
+	// Follow has them watch the kinds, on the hub and in members; keep: what else
+	// they watch, too. It returns which labels the namespaces of templates have
+	// (empty: all are), and whether a source has to start anew.
+	Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error)
 }
 
 // Publish returns nil once the broker has accepted every event.
