@@ -34,10 +34,11 @@ const (
 	Retry Outcome = "retry"
 )
 
-// The reasons of outcomes other than Done.
+// The reasons of outcomes other than Done, and of one that came to nothing.
 const (
 	ReasonCaller    = "UnknownCaller"
 	ReasonConflict  = "Conflict"
+	ReasonCovered   = "Covered" // another event that tells the same was handled after this one came
 	ReasonError     = "Error"
 	ReasonMalformed = "Malformed"
 	ReasonNotBuilt  = "IndexNotBuilt"

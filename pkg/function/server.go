@@ -4,6 +4,7 @@
 package function
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,14 +29,15 @@ type handler struct {
 	http.Handler
 	name   string
 	runner Runner
-	slots  chan struct{}           // one for each event that may run
+	slots  chan struct{} // one for each event that is here
+	turns  turns
 	caller *caller                 // set before the stage is
 	stage  atomic.Pointer[posting] // nil until it is built
 }
 
 func newHandler(name string, concurrency int) *handler {
 	reg := prometheus.NewRegistry() // the default one has the process's metrics, and those of stages
-	h := &handler{name: name, runner: Runner{Metrics: NewMetrics(reg)}, slots: make(chan struct{}, concurrency)}
+	h := &handler{name: name, runner: Runner{Metrics: NewMetrics(reg)}, slots: make(chan struct{}, concurrency), turns: turns{lanes: map[string]*lane{}}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", h.receive)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
@@ -79,7 +81,24 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 		answer(w, req, res)
 		return
 	}
-	answer(w, req, h.runner.Run(req.Context(), stage, e))
+	answer(w, req, h.run(req.Context(), stage, e))
+}
+
+// run takes an event through the stage when it is its turn.
+func (h *handler) run(ctx context.Context, stage *posting, e event.Event) Result {
+	name := events.Lane(e)
+	if s, ok := stage.Stage.(Laner); ok {
+		name = s.Lane(e)
+	}
+	ran := false
+	res := h.turns.take(ctx, name, e, func() Result {
+		ran = true
+		return h.runner.Run(ctx, stage, e)
+	})
+	if !ran {
+		h.runner.record(ctx, h.name, e, res)
+	}
+	return res
 }
 
 // read decodes the event of a request. The trace context may stand in a header

@@ -131,17 +131,20 @@ const maxKey = 128
 // partitionKey is what an event must stay in order with: its template's
 // binding, which every template has one of; else what it is about.
 func partitionKey(d Data) string {
-	of, id := "", ""
 	switch {
 	case d.Binding != nil:
-		of, id = "binding/", d.Binding.ID()
+		return partition("binding/", d.Binding.ID())
 	case d.Template != nil:
-		of, id = "binding/", propagation.BindingOf(*d.Template).ID()
+		return partitionOf(*d.Template)
 	case d.Policy != nil:
-		of, id = "policy/", d.Policy.ID()
+		return partition("policy/", d.Policy.ID())
 	case d.Cluster != "":
-		of, id = "cluster/", d.Cluster
+		return partition("cluster/", d.Cluster)
 	}
+	return ""
+}
+
+func partition(of, id string) string {
 	if len(id) > maxKey {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:])
@@ -233,7 +236,7 @@ func NewResource(source, eventType string, o Object) (event.Event, error) {
 	e.SetID(hex.EncodeToString(sum[:12]))
 	for name, value := range map[string]string{
 		ExtAPIVersion: o.APIVersion, ExtKind: o.Kind, ExtNamespace: o.Namespace, ExtName: o.Name, ExtCluster: o.Cluster,
-		ExtPartitionKey: "binding/" + propagation.BindingOf(o.TemplateKey).ID(),
+		ExtPartitionKey: partitionOf(o.TemplateKey),
 	} {
 		if value != "" {
 			e.SetExtension(name, value)

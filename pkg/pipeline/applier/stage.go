@@ -37,6 +37,13 @@ func New(h Hub, b Brakes, m Members, now func() time.Time) *Stage {
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
 
+// Lane has each member's Works handled apart, so that a dead one holds up none of
+// another's.
+func (s *Stage) Lane(e event.Event) string {
+	cluster, _ := e.Extensions()[events.ExtCluster].(string)
+	return cluster + "/" + events.Lane(e)
+}
+
 // Handle brings one member up to one Work. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.Decode(e)

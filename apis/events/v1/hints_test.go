@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package localbroker
+package v1_test
 
 import (
 	"testing"
@@ -11,6 +11,26 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 )
+
+// tell is an event about a Deployment of that name.
+func tell(t *testing.T, eventType, name string, change ...func(*events.Data)) event.Event {
+	t.Helper()
+	key := propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name}
+	binding := propagation.BindingOf(key)
+	d := events.Data{Template: &key, Binding: &binding}
+	for _, c := range change {
+		c(&d)
+	}
+	e, err := events.New("test", cause(), eventType, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func inCluster(name string) func(*events.Data) {
+	return func(d *events.Data) { d.Cluster = name }
+}
 
 func TestWhatTellsTheSame(t *testing.T) {
 	claimed := func(change ...func(*events.Data)) event.Event {
@@ -38,6 +58,8 @@ func TestWhatTellsTheSame(t *testing.T) {
 	typed := func(e event.Event, eventType string) event.Event { e.SetType(eventType); return e }
 	extended := func(e event.Event, name, value string) event.Event { e.SetExtension(name, value); return e }
 	foreign := typed(claimed(), "com.example.order")
+	another := foreign.Clone()
+	another.SetID("another")
 
 	tests := map[string]struct {
 		a, b event.Event
@@ -57,14 +79,14 @@ func TestWhatTellsTheSame(t *testing.T) {
 		"an update and a deletion":                  {resource(events.ResourceUpdated, "1", ""), resource(events.ResourceDeleted, "2", ""), false},
 		"a resource of the hub and one of a member": {resource(events.ResourceUpdated, "1", ""), resource(events.ResourceUpdated, "1", "m1"), false},
 		"two ticks":                                 {ping("1"), ping("2"), true},
-		"two foreign events":                        {foreign, typed(claimed(), "com.example.order"), false},
+		"two foreign events":                        {foreign, another, false},
 		"a foreign event twice":                     {foreign, foreign.Clone(), true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			a, b := hintOf(tc.a), hintOf(tc.b)
-			if got := a.key == b.key; got != tc.want {
-				t.Errorf("same: got %v, want %v\n%q\n%q", got, tc.want, a.key, b.key)
+			a, b := events.Tells(tc.a), events.Tells(tc.b)
+			if got := a == b; got != tc.want {
+				t.Errorf("same: got %v, want %v\n%q\n%q", got, tc.want, a, b)
 			}
 		})
 	}
@@ -73,14 +95,30 @@ func TestWhatTellsTheSame(t *testing.T) {
 func TestLaneOfAnEvent(t *testing.T) {
 	bare := event.New()
 	bare.SetType("com.example.order")
-	tests := map[string]struct{ a, b event.Event }{
-		"its partition key, whatever the type": {tell(t, events.TemplateClaimed, "nginx"), tell(t, events.BindingActivated, "nginx")},
-		"one of its own without":               {bare, bare},
+	other := bare.Clone()
+	other.SetID("2")
+	// As Knative's adapter tells it, which knows of no partitions.
+	adapter := raw(events.ResourceUpdated, `{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"nginx"}`)
+	member := adapter.Clone()
+	member.SetExtension(events.ExtCluster, "member1")
+	elsewhere := raw(events.ResourceUpdated, `{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"other"}`)
+	nobody := raw(events.ResourceUpdated, `{}`)
+	tests := map[string]struct {
+		a, b  event.Event
+		apart bool
+	}{
+		"its partition key, whatever the type":         {a: tell(t, events.TemplateClaimed, "nginx"), b: tell(t, events.BindingActivated, "nginx")},
+		"that of the template, where an adapter tells": {a: adapter, b: tell(t, events.TemplateClaimed, "nginx")},
+		"and of its object in a member":                {a: member, b: adapter},
+		"another template's is another":                {a: adapter, b: elsewhere, apart: true},
+		"one that names no object":                     {a: nobody, b: nobody},
+		"one of its own without":                       {a: bare, b: bare},
+		"and another's is another":                     {a: bare, b: other, apart: true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if a, b := hintOf(tc.a).lane, hintOf(tc.b).lane; a != b || a == "" {
-				t.Errorf("lanes %q and %q, want one", a, b)
+			if a, b := events.Lane(tc.a), events.Lane(tc.b); (a == b) == tc.apart || a == "" {
+				t.Errorf("lanes %q and %q, apart: want %t", a, b, tc.apart)
 			}
 		})
 	}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Tells is equal for events that tell the same. For the types of the event
+// contract that is: the same type, subject, page of a fan-out and extensions, but
+// for the trace and the reason; versions and messages in the data do not count,
+// because whoever gets the event reads the live state. An event of any other type
+// tells something of its own: source and id tell it.
+func Tells(e event.Event) string {
+	var b strings.Builder
+	part := func(s string) { b.WriteString(s); b.WriteByte(0) }
+	part(e.Type())
+	if !isHint(e.Type()) {
+		part(e.Source())
+		part(e.ID())
+		return b.String()
+	}
+	part(e.Subject())
+	part(page(e))
+	x := e.Extensions()
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		if name != ExtTraceParent && name != ExtReason {
+			part(name)
+			part(fmt.Sprint(x[name]))
+		}
+	}
+	return b.String()
+}
+
+// Lane is what an event should be handled one after the other with: those with its
+// partition key, which for a source's event is that of the template that its object
+// is, or comes of; without one it is alone with those that tell the same.
+func Lane(e event.Event) string {
+	if key, _ := e.Extensions()[ExtPartitionKey].(string); key != "" {
+		return key
+	}
+	if isResource(e.Type()) {
+		if o, err := DecodeResource(e); err == nil {
+			return partitionOf(o.TemplateKey)
+		}
+	}
+	return Tells(e)
+}
+
+func partitionOf(t propagation.TemplateKey) string {
+	return partition("binding/", propagation.BindingOf(t).ID())
+}
+
+// isHint tells whether the type belongs to the event contract.
+func isHint(eventType string) bool {
+	_, ours := Catalog[eventType]
+	return ours || eventType == Ping || isResource(eventType)
+}
+
+func isResource(eventType string) bool {
+	return eventType == ResourceAdded || eventType == ResourceUpdated || eventType == ResourceDeleted
+}
+
+// page is where the fan-out goes on that the event tells of; empty for most.
+func page(e event.Event) string {
+	var d struct {
+		Continue string `json:"continue"`
+	}
+	if bytes.Contains(e.Data(), []byte(`"continue"`)) {
+		_ = json.Unmarshal(e.Data(), &d) // the stage says what is wrong with it
+	}
+	return d.Continue
+}

@@ -1,0 +1,115 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package function
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+)
+
+// Laner is a stage that says itself which events it handles one after the other;
+// for any other they are those of one events.Lane.
+type Laner interface {
+	Lane(e event.Event) string
+}
+
+// turns has the events of one lane handled one after the other, so that they lose
+// no races against each other in this process. Of those that tell the same, while
+// none of them has begun, one is handled: it reads what all of them told of.
+type turns struct {
+	mu    sync.Mutex
+	lanes map[string]*lane // those that have users
+}
+
+// lane is guarded by the lock of its turns.
+type lane struct {
+	token   chan struct{}    // held by who has its turn
+	users   int              // who has a turn, or waits for one
+	waiting map[string]*turn // by what they tell
+}
+
+// turn is one handling of one or more events.
+type turn struct {
+	over chan struct{}
+	res  Result // once it is over
+}
+
+// take handles the event when it is its turn. Where another event's turn has told
+// all that it could, the result is that of nothing to do. A failed turn tells
+// nothing for others: they have their own.
+func (t *turns) take(ctx context.Context, name string, e event.Event, handle func() Result) Result {
+	l := t.enter(name)
+	defer t.leave(name, l)
+	tells := e.Source() + "\x00" + events.Tells(e)
+	for {
+		mine, other := t.wait(l, tells)
+		if mine != nil {
+			return t.handle(ctx, l, tells, mine, handle)
+		}
+		select {
+		case <-other.over:
+			if other.res.Outcome == Done {
+				return Result{Outcome: Done, Reason: ReasonCovered}
+			}
+		case <-ctx.Done():
+			return resultOf(nil, ctx.Err())
+		}
+	}
+}
+
+func (t *turns) enter(name string) *lane {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lanes[name]
+	if l == nil {
+		l = &lane{token: make(chan struct{}, 1), waiting: map[string]*turn{}}
+		t.lanes[name] = l
+	}
+	l.users++
+	return l
+}
+
+func (t *turns) leave(name string, l *lane) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(t.lanes, name)
+	}
+}
+
+// wait is a turn of one's own, or that of somebody else who waits to tell the same.
+func (t *turns) wait(l *lane, tells string) (mine, other *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if other = l.waiting[tells]; other == nil {
+		mine = &turn{over: make(chan struct{})}
+		l.waiting[tells] = mine
+	}
+	return mine, other
+}
+
+func (t *turns) handle(ctx context.Context, l *lane, tells string, mine *turn, handle func() Result) Result {
+	defer close(mine.over)
+	select {
+	case l.token <- struct{}{}:
+		defer func() { <-l.token }()
+		t.begin(l, tells)
+		mine.res = handle()
+	case <-ctx.Done():
+		t.begin(l, tells)
+		mine.res = resultOf(nil, ctx.Err())
+	}
+	return mine.res
+}
+
+// begin ends the waiting: who comes now may tell of something newer.
+func (t *turns) begin(l *lane, tells string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(l.waiting, tells)
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// about is an event of a type about the template of that name.
+func about(t *testing.T, eventType, name string) event.Event {
+	t.Helper()
+	template := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}
+	policy := propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}
+	e, err := events.New("test", event.Event{}, eventType, events.Data{Template: &template, Policy: &policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// crowd has events come to turns, and goes on with one handling at a time.
+type crowd struct {
+	t       *testing.T
+	turns   turns
+	mu      sync.Mutex
+	begun   []string    // what is handled, in the order of its beginning
+	proceed chan Result // ends a handling
+	results map[string]string
+}
+
+func newCrowd(t *testing.T) *crowd {
+	return &crowd{t: t, turns: turns{lanes: map[string]*lane{}}, proceed: make(chan Result), results: map[string]string{}}
+}
+
+// comes has an event arrive, and waits until it is handled or waits.
+func (c *crowd) comes(ctx context.Context, who string, e event.Event) {
+	go func() {
+		res := c.turns.take(ctx, events.Lane(e), e, func() Result {
+			c.mu.Lock()
+			c.begun = append(c.begun, who)
+			c.mu.Unlock()
+			return <-c.proceed
+		})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.results[who] = fmt.Sprintf("%s %s", res.Outcome, res.Reason)
+	}()
+	synctest.Wait()
+}
+
+func (c *crowd) ends(res Result) {
+	c.proceed <- res
+	synctest.Wait()
+}
+
+func (c *crowd) want(begun []string, results map[string]string) {
+	c.t.Helper()
+	if d := cmp.Diff(begun, c.begun); d != "" {
+		c.t.Errorf("handled (-want +got)\n%s", d)
+	}
+	if d := cmp.Diff(results, c.results); d != "" {
+		c.t.Errorf("ended (-want +got)\n%s", d)
+	}
+}
+
+var done = Result{Outcome: Done, Reason: "Handled"}
+
+func TestEventsOfOneLaneTakeTurnsAndOthersDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		c.comes(t.Context(), "claimed", about(t, events.TemplateClaimed, "a"))
+		c.comes(t.Context(), "released", about(t, events.TemplateReleased, "a"))
+		c.comes(t.Context(), "other", about(t, events.TemplateClaimed, "b"))
+		c.want([]string{"claimed", "other"}, map[string]string{})
+		c.ends(done)
+		c.ends(done)
+		c.want([]string{"claimed", "other", "released"}, map[string]string{"claimed": "done Handled", "other": "done Handled"})
+		c.ends(done)
+		if len(c.turns.lanes) != 0 {
+			t.Errorf("%d lanes stay", len(c.turns.lanes))
+		}
+	})
+}
+
+func TestOfEventsThatTellTheSameOneIsHandledForAllThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		for _, who := range []string{"first", "second", "third", "fourth"} {
+			c.comes(t.Context(), who, about(t, events.TemplateClaimed, "a"))
+		}
+		c.want([]string{"first"}, map[string]string{})
+		c.ends(done)
+		c.want([]string{"first", "second"}, map[string]string{"first": "done Handled"})
+		c.comes(t.Context(), "late", about(t, events.TemplateClaimed, "a"))
+		c.ends(done)
+		c.ends(done)
+		c.want([]string{"first", "second", "late"}, map[string]string{
+			"first": "done Handled", "second": "done Handled", "third": "done Covered", "fourth": "done Covered", "late": "done Handled",
+		})
+	})
+}
+
+func TestAnEventOfAnotherSourceIsNotCovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		again := about(t, events.TemplateClaimed, "a")
+		again.SetSource("/sluice/sweeper") // which may be taken otherwise than what a source tells
+		c.comes(t.Context(), "under way", about(t, events.TemplateClaimed, "a"))
+		c.comes(t.Context(), "told", about(t, events.TemplateClaimed, "a"))
+		c.comes(t.Context(), "again", again)
+		for range 3 {
+			c.ends(done)
+		}
+		c.want([]string{"under way", "told", "again"}, map[string]string{"under way": "done Handled", "told": "done Handled", "again": "done Handled"})
+	})
+}
+
+func TestWhatFailedCoversNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		for _, who := range []string{"under way", "fails", "second", "third"} {
+			c.comes(t.Context(), who, about(t, events.TemplateClaimed, "a"))
+		}
+		c.ends(done)
+		c.ends(Result{Outcome: Terminal, Err: errors.New("malformed")})
+		for len(c.results) < 4 {
+			c.ends(done)
+		}
+		ends := map[bool]int{}
+		for _, r := range c.results {
+			ends[strings.HasPrefix(r, string(Done))]++
+		}
+		if d := cmp.Diff(map[bool]int{true: 3, false: 1}, ends); d != "" {
+			t.Errorf("ended well (-want +got)\n%s\n%v", d, c.results)
+		}
+	})
+}
+
+func TestWhoGoesAwayTakesNobodyAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		ctx, leave := context.WithCancel(t.Context())
+		c.comes(t.Context(), "under way", about(t, events.TemplateClaimed, "a"))
+		c.comes(ctx, "leaves", about(t, events.TemplateClaimed, "a"))
+		c.comes(t.Context(), "stays", about(t, events.TemplateClaimed, "a"))
+		leave()
+		synctest.Wait()
+		c.want([]string{"under way"}, map[string]string{"leaves": "retry Error"})
+		c.ends(done)
+		c.ends(done)
+		c.want([]string{"under way", "stays"}, map[string]string{"under way": "done Handled", "leaves": "retry Error", "stays": "done Handled"})
+	})
+}
