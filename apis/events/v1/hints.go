@@ -16,9 +16,13 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
+// aside are the extensions that do not say what an event tells, but why, and which
+// way it has come; the broker of Knative has two of its own.
+var aside = map[string]bool{ExtReason: true, ExtTraceParent: true, "knativearrivaltime": true, "knativebrokerttl": true}
+
 // Tells is equal for events that tell the same. For the types of the event
 // contract that is: the same type, subject, page of a fan-out and extensions, but
-// for the trace and the reason; versions and messages in the data do not count,
+// for the reason and those of the way here; versions and messages in the data do not count,
 // because whoever gets the event reads the live state. An event of any other type
 // tells something of its own: source and id tell it.
 func Tells(e event.Event) string {
@@ -34,7 +38,7 @@ func Tells(e event.Event) string {
 	part(page(e))
 	x := e.Extensions()
 	for _, name := range slices.Sorted(maps.Keys(x)) {
-		if name != ExtTraceParent && name != ExtReason {
+		if !aside[name] {
 			part(name)
 			part(fmt.Sprint(x[name]))
 		}

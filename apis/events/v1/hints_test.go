@@ -69,6 +69,7 @@ func TestWhatTellsTheSame(t *testing.T) {
 		"another version was seen":                  {claimed(), claimed(func(d *events.Data) { d.TemplateVersion = "7" }), true},
 		"another reason":                            {claimed(), claimed(func(d *events.Data) { d.Reason, d.Message = "Lazy", "waits" }), true},
 		"another trace":                             {claimed(), extended(claimed(), events.ExtTraceParent, "00-1-2-01"), true},
+		"at another time through the broker":        {extended(claimed(), "knativearrivaltime", "2026-11-22T12:00:00Z"), extended(claimed(), "knativearrivaltime", "2026-11-22T12:00:01Z"), true},
 		"another type":                              {claimed(), typed(claimed(), events.TemplateReleased), false},
 		"another template":                          {claimed(), tell(t, events.TemplateClaimed, "other"), false},
 		"another policy":                            {claimed(), tell(t, events.TemplateClaimed, "nginx"), false},
