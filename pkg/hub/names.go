@@ -23,10 +23,14 @@ const (
 	Warning = corev1.EventTypeWarning
 )
 
-// OwnKinds are Sluice's own kinds: what a process that wants to be told of
-// everything watches beside the templates.
+// FrozenKind is the kind of frozen content, which nobody waits for: a process that
+// watches it reads it from what it knows.
+func FrozenKind() schema.GroupVersionKind { return revisionKind.GroupVersionKind }
+
+// OwnKinds are Sluice's own kinds but for frozen content: what a process that wants
+// to be told of everything watches beside the templates.
 func OwnKinds() []schema.GroupVersionKind {
-	kinds := []schema.GroupVersionKind{clusterKind.GroupVersionKind, workKind.GroupVersionKind, revisionKind.GroupVersionKind}
+	kinds := []schema.GroupVersionKind{clusterKind.GroupVersionKind, workKind.GroupVersionKind}
 	for _, s := range propagation.Scopes {
 		kinds = append(kinds, overrideKinds[s].GroupVersionKind, bindingKinds[s].GroupVersionKind)
 	}

@@ -55,9 +55,13 @@ func (p *pipeline) source(ctx context.Context, every time.Duration) error {
 }
 
 // start builds the index, so that no stage decides before it is there, and then
-// watches: our own kinds first, for the stages read them from the watch.
+// watches: our own kinds first, for the stages read them from the watch. Nothing is
+// announced before all of them are in, which each stage would read live until then.
 func (p *pipeline) start(ctx context.Context) error {
 	if err := p.persist(ctx, func() error { return p.sweeper.Start(ctx) }); err != nil {
+		return err
+	}
+	if err := p.persist(ctx, func() error { return p.hub.Watch(ctx, hub.FrozenKind(), nil) }); err != nil {
 		return err
 	}
 	kinds := append(hub.OwnKinds(), configMaps)
@@ -66,6 +70,7 @@ func (p *pipeline) start(ctx context.Context) error {
 			return err
 		}
 	}
+	close(p.loaded)
 	return p.persist(ctx, func() error { return errors.Join(p.follow(ctx), p.remember(ctx)) })
 }
 
@@ -109,6 +114,11 @@ func (p *pipeline) persist(ctx context.Context, try func() error) error {
 // announce turns what a watch tells into an event.
 func (p *pipeline) announce(ctx context.Context) func(hub.Change) {
 	return func(c hub.Change) {
+		select {
+		case <-p.loaded:
+		case <-ctx.Done():
+			return
+		}
 		if name, ok := hub.ClusterOf(c.Key); ok {
 			if err := p.cluster(name, c.Type == hub.Deleted); err != nil {
 				function.Logger(ctx).Error("cluster "+name, "error", err)

@@ -150,6 +150,7 @@ type pipeline struct {
 	sweeper  *sweeper.Stage
 	runner   function.Runner
 	follower *follower
+	loaded   chan struct{} // closed when all but templates is known
 	ready    chan struct{}
 	// lost is told when a stage finds that Redis lost its data.
 	lost chan struct{}
@@ -157,7 +158,7 @@ type pipeline struct {
 
 // assemble makes the stages and puts them behind their Triggers.
 func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Options) (*pipeline, error) {
-	p := &pipeline{ctx: ctx, hub: h, rdb: rdb, claims: claims.New(rdb), fleet: member.NewFleet(h), registry: prometheus.NewRegistry(), ready: make(chan struct{}), lost: make(chan struct{}, 1)}
+	p := &pipeline{ctx: ctx, hub: h, rdb: rdb, claims: claims.New(rdb), fleet: member.NewFleet(h), registry: prometheus.NewRegistry(), loaded: make(chan struct{}), ready: make(chan struct{}), lost: make(chan struct{}, 1)}
 	p.follower = newFollower(p)
 	brakes := suspension.New(rdb)
 	p.runner = function.Runner{Metrics: function.NewMetrics(p.registry), Observe: p.observe(show(o.Out))}

@@ -159,7 +159,7 @@ func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err e
 	}
 	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
 	if !unknown {
-		all = append(all, ownKinds()...)
+		all = append(all, hub.OwnKinds()...)
 	}
 	g, each := errgroup.WithContext(ctx)
 	g.SetLimit(kindsAtOnce)
@@ -201,11 +201,6 @@ func (s *Stage) afterwards(ctx context.Context, changed bool) error {
 		}
 	}
 	return nil
-}
-
-// ownKinds are this system's own, but for frozen content, which nobody waits for.
-func ownKinds() []schema.GroupVersionKind {
-	return slices.DeleteFunc(hub.OwnKinds(), func(gvk schema.GroupVersionKind) bool { return gvk.Group == "apps" })
 }
 
 // templates are the kinds that policies select, and what these may depend on;
@@ -284,7 +279,7 @@ func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 	if err != nil {
 		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
 	}
-	own := slices.Contains(ownKinds(), gvk)
+	own := slices.Contains(hub.OwnKinds(), gvk)
 	var out []hub.Written
 	for _, c := range changes.All {
 		switch {
