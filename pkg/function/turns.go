@@ -36,12 +36,13 @@ type lane struct {
 // turn is one handling of one or more events.
 type turn struct {
 	over chan struct{}
-	res  Result // once it is over
+	res  Result // once it is over; of a turn that was not taken, none
 }
 
-// take handles the event when it is its turn. Where another event's turn has told
-// all that it could, the result is that of nothing to do. A failed turn tells
-// nothing for others: they have their own.
+// take handles the event when it is its turn. Who waited with another that tells the
+// same has nothing to do where that one's turn ended well, and to try again where
+// that one has to. One that can never succeed may be malformed, which others need
+// not be: they have a turn of their own.
 func (t *turns) take(ctx context.Context, name string, e event.Event, handle func() Result) Result {
 	l := t.enter(name)
 	defer t.leave(name, l)
@@ -53,8 +54,11 @@ func (t *turns) take(ctx context.Context, name string, e event.Event, handle fun
 		}
 		select {
 		case <-other.over:
-			if other.res.Outcome == Done {
+			switch other.res.Outcome {
+			case Done:
 				return Result{Outcome: Done, Reason: ReasonCovered}
+			case Conflict, Retry:
+				return other.res
 			}
 		case <-ctx.Done():
 			return resultOf(nil, ctx.Err())
@@ -100,11 +104,11 @@ func (t *turns) handle(ctx context.Context, l *lane, tells string, mine *turn, h
 		defer func() { <-l.token }()
 		t.begin(l, tells)
 		mine.res = handle()
+		return mine.res
 	case <-ctx.Done():
 		t.begin(l, tells)
-		mine.res = resultOf(nil, ctx.Err())
+		return resultOf(nil, ctx.Err())
 	}
-	return mine.res
 }
 
 // begin ends the waiting: who comes now may tell of something newer.

@@ -128,7 +128,7 @@ func TestAnEventOfAnotherSourceIsNotCovered(t *testing.T) {
 	})
 }
 
-func TestWhatFailedCoversNobody(t *testing.T) {
+func TestWhatCanNeverSucceedCoversNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
 		for _, who := range []string{"under way", "fails", "second", "third"} {
@@ -146,6 +146,18 @@ func TestWhatFailedCoversNobody(t *testing.T) {
 		if d := cmp.Diff(map[bool]int{true: 3, false: 1}, ends); d != "" {
 			t.Errorf("ended well (-want +got)\n%s\n%v", d, c.results)
 		}
+	})
+}
+
+func TestWhatHasToBeTriedAgainHasAllTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		for _, who := range []string{"under way", "second", "third"} {
+			c.comes(t.Context(), who, about(t, events.TemplateClaimed, "a"))
+		}
+		c.ends(done)
+		c.ends(Result{Outcome: Retry, Reason: ReasonTimeout, Err: errors.New("the member is down")})
+		c.want([]string{"under way", "second"}, map[string]string{"under way": "done Handled", "second": "retry Timeout", "third": "retry Timeout"})
 	})
 }
 
