@@ -44,6 +44,13 @@ func watching(resources []schema.GroupVersionResource, selector string) watchCon
 	return c
 }
 
+func (c watchConfig) resources() (resources []schema.GroupVersionResource) {
+	for _, w := range c.Resources {
+		resources = append(resources, w.GVR)
+	}
+	return resources
+}
+
 func (c watchConfig) encode() (string, error) {
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -69,9 +76,7 @@ func Watched(u *unstructured.Unstructured) (resources []schema.GroupVersionResou
 		if err != nil {
 			return nil, fmt.Errorf("ContainerSource %s: %w", u.GetName(), err)
 		}
-		for _, w := range config.Resources {
-			resources = append(resources, w.GVR)
-		}
+		resources = append(resources, config.resources()...)
 	}
 	return resources, nil
 }

@@ -293,11 +293,6 @@ func containersOf(u *unstructured.Unstructured) ([]any, error) {
 // container has the adapter of a ContainerSource watch what it shall, and be of the
 // image, if one is given.
 func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want []schema.GroupVersionResource, keep bool, selector, image string) (changed bool, err error) {
-	has, err := Watched(u)
-	if err != nil {
-		return false, err
-	}
-	shall := watching(following(has, want, keep), selector)
 	containers, err := containersOf(u)
 	if err != nil {
 		return false, err
@@ -308,8 +303,9 @@ func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, w
 		}
 		is, err := configured(c)
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("ContainerSource %s: %w", u.GetName(), err)
 		}
+		shall := watching(following(is.resources(), want, keep), selector)
 		if v := variable(c); v != nil && !reflect.DeepEqual(is, shall) {
 			if v["value"], err = shall.encode(); err != nil {
 				return false, err

@@ -144,6 +144,10 @@ func partitionKey(d Data) string {
 	return ""
 }
 
+func partitionOf(t propagation.TemplateKey) string {
+	return partition("binding/", propagation.BindingOf(t).ID())
+}
+
 func partition(of, id string) string {
 	if len(id) > maxKey {
 		sum := sha256.Sum256([]byte(id))

@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-
-	"sluice.dev/pkg/core/propagation"
 )
 
 // aside are the extensions that do not say what an event tells, but why, and which
@@ -22,9 +20,9 @@ var aside = map[string]bool{ExtReason: true, ExtTraceParent: true, "knativearriv
 
 // Tells is equal for events that tell the same. For the types of the event
 // contract that is: the same type, subject, page of a fan-out and extensions, but
-// for the reason and those of the way here; versions and messages in the data do not count,
-// because whoever gets the event reads the live state. An event of any other type
-// tells something of its own: source and id tell it.
+// for the reason and those of the way here; versions and messages in the data do not
+// count, because whoever gets the event reads the live state. An event of any other
+// type tells something of its own: source and id tell it.
 func Tells(e event.Event) string {
 	var b strings.Builder
 	part := func(s string) { b.WriteString(s); b.WriteByte(0) }
@@ -59,10 +57,6 @@ func Lane(e event.Event) string {
 		}
 	}
 	return Tells(e)
-}
-
-func partitionOf(t propagation.TemplateKey) string {
-	return partition("binding/", propagation.BindingOf(t).ID())
 }
 
 // isHint tells whether the type belongs to the event contract.
