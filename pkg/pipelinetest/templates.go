@@ -125,7 +125,7 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 // writeTemplate makes obj, which is nobody else's, the template that was old.
 func (h *Hub) writeTemplate(obj map[string]any, old *propagation.Template, written time.Time, own bool) *propagation.Template {
 	meta := obj["metadata"].(map[string]any)
-	t := &propagation.Template{Key: keyOf(obj), LastUserWrite: written, Created: written, UID: h.newUID(), Object: obj}
+	t := &propagation.Template{Key: keyOf(obj), LastUserWrite: written, Created: written, UID: h.newUID(), Object: obj, Ours: own && h.second().After(written)}
 	generation := int64(1)
 	if old != nil {
 		t.UID, t.Created = old.UID, old.Created

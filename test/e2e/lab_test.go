@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -137,6 +138,7 @@ func (l *lab) finish(ctx context.Context) int {
 	if os.Getenv("SLUICE_E2E_KEEP") != "" {
 		return 0
 	}
+	defer l.leave(ctx)
 	var err error
 	for deadline := time.Now().Add(6 * timeout); time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
 		if err = l.leftover(); err == nil {
@@ -145,6 +147,20 @@ func (l *lab) finish(ctx context.Context) int {
 	}
 	fmt.Fprintln(os.Stderr, "e2e: scenarios are over and left something behind:", err)
 	return 1
+}
+
+// leave has the members delete the scenarios' namespaces, which nobody waits for:
+// each takes an API server some fifty requests, and most labs end with the run.
+func (l *lab) leave(ctx context.Context) {
+	l.begun.Range(func(ns, _ any) bool {
+		for _, m := range members {
+			err := l.clusters[m].on(namespaces, "").Delete(ctx, ns.(string), metav1.DeleteOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				fmt.Fprintf(os.Stderr, "e2e: clean up namespace %s in %s: %v\n", ns, m, err)
+			}
+		}
+		return true
+	})
 }
 
 // leftover tells of Works of this run's scenarios, all of which are over.

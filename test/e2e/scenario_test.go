@@ -114,7 +114,8 @@ func begin(t *testing.T, f form) *scenario {
 	return s
 }
 
-// end says what there was if the test failed, and takes it away.
+// end says what there was if the test failed, and takes it away from the hub. The
+// members' namespaces go when all scenarios are over.
 func (s *scenario) end() {
 	if s.Failed() {
 		s.Log(s.dump())
@@ -131,11 +132,9 @@ func (s *scenario) end() {
 			s.Errorf("clean up %s: %v", o, err)
 		}
 	}
-	for _, c := range append([]string{"hub"}, members...) {
-		err := s.lab.clusters[c].on(namespaces, "").Delete(ctx, s.ns, metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) && c == "hub" {
-			s.Errorf("clean up namespace %s in %s: %v", s.ns, c, err)
-		}
+	err := s.lab.hub.on(namespaces, "").Delete(ctx, s.ns, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.Errorf("clean up namespace %s: %v", s.ns, err)
 	}
 }
 

@@ -20,8 +20,11 @@ type Template struct {
 	// LastUserWrite is when somebody other than Sluice last wrote anything but
 	// the status (one second's resolution, from managedFields).
 	LastUserWrite time.Time
-	Deleting      bool
-	Labels        map[string]string
+	// Ours: the last write was Sluice's own, its status included. False where
+	// somebody else may have written in the same second.
+	Ours     bool
+	Deleting bool
+	Labels   map[string]string
 	// Claim is what the template's metadata says; the zero Claim: nobody's.
 	Claim Claim
 	// Baseline is AnnotationBaseline, or empty.

@@ -15,8 +15,8 @@
 //
 // Twice is safe: the claim follows from the objects alone, a write that would
 // change nothing is not made, and what is emitted follows from the claim as it
-// is found or left. What a source tells of this process's own last write to a
-// template is not taken at all.
+// is found or left. What a source tells of Sluice's own writes, as of a claim or a
+// status, is not taken at all where this process has told of the rest.
 //
 // It must not take a template from a living policy: that is the preemptor's.
 package detector

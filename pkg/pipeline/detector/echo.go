@@ -4,6 +4,7 @@
 package detector
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -12,40 +13,74 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// remembered is how many writes a process remembers.
+// remembered is of how many objects a process remembers what it has told.
 const remembered = 4096
 
-// echoes are this process's last writes to templates. A source tells of each of
-// them, and what it tells has been said: by who wrote it, or, if that failed, by
-// its next attempt. It saves the whole way through the pipeline for each claim; a
-// process that has forgotten, or is another, takes it once more.
+// echoes are what this process has told last of templates and of policies. A
+// source tells of Sluice's own writes, too: of each claim, of each status. What
+// these say has been told: by who wrote it, or, if that failed, by its next
+// attempt. It saves the whole way through the pipeline for each, and for a policy
+// that of all its templates; a process that has forgotten, or is another, takes it
+// once more.
 type echoes struct {
 	mu   sync.Mutex
-	last map[propagation.TemplateKey]wrote
+	last map[any]told
 }
 
-// wrote is the version that a write made, and the event that it was made for.
-type wrote struct{ version, event string }
+// told is what was told of an object, and the event that it was told for.
+type told struct{ version, state, event string }
 
-// note remembers a write.
-func (x *echoes) note(e event.Event, t *propagation.Template) {
+func (x *echoes) note(key any, w told) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.last == nil || len(x.last) >= remembered {
-		x.last = map[propagation.TemplateKey]wrote{}
+		x.last = map[any]told{}
 	}
-	x.last[t.Key] = wrote{t.ResourceVersion, e.ID()}
+	x.last[key] = w
 }
 
-// is tells whether the event is an echo: the template is as this process left it,
-// for another event. What Sluice itself announces never is one: the sweeper makes
-// up for what was lost.
-func (x *echoes) is(e event.Event, t *propagation.Template) bool {
+// about is what was told of an object, if that has anything to say of the event.
+// A second delivery is no echo of the first. What Sluice itself announces never is
+// one: the sweeper makes up for what was lost.
+func (x *echoes) about(e event.Event, key any) (told, bool) {
 	if e.Type() != events.ResourceUpdated || events.Own(e) {
-		return false
+		return told{}, false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	w, ok := x.last[t.Key]
-	return ok && w.version == t.ResourceVersion && w.event != e.ID()
+	w, ok := x.last[key]
+	return w, ok && w.event != e.ID()
+}
+
+// ofTemplate tells whether the event is an echo: the template is as this process
+// left it, or nobody but Sluice has written it since, and nothing but its status.
+func (x *echoes) ofTemplate(e event.Event, t *propagation.Template) bool {
+	w, ok := x.about(e, t.Key)
+	return ok && (w.version == t.ResourceVersion || t.Ours && w.state == stateOf(t))
+}
+
+func (x *echoes) noteTemplate(e event.Event, t *propagation.Template) {
+	x.note(t.Key, told{t.ResourceVersion, stateOf(t), e.ID()})
+}
+
+// stateOf is all of a template but its status.
+func stateOf(t *propagation.Template) string {
+	meta, _ := t.Object["metadata"].(map[string]any)
+	return propagation.HashJSON([]any{string(t.UID), t.Hash, t.Deleting, meta["labels"], meta["annotations"]})
+}
+
+// ofPolicy tells whether the event is an echo: this process has told the templates
+// of what the policy says.
+func (x *echoes) ofPolicy(e event.Event, p *propagation.Policy) bool {
+	w, ok := x.about(e, p.Key)
+	return ok && w.state == contentOf(p)
+}
+
+func (x *echoes) notePolicy(e event.Event, p *propagation.Policy) {
+	x.note(p.Key, told{p.ResourceVersion, contentOf(p), e.ID()})
+}
+
+// contentOf is all of a policy but its status.
+func contentOf(p *propagation.Policy) string {
+	return fmt.Sprintf("%s/%d/%s", p.UID, p.Generation, p.ID)
 }

@@ -84,7 +84,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	if s.echoes.is(e, in.Template) {
+	if s.echoes.ofTemplate(e, in.Template) {
 		return nil, nil
 	}
 	d := claiming.Decide(in)
@@ -92,9 +92,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	if t.ResourceVersion != in.Template.ResourceVersion {
-		s.echoes.note(e, t)
-	}
+	s.echoes.noteTemplate(e, t)
 	if d.Verdict == claiming.Wait && d.Reason == claiming.NeverTemplate {
 		return nil, nil
 	}

@@ -104,7 +104,9 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 // take is the Work's status with what the member's object says; one that is not ours
 // says nothing. What the applier left to be said when the object has settled is said
 // then. False: the Work is about to hear of the object from somebody else, from the
-// applier, which made it this moment, or from news of it when it has settled.
+// applier, which made it this moment, or from news of it when it has settled. A Work
+// that has changed since it was made may be held back before the applier gets to say
+// what became of its first form.
 func (s *Stage) take(w *propagation.Work, manifest map[string]any, o *member.Observed) (workv1alpha1.WorkStatus, bool) {
 	status := w.Status
 	if o == nil || !o.Ours(w.Key.Name) {
@@ -121,7 +123,7 @@ func (s *Stage) take(w *propagation.Work, manifest map[string]any, o *member.Obs
 	case unrecorded:
 		return reporting.Succeeded(w, state, status.ManifestStatuses, s.now()), true
 	}
-	return status, w.Status.Applied != nil
+	return status, w.Status.Applied != nil || w.Generation > 1
 }
 
 // sumUp brings the binding's status, and the template's, up to the Works'.

@@ -32,10 +32,12 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 	binding := propagation.BindingOf(key)
 	const manifest = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"settings"},"data":{"a":"one"}}`
 	for name, tt := range map[string]struct {
-		said workv1alpha1.WorkStatus // by the applier
-		want int                     // writes
+		said    workv1alpha1.WorkStatus // by the applier
+		changed bool                    // the Work, since it was made
+		want    int                     // writes
 	}{
-		"it has not said yet that the object is there": {},
+		"it has not said yet that the object is there":       {},
+		"it has not said so, and may be held back meanwhile": {changed: true, want: 1},
 		"it has said so": {said: workv1alpha1.WorkStatus{Applied: &workv1alpha1.AppliedState{ManifestHash: "h", UID: "u"}}, want: 1},
 		"it found a brake after it had made it": {said: workv1alpha1.WorkStatus{Conditions: []metav1.Condition{
 			{Type: workv1alpha1.ConditionDispatching, Status: metav1.ConditionFalse, Reason: workv1alpha1.ReasonSuspendDispatching},
@@ -52,6 +54,13 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 			w, err := h.CommitWork(ctx, nil, w)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if tt.changed {
+				next := *w
+				next.Spec.SuspendDispatching = new(bool)
+				if w, err = h.CommitWork(ctx, w, &next); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if _, err := h.CommitWorkStatus(ctx, w, tt.said); err != nil {
 				t.Fatal(err)
