@@ -108,7 +108,9 @@ func TestWhatSluiceWroteItselfIsTakenOnce(t *testing.T) {
 			happens: func(s *scene) { s.now = make.Start; s.report(2) }, told: true,
 		},
 		"a status that somebody else wrote": {
-			happens: func(s *scene) { s.edit(func(obj map[string]any) { obj["status"] = map[string]any{"replicas": int64(9)} }) }, told: true,
+			happens: func(s *scene) {
+				s.edit(func(obj map[string]any) { obj["status"] = map[string]any{"replicas": int64(9)} })
+			}, told: true,
 		},
 		"the user's change, and a status on top": {
 			happens: func(s *scene) {
