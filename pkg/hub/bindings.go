@@ -49,6 +49,11 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.all(ctx)
 }
 
+// BindingsIn are the bindings of the templates in a namespace.
+func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
+	return h.bindings[propagation.Namespaced].list(ctx, namespace)
+}
+
 // CommitBinding makes the labels, annotations and spec of the binding those of
 // next, if it still is as old was read. A nil old makes the binding, which its
 // template then owns.

@@ -34,6 +34,16 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.list(), nil
 }
 
+// BindingsIn are the bindings of a namespace.
+func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
+	if err := h.ask(ctx, "list", "bindings of "+namespace); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool { return b.Key.Namespace != namespace }), nil
+}
+
 // CommitBinding writes labels, annotations and spec of a binding.
 func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error) {
 	id, verb := next.Key.ID(), "patch"

@@ -225,11 +225,14 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 
 // orphans looks after both sides of a binding that is gone: what followed it is
 // let go, and those that it followed attach it anew, for its template may be
-// made again.
+// made again. What refers to another is in the namespace of that.
 func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation.TemplateKey, gone propagation.BindingKey) ([]event.Event, error) {
-	all, err := s.hub.Bindings(ctx)
+	if gone.Namespace == "" {
+		return nil, nil
+	}
+	all, err := s.hub.BindingsIn(ctx, gone.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("list bindings: %w", err)
+		return nil, fmt.Errorf("list the bindings in %s: %w", gone.Namespace, err)
 	}
 	out, parents := events.From(Name, e), map[propagation.BindingKey]*propagation.Binding{}
 	for _, b := range all {
