@@ -59,11 +59,11 @@ until_ok() {
 # that build.sh made.
 resolve() { images -resolve -map "$IMAGES/$1.map"; }
 
-# modest makes the CPU requests of standard input small, for two cores have to do
-# for all of Knative and all functions, and leaves out liveness probes: on a busy
+# modest [CPU] makes the CPU requests of standard input small, for two cores have to
+# do for all of Knative and all functions, and leaves out liveness probes: on a busy
 # machine they would end what is only slow.
 modest() {
-  sed -E '/^ *requests:/,/^ *limits:/ s/^( *cpu:) .*/\1 5m/' | awk '
+  sed -E '/^ *requests:/,/^ *limits:/ s/^( *cpu:) .*/\1 '"${1:-5m}"'/' | awk '
     { match($0, /^ */); indent = RLENGTH }
     /^ *livenessProbe:/ { skip = 1; at = indent; next }
     skip && (indent > at || $0 ~ /^ *$/) { next }
