@@ -27,8 +27,9 @@ type echoes struct {
 	last map[any]told
 }
 
-// told is what was told of an object, and the event that it was told for.
-type told struct{ version, state, event string }
+// told is what was told of an object, at which version of a template, and the event
+// that it was told for.
+type told struct{ state, version, event string }
 
 func (x *echoes) note(key any, w told) {
 	x.mu.Lock()
@@ -60,7 +61,7 @@ func (x *echoes) ofTemplate(e event.Event, t *propagation.Template) bool {
 }
 
 func (x *echoes) noteTemplate(e event.Event, t *propagation.Template) {
-	x.note(t.Key, told{t.ResourceVersion, stateOf(t), e.ID()})
+	x.note(t.Key, told{stateOf(t), t.ResourceVersion, e.ID()})
 }
 
 // stateOf is all of a template but its status.
@@ -77,7 +78,7 @@ func (x *echoes) ofPolicy(e event.Event, p *propagation.Policy) bool {
 }
 
 func (x *echoes) notePolicy(e event.Event, p *propagation.Policy) {
-	x.note(p.Key, told{p.ResourceVersion, contentOf(p), e.ID()})
+	x.note(p.Key, told{state: contentOf(p), event: e.ID()})
 }
 
 // contentOf is all of a policy but its status.
