@@ -27,6 +27,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"sluice.dev/pkg/core/propagation"
 )
 
 // api is an API server as far as the commands need one.
@@ -284,6 +286,9 @@ func (a *api) resource(r *http.Request) (int, any) {
 	parts := strings.Split(path, "/")
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: parts[len(parts)-2]}, parts[len(parts)-1])
 	live, found := a.objects[path]
+	if r.URL.Query().Get("fieldManager") == propagation.FieldManager {
+		a.t.Errorf("%s %s is written as by Sluice itself, and no stage would be told", r.Method, path)
+	}
 	switch {
 	case r.Method == http.MethodPost:
 		return a.create(r, path, body)

@@ -167,7 +167,7 @@ func (e *eventing) apply(ctx context.Context, o memberObject, cluster string, ob
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(u.Object, "spec", "template", "metadata", "creationTimestamp")
-	_, err = e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Apply(ctx, name, u, metav1.ApplyOptions{FieldManager: "kubectl-sluice", Force: true})
+	_, err = e.client.Resource(o.resource).Namespace(propagation.SystemNamespace).Apply(ctx, name, u, metav1.ApplyOptions{FieldManager: program, Force: true})
 	if err != nil {
 		return fmt.Errorf("make %s %s: %w", o.kind.Kind, name, err)
 	}

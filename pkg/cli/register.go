@@ -207,7 +207,7 @@ func (r *registration) cluster(ctx context.Context) error {
 	}
 	u := &unstructured.Unstructured{Object: content}
 	unstructured.RemoveNestedField(u.Object, "status")
-	if _, err := client.Resource(clusterResource).Create(ctx, u, metav1.CreateOptions{FieldManager: "kubectl-sluice"}); err != nil {
+	if _, err := client.Resource(clusterResource).Create(ctx, u, metav1.CreateOptions{FieldManager: program}); err != nil {
 		return fmt.Errorf("make Cluster %s: %w", r.name, err)
 	}
 	return nil

@@ -46,13 +46,16 @@ func (s *session) config() (*rest.Config, error) {
 	return c, nil
 }
 
+// program is what requests are made as.
+const program = "kubectl-sluice"
+
 func (s *session) hub() (*hub.Hub, error) {
 	c, err := s.config()
 	if err != nil {
 		return nil, err
 	}
-	c.UserAgent = "kubectl-sluice"
-	return hub.Connect(c)
+	c.UserAgent = program
+	return hub.ConnectAs(c, program)
 }
 
 func (s *session) kube() (kubernetes.Interface, error) {

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-
-	"sluice.dev/pkg/core/propagation"
 )
 
 // commit is one write of one object.
@@ -51,7 +49,7 @@ func (k *kind[T]) write(ctx context.Context, c commit) (value T, err error) {
 	s := k.store.Load()
 	s.begin(c.name)
 	defer s.end(c.name)
-	raw, err := send(ctx, c.request.Param("fieldManager", propagation.FieldManager), c.content, c.body)
+	raw, err := send(ctx, c.request.Param("fieldManager", k.client.manager), c.content, c.body)
 	switch {
 	case beaten(err):
 		s.lost(c.name, c.owner)

@@ -26,7 +26,7 @@ import (
 // Hub is a connection to the control plane's API, and what this process knows
 // of the kinds that it watches. It is safe for concurrent use.
 type Hub struct {
-	client    rest.Interface
+	client    api
 	catalog   *catalog
 	policies  scoped[*propagation.Policy]
 	overrides scoped[propagation.Override]
@@ -51,9 +51,19 @@ type watched interface {
 	stop()
 }
 
+// api is the way to the hub, and the name under which writes are made.
+type api struct {
+	rest.Interface
+	manager string
+}
+
 // Connect makes a Hub. It makes no request. The pace is the caller's: requests
 // are not limited here, but by what the API server answers.
-func Connect(cfg *rest.Config) (*Hub, error) {
+func Connect(cfg *rest.Config) (*Hub, error) { return ConnectAs(cfg, propagation.FieldManager) }
+
+// ConnectAs is Connect for a program whose writes are a person's: they are made
+// under its name. Of those under Sluice's own no stage is told.
+func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	cfg.WarningHandler = rest.NoWarnings{}
@@ -65,10 +75,11 @@ func Connect(cfg *rest.Config) (*Hub, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(cfg)
+	at, err := rest.UnversionedRESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the hub: %w", err)
 	}
+	client := api{at, manager}
 	h := &Hub{
 		client:          client,
 		catalog:         &catalog{client: client, groups: map[schema.GroupVersion]*served{}},
@@ -91,7 +102,7 @@ func Connect(cfg *rest.Config) (*Hub, error) {
 	return h, nil
 }
 
-func both[T any](client rest.Interface, kinds map[propagation.Scope]resource, decode func(propagation.Scope, []byte) (record[T], error)) scoped[T] {
+func both[T any](client api, kinds map[propagation.Scope]resource, decode func(propagation.Scope, []byte) (record[T], error)) scoped[T] {
 	s := scoped[T]{}
 	for scope, r := range kinds {
 		s[scope] = &kind[T]{resource: r, client: client, decode: func(raw []byte) (record[T], error) { return decode(scope, raw) }}

@@ -63,7 +63,7 @@ func (r resource) typeMeta() metav1.TypeMeta {
 // where this process watches them, what it knows.
 type kind[T any] struct {
 	resource
-	client rest.Interface
+	client api
 	// selector narrows lists and watches by label; empty: all objects.
 	selector string
 	// decode makes a record from JSON. Items of lists lack apiVersion and kind.
