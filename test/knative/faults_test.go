@@ -4,10 +4,8 @@
 package knative
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -114,21 +112,10 @@ func TestAnOutageLosesNothing(t *testing.T) {
 func TestAMemberLeavesAndJoinsAgain(t *testing.T) {
 	w := newWorld(t)
 	w.policy()
-	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "kubectl", append([]string{"sluice"}, args...)...)
-		cmd.Dir = dir
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("kubectl sluice %v: %v\n%s", args, err, out.String())
-		}
-	}
 	w.eventually(time.Second, func() string { return w.parts(1) })
-	run("unjoin", members[1], "--purge")
+	w.sluice("unjoin", members[1], "--purge")
 	w.eventually(time.Second, func() string { return w.parts(0) })
-	run("join", members[1], "--cluster-kubeconfig", kubeconfig(members[1]), "--timeout", "3m")
+	w.sluice("join", members[1], "--cluster-kubeconfig", kubeconfig(members[1]), "--timeout", "3m")
 	w.eventually(time.Second, func() string { return w.parts(1) })
 	w.template("second", "2")
 	w.arrive(recovery, 2)
