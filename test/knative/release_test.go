@@ -4,7 +4,9 @@
 package knative
 
 import (
+	"encoding/json"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,6 +52,14 @@ func TestWhatAPersonReleasesGoesOn(t *testing.T) {
 		return ""
 	})
 	w.template("first", "2")
+	name := propagation.WorkName(propagation.BindingKey{Namespace: w.namespace, Name: w.binding().Name})
+	w.eventually(recovery, func() string {
+		work := w.must(w.hub.Resource(works).Namespace("karmada-es-"+members[0]).Get(t.Context(), name, metav1.GetOptions{}))
+		if raw, _ := json.Marshal(work.Object["spec"]); !strings.Contains(string(raw), `"value":"2"`) {
+			return "the Work does not have what was changed"
+		}
+		return ""
+	})
 	if err := w.hub.Resource(policies).Namespace(w.namespace).Delete(t.Context(), "all", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
