@@ -4,7 +4,6 @@
 package detector
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -16,26 +15,25 @@ import (
 // remembered is of how many objects a process remembers what it has told.
 const remembered = 4096
 
-// echoes are what this process has told last of templates and of policies. A
+// echoes are what this process has told last of templates. A
 // source tells of Sluice's own writes, too: of each claim, of each status. What
 // these say has been told: by who wrote it, or, if that failed, by its next
-// attempt. It saves the whole way through the pipeline for each, and for a policy
-// that of all its templates; a process that has forgotten, or is another, takes it
+// attempt. It saves the whole way through the pipeline for each; a process that has forgotten, or is another, takes it
 // once more.
 type echoes struct {
 	mu   sync.Mutex
-	last map[any]told
+	last map[propagation.TemplateKey]told
 }
 
-// told is what was told of an object, at which version of a template, and the event
-// that it was told for.
+// told is what was told of a template, at which version, and the event that it was
+// told for.
 type told struct{ state, version, event string }
 
-func (x *echoes) note(key any, w told) {
+func (x *echoes) note(key propagation.TemplateKey, w told) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.last == nil || len(x.last) >= remembered {
-		x.last = map[any]told{}
+		x.last = map[propagation.TemplateKey]told{}
 	}
 	x.last[key] = w
 }
@@ -43,7 +41,7 @@ func (x *echoes) note(key any, w told) {
 // about is what was told of an object, if that has anything to say of the event.
 // A second delivery is no echo of the first. What Sluice itself announces never is
 // one: the sweeper makes up for what was lost.
-func (x *echoes) about(e event.Event, key any) (told, bool) {
+func (x *echoes) about(e event.Event, key propagation.TemplateKey) (told, bool) {
 	if e.Type() != events.ResourceUpdated || events.Own(e) {
 		return told{}, false
 	}
@@ -68,20 +66,4 @@ func (x *echoes) noteTemplate(e event.Event, t *propagation.Template) {
 func stateOf(t *propagation.Template) string {
 	meta, _ := t.Object["metadata"].(map[string]any)
 	return propagation.HashJSON([]any{string(t.UID), t.Hash, t.Deleting, meta["labels"], meta["annotations"]})
-}
-
-// ofPolicy tells whether the event is an echo: this process has told the templates
-// of what the policy says.
-func (x *echoes) ofPolicy(e event.Event, p *propagation.Policy) bool {
-	w, ok := x.about(e, p.Key)
-	return ok && w.state == contentOf(p)
-}
-
-func (x *echoes) notePolicy(e event.Event, p *propagation.Policy) {
-	x.note(p.Key, told{state: contentOf(p), event: e.ID()})
-}
-
-// contentOf is all of a policy but its status.
-func contentOf(p *propagation.Policy) string {
-	return fmt.Sprintf("%s/%d/%s", p.UID, p.Generation, p.ID)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -88,12 +87,6 @@ func (s *scene) report(replicas int64) {
 	}
 }
 
-func (s *scene) change(change func(*policyv1alpha1.PropagationSpec)) {
-	spec := *s.hub.LivePolicy(s.policy).Spec.DeepCopy()
-	change(&spec)
-	s.hub.PutPolicy(s.policy, spec)
-}
-
 func TestWhatSluiceWroteItselfIsTakenOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		happens func(s *scene)
@@ -132,51 +125,6 @@ func TestWhatSluiceWroteItselfIsTakenOnce(t *testing.T) {
 			s := newScene(t)
 			tt.happens(s)
 			if out := s.hear(events.ResourceUpdated, s.template, tt.id); len(out) > 0 != tt.told {
-				t.Errorf("told %v, want any: %t", out, tt.told)
-			}
-		})
-	}
-}
-
-func TestAPolicysTemplatesAreToldOnceOfEachGeneration(t *testing.T) {
-	count := func(s *scene) {
-		p := s.hub.LivePolicy(s.policy)
-		status := p.Status
-		status.Templates.Claimed++
-		if err := s.hub.CommitPolicyStatus(s.Context(), p, status); err != nil {
-			s.Fatal(err)
-		}
-	}
-	for name, tt := range map[string]struct {
-		happens func(s *scene)
-		id      string
-		told    bool
-	}{
-		"its count of templates": {happens: count},
-		"its spec": {
-			happens: func(s *scene) { s.change(func(p *policyv1alpha1.PropagationSpec) { p.PropagateDeps = true }) }, told: true,
-		},
-		"its spec, and its count on top": {
-			happens: func(s *scene) {
-				s.change(func(p *policyv1alpha1.PropagationSpec) { p.PropagateDeps = true })
-				count(s)
-			},
-			told: true,
-		},
-		"another one of its name": {
-			happens: func(s *scene) {
-				spec := s.hub.LivePolicy(s.policy).Spec
-				s.hub.DropPolicy(s.policy)
-				s.hub.PutPolicy(s.policy, spec)
-			},
-			told: true,
-		},
-		"the second delivery of what was told": {happens: func(*scene) {}, id: "event b", told: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
-			tt.happens(s)
-			if out := s.hear(events.ResourceUpdated, s.aboutPolicy(), tt.id); len(out) > 0 != tt.told {
 				t.Errorf("told %v, want any: %t", out, tt.told)
 			}
 		})
