@@ -91,7 +91,7 @@ func (h *handler) run(ctx context.Context, stage *posting, e event.Event) Result
 		name = s.Lane(e)
 	}
 	ran := false
-	res := h.turns.take(ctx, name, e, func() Result {
+	res := h.turns.take(ctx, name, e, func(ctx context.Context) Result {
 		ran = true
 		return h.runner.Run(ctx, stage, e)
 	})

@@ -35,20 +35,22 @@ type lane struct {
 
 // turn is one handling of one or more events.
 type turn struct {
+	ids  []string // of the events; guarded by the lock of turns until it begins
 	over chan struct{}
 	res  Result // once it is over; of a turn that was not taken, none
 }
 
-// take handles the event when it is its turn. Who waited with another that tells the
-// same has nothing to do where that one's turn ended well, and to try again where
-// that one has to. One that can never succeed may be malformed, which others need
-// not be: they have a turn of their own.
-func (t *turns) take(ctx context.Context, name string, e event.Event, handle func() Result) Result {
+// take handles the event when it is its turn, with a context that says which events
+// it is for (events.Covers). Who waited with another that tells the same has nothing
+// to do where that one's turn ended well, and to try again where that one has to. One
+// that can never succeed may be malformed, which others need not be: they have a turn
+// of their own.
+func (t *turns) take(ctx context.Context, name string, e event.Event, handle func(ctx context.Context) Result) Result {
 	l := t.enter(name)
 	defer t.leave(name, l)
 	tells := e.Source() + "\x00" + events.Tells(e)
 	for {
-		mine, other := t.wait(l, tells)
+		mine, other := t.wait(l, tells, e.ID())
 		if mine != nil {
 			return t.handle(ctx, l, tells, mine, handle)
 		}
@@ -87,23 +89,25 @@ func (t *turns) leave(name string, l *lane) {
 }
 
 // wait is a turn of one's own, or that of somebody else who waits to tell the same.
-func (t *turns) wait(l *lane, tells string) (mine, other *turn) {
+func (t *turns) wait(l *lane, tells, id string) (mine, other *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if other = l.waiting[tells]; other == nil {
-		mine = &turn{over: make(chan struct{})}
-		l.waiting[tells] = mine
+	if other = l.waiting[tells]; other != nil {
+		other.ids = append(other.ids, id)
+		return nil, other
 	}
-	return mine, other
+	mine = &turn{ids: []string{id}, over: make(chan struct{})}
+	l.waiting[tells] = mine
+	return mine, nil
 }
 
-func (t *turns) handle(ctx context.Context, l *lane, tells string, mine *turn, handle func() Result) Result {
+func (t *turns) handle(ctx context.Context, l *lane, tells string, mine *turn, handle func(ctx context.Context) Result) Result {
 	defer close(mine.over)
 	select {
 	case l.token <- struct{}{}:
 		defer func() { <-l.token }()
 		t.begin(l, tells)
-		mine.res = handle()
+		mine.res = handle(events.Covering(ctx, mine.ids))
 		return mine.res
 	case <-ctx.Done():
 		t.begin(l, tells)

@@ -39,6 +39,7 @@ type crowd struct {
 	begun   []string    // what is handled, in the order of its beginning
 	proceed chan Result // ends a handling
 	results map[string]string
+	covers  func(ctx context.Context) // is told of each handling
 }
 
 func newCrowd(t *testing.T) *crowd {
@@ -48,9 +49,12 @@ func newCrowd(t *testing.T) *crowd {
 // comes has an event arrive, and waits until it is handled or waits.
 func (c *crowd) comes(ctx context.Context, who string, e event.Event) {
 	go func() {
-		res := c.turns.take(ctx, events.Lane(e), e, func() Result {
+		res := c.turns.take(ctx, events.Lane(e), e, func(ctx context.Context) Result {
 			c.mu.Lock()
 			c.begun = append(c.begun, who)
+			if c.covers != nil {
+				c.covers(ctx)
+			}
 			c.mu.Unlock()
 			return <-c.proceed
 		})
@@ -110,6 +114,37 @@ func TestOfEventsThatTellTheSameOneIsHandledForAllThatWait(t *testing.T) {
 		c.want([]string{"first", "second", "late"}, map[string]string{
 			"first": "done Handled", "second": "done Handled", "third": "done Covered", "fourth": "done Covered", "late": "done Handled",
 		})
+	})
+}
+
+func TestAHandlingKnowsWhichEventsItIsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		var got []string
+		c.covers = func(ctx context.Context) {
+			var ids string
+			for _, id := range []string{"under way", "second", "third", "late"} {
+				if events.Covers(ctx, id) {
+					ids += id + ";"
+				}
+			}
+			got = append(got, ids)
+		}
+		come := func(who string) {
+			e := about(t, events.TemplateClaimed, "a")
+			e.SetID(who)
+			c.comes(t.Context(), who, e)
+		}
+		come("under way")
+		come("second")
+		come("third")
+		c.ends(done)
+		come("late")
+		c.ends(done)
+		c.ends(done)
+		if d := cmp.Diff([]string{"under way;", "second;third;", "late;"}, got); d != "" {
+			t.Errorf("the handlings are for (-want +got)\n%s", d)
+		}
 	})
 }
 

@@ -273,9 +273,15 @@ func (w *world) finish(f *flight) {
 func (w *world) handleNext() {
 	b := &w.broker
 	d := b.queue[0]
-	b.queue = slices.DeleteFunc(b.queue, func(o delivery) bool { return o.hint == d.hint })
+	var ids []string
+	b.queue = slices.DeleteFunc(b.queue, func(o delivery) bool {
+		if o.hint == d.hint {
+			ids = append(ids, o.event.ID())
+		}
+		return o.hint == d.hint
+	})
 	f := w.newFlight(d, 0)
-	f.run(w.ctx)
+	f.run(events.Covering(w.ctx, ids))
 	w.landed(f)
 }
 

@@ -5,6 +5,7 @@ package v1
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -57,6 +58,21 @@ func Lane(e event.Event) string {
 		}
 	}
 	return Tells(e)
+}
+
+type coveredKey struct{}
+
+// Covering says which events are handled with one: they tell the same, and are
+// taken for handled where it is. Ids are those that their source gave them.
+func Covering(ctx context.Context, ids []string) context.Context {
+	return context.WithValue(ctx, coveredKey{}, ids)
+}
+
+// Covers tells whether the event with that id is among them. Whoever remembers what
+// an event led to has to ask: what comes again may not have been heard of.
+func Covers(ctx context.Context, id string) bool {
+	ids, _ := ctx.Value(coveredKey{}).([]string)
+	return slices.Contains(ids, id)
 }
 
 // isHint tells whether the type belongs to the event contract.

@@ -4,6 +4,8 @@
 package detector
 
 import (
+	"context"
+	"fmt"
 	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -15,46 +17,47 @@ import (
 // remembered is of how many objects a process remembers what it has told.
 const remembered = 4096
 
-// echoes are what this process has told last of templates. A
+// echoes are what this process has told last of templates and of policies. A
 // source tells of Sluice's own writes, too: of each claim, of each status. What
 // these say has been told: by who wrote it, or, if that failed, by its next
-// attempt. It saves the whole way through the pipeline for each; a process that has forgotten, or is another, takes it
+// attempt. It saves the whole way through the pipeline for each, and for a policy
+// that of all its templates; a process that has forgotten, or is another, takes it
 // once more.
 type echoes struct {
 	mu   sync.Mutex
-	last map[propagation.TemplateKey]told
+	last map[any]told
 }
 
-// told is what was told of a template, at which version, and the event that it was
-// told for.
+// told is what was told of an object, at which version of a template, and the event
+// that it was told for.
 type told struct{ state, version, event string }
 
-func (x *echoes) note(key propagation.TemplateKey, w told) {
+func (x *echoes) note(key any, w told) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.last == nil || len(x.last) >= remembered {
-		x.last = map[propagation.TemplateKey]told{}
+		x.last = map[any]told{}
 	}
 	x.last[key] = w
 }
 
 // about is what was told of an object, if that has anything to say of the event.
-// A second delivery is no echo of the first. What Sluice itself announces never is
-// one: the sweeper makes up for what was lost.
-func (x *echoes) about(e event.Event, key propagation.TemplateKey) (told, bool) {
+// A second delivery is no echo of the first, nor is what is handled for one. What
+// Sluice itself announces never is one: the sweeper makes up for what was lost.
+func (x *echoes) about(ctx context.Context, e event.Event, key any) (told, bool) {
 	if e.Type() != events.ResourceUpdated || events.Own(e) {
 		return told{}, false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w, ok := x.last[key]
-	return w, ok && w.event != e.ID()
+	return w, ok && w.event != e.ID() && !events.Covers(ctx, w.event)
 }
 
 // ofTemplate tells whether the event is an echo: the template is as this process
 // left it, or nobody but Sluice has written it since, and nothing but its status.
-func (x *echoes) ofTemplate(e event.Event, t *propagation.Template) bool {
-	w, ok := x.about(e, t.Key)
+func (x *echoes) ofTemplate(ctx context.Context, e event.Event, t *propagation.Template) bool {
+	w, ok := x.about(ctx, e, t.Key)
 	return ok && (w.version == t.ResourceVersion || t.Ours && w.state == stateOf(t))
 }
 
@@ -62,8 +65,25 @@ func (x *echoes) noteTemplate(e event.Event, t *propagation.Template) {
 	x.note(t.Key, told{stateOf(t), t.ResourceVersion, e.ID()})
 }
 
-// stateOf is all of a template but its status.
+// stateOf is all of a template but its status. Its generation tells that it has
+// been something else in between, which a later stage may have read.
 func stateOf(t *propagation.Template) string {
 	meta, _ := t.Object["metadata"].(map[string]any)
-	return propagation.HashJSON([]any{string(t.UID), t.Hash, t.Deleting, meta["labels"], meta["annotations"]})
+	return propagation.HashJSON([]any{string(t.UID), t.Hash, t.Deleting, meta["generation"], meta["labels"], meta["annotations"]})
+}
+
+// ofPolicy tells whether the event is an echo: this process has told the templates
+// of what the policy says.
+func (x *echoes) ofPolicy(ctx context.Context, e event.Event, p *propagation.Policy) bool {
+	w, ok := x.about(ctx, e, p.Key)
+	return ok && w.state == contentOf(p)
+}
+
+func (x *echoes) notePolicy(e event.Event, p *propagation.Policy) {
+	x.note(p.Key, told{state: contentOf(p), event: e.ID()})
+}
+
+// contentOf is all of a policy but its status.
+func contentOf(p *propagation.Policy) string {
+	return fmt.Sprintf("%s/%d/%s", p.UID, p.Generation, p.ID)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -60,8 +61,9 @@ func (s *scene) aboutPolicy() propagation.TemplateKey {
 	return propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}
 }
 
-// hear has the detector handle what a source tells; id: none is a new event.
-func (s *scene) hear(eventType string, key propagation.TemplateKey, id string) []event.Event {
+// hear has the detector handle what a source tells, and with it what else tells the
+// same; id: none is a new event.
+func (s *scene) hear(eventType string, key propagation.TemplateKey, id string, with ...string) []event.Event {
 	s.Helper()
 	e, err := events.NewResource("https://hub", eventType, events.Object{TemplateKey: key, Version: "1"})
 	if err != nil {
@@ -71,7 +73,7 @@ func (s *scene) hear(eventType string, key propagation.TemplateKey, id string) [
 		id = "event " + string(rune('a'+s.heard))
 	}
 	e.SetID(id)
-	out, err := s.detector.Handle(s.Context(), e)
+	out, err := s.detector.Handle(events.Covering(s.Context(), append(with, id)), e)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -87,10 +89,17 @@ func (s *scene) report(replicas int64) {
 	}
 }
 
+func (s *scene) change(change func(*policyv1alpha1.PropagationSpec)) {
+	spec := *s.hub.LivePolicy(s.policy).Spec.DeepCopy()
+	change(&spec)
+	s.hub.PutPolicy(s.policy, spec)
+}
+
 func TestWhatSluiceWroteItselfIsTakenOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		happens func(s *scene)
-		id      string // of the event; empty: a new one
+		id      string   // of the event; empty: a new one
+		with    []string // what else tells the same
 		told    bool
 	}{
 		"the claim": {happens: func(*scene) {}},
@@ -113,18 +122,78 @@ func TestWhatSluiceWroteItselfIsTakenOnce(t *testing.T) {
 			},
 			told: true,
 		},
+		"the user's change that was taken back, and a status on top: who was told may have read the change": {
+			happens: func(s *scene) {
+				for _, replicas := range []int64{3, 2} {
+					s.edit(func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": replicas} })
+				}
+				s.now = s.now.Add(2 * time.Second)
+				s.report(2)
+			},
+			told: true,
+		},
 		"the claim that somebody else took off": {
 			happens: func(s *scene) {
 				s.edit(func(obj map[string]any) { delete(obj["metadata"].(map[string]any), "labels") })
 			},
 			told: true,
 		},
-		"the second delivery of what was told": {happens: func(*scene) {}, id: "event c", told: true},
+		"the second delivery of what was told":              {happens: func(*scene) {}, id: "event c", told: true},
+		"another update that a second delivery waited with": {happens: func(*scene) {}, with: []string{"event c"}, told: true},
+		"another update that another one has waited with":   {happens: func(*scene) {}, with: []string{"event z"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			tt.happens(s)
-			if out := s.hear(events.ResourceUpdated, s.template, tt.id); len(out) > 0 != tt.told {
+			if out := s.hear(events.ResourceUpdated, s.template, tt.id, tt.with...); len(out) > 0 != tt.told {
+				t.Errorf("told %v, want any: %t", out, tt.told)
+			}
+		})
+	}
+}
+
+func TestAPolicysTemplatesAreToldOnceOfEachGeneration(t *testing.T) {
+	count := func(s *scene) {
+		p := s.hub.LivePolicy(s.policy)
+		status := p.Status
+		status.Templates.Claimed++
+		if err := s.hub.CommitPolicyStatus(s.Context(), p, status); err != nil {
+			s.Fatal(err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		happens func(s *scene)
+		id      string
+		with    []string
+		told    bool
+	}{
+		"its count of templates": {happens: count},
+		"its spec": {
+			happens: func(s *scene) { s.change(func(p *policyv1alpha1.PropagationSpec) { p.PropagateDeps = true }) }, told: true,
+		},
+		"its spec, and its count on top": {
+			happens: func(s *scene) {
+				s.change(func(p *policyv1alpha1.PropagationSpec) { p.PropagateDeps = true })
+				count(s)
+			},
+			told: true,
+		},
+		"another one of its name": {
+			happens: func(s *scene) {
+				spec := s.hub.LivePolicy(s.policy).Spec
+				s.hub.DropPolicy(s.policy)
+				s.hub.PutPolicy(s.policy, spec)
+			},
+			told: true,
+		},
+		"the second delivery of what was told":              {happens: func(*scene) {}, id: "event b", told: true},
+		"another update that a second delivery waited with": {happens: func(*scene) {}, with: []string{"event b"}, told: true},
+		"another update that another one has waited with":   {happens: func(*scene) {}, with: []string{"event z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			tt.happens(s)
+			if out := s.hear(events.ResourceUpdated, s.aboutPolicy(), tt.id, tt.with...); len(out) > 0 != tt.told {
 				t.Errorf("told %v, want any: %t", out, tt.told)
 			}
 		})

@@ -84,7 +84,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	if s.echoes.ofTemplate(e, in.Template) {
+	if s.echoes.ofTemplate(ctx, e, in.Template) {
 		return nil, nil
 	}
 	d := claiming.Decide(in)
