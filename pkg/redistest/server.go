@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -46,13 +47,27 @@ func Real(t testing.TB) *Server {
 
 // find is the path of redis-server, which is installed first where it is missing
 // and we may.
-var find = sync.OnceValues(func() (string, error) {
+var find = sync.OnceValues(lookOrInstall)
+
+func lookOrInstall() (string, error) {
 	if path, err := exec.LookPath("redis-server"); err == nil {
 		return path, nil
 	}
 	apt, err := exec.LookPath("apt-get")
 	if err != nil || os.Geteuid() != 0 {
 		return "", errors.New(howToGet)
+	}
+	// apt-get update waits for nobody, and tests of several packages run at once.
+	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "redistest.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lock.Close() }() // and with it the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	if path, err := exec.LookPath("redis-server"); err == nil {
+		return path, nil // somebody else was quicker
 	}
 	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", "redis-server"}} {
 		cmd := exec.Command(apt, append([]string{"-q", "-o", "DPkg::Lock::Timeout=120"}, args...)...)
@@ -62,7 +77,7 @@ var find = sync.OnceValues(func() (string, error) {
 		}
 	}
 	return exec.LookPath("redis-server")
-})
+}
 
 // A process is a redis-server that ends when its input does: when we close it,
 // or when this process is gone.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // TestFigures measures and prints; nothing fails but what does not arrive. The
@@ -39,8 +41,14 @@ func TestFigures(t *testing.T) {
 		w.template(name, strconv.Itoa(i))
 		made := time.Now()
 		took = append(took, wait(name).Sub(made))
+		w.eventually(recovery, func() string {
+			if !meta.IsStatusConditionTrue(w.binding(name).Status.Conditions, "FullyApplied") {
+				return "it is not told on the hub that " + name + " is there"
+			}
+			return ""
+		})
 	}
-	t.Logf("template created → object in the last member, one at a time, %d times: p50 %s, p99 %s",
+	t.Logf("template created → object in the last member, one when all is told of the other, %d times: p50 %s, p99 %s",
 		len(took), percentile(took, 0.5), percentile(took, 0.99))
 
 	const n = 50

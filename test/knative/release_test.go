@@ -28,7 +28,7 @@ func TestWhatAPersonReleasesGoesOn(t *testing.T) {
 	w.amend(`{"spec":{"activationPreference":"Lazy"}}`)
 	w.amend(`{"spec":{"placement":{"clusterAffinity":{"clusterNames":["` + members[0] + `"]}}}}`)
 	w.eventually(recovery, func() string {
-		if !meta.IsStatusConditionFalse(w.binding().Status.Conditions, "Active") {
+		if !meta.IsStatusConditionFalse(w.binding("first").Status.Conditions, "Active") {
 			return "the binding does not say that something waits"
 		}
 		return ""
@@ -46,13 +46,13 @@ func TestWhatAPersonReleasesGoesOn(t *testing.T) {
 
 	w.amend(`{"spec":{"suspension":{"dispatching":true}}}`)
 	w.eventually(recovery, func() string {
-		if all, _ := w.binding().Spec.Suspension.Dispatch(); !all {
+		if all, _ := w.binding("first").Spec.Suspension.Dispatch(); !all {
 			return "the binding is not suspended"
 		}
 		return ""
 	})
 	w.template("first", "2")
-	name := propagation.WorkName(propagation.BindingKey{Namespace: w.namespace, Name: w.binding().Name})
+	name := propagation.WorkName(propagation.BindingKey{Namespace: w.namespace, Name: w.binding("first").Name})
 	w.eventually(recovery, func() string {
 		work := w.must(w.hub.Resource(works).Namespace("karmada-es-"+members[0]).Get(t.Context(), name, metav1.GetOptions{}))
 		if raw, _ := json.Marshal(work.Object["spec"]); !strings.Contains(string(raw), `"value":"2"`) {
@@ -64,7 +64,7 @@ func TestWhatAPersonReleasesGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.eventually(recovery, func() string {
-		if by := w.binding().Labels[propagation.ClaimLabelNamespaced]; by != "" {
+		if by := w.binding("first").Labels[propagation.ClaimLabelNamespaced]; by != "" {
 			return "a policy that is gone still holds the template"
 		}
 		return ""
@@ -87,10 +87,10 @@ func (w *world) amend(patch string) {
 	w.must(w.hub.Resource(policies).Namespace(w.namespace).Patch(w.Context(), "all", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
 }
 
-// binding is that of the template first.
-func (w *world) binding() *workv1alpha2.ResourceBinding {
+// binding is that of a template.
+func (w *world) binding(name string) *workv1alpha2.ResourceBinding {
 	w.Helper()
-	u := w.must(w.hub.Resource(bindings).Namespace(w.namespace).Get(w.Context(), "first-configmap", metav1.GetOptions{}))
+	u := w.must(w.hub.Resource(bindings).Namespace(w.namespace).Get(w.Context(), name+"-configmap", metav1.GetOptions{}))
 	b := &workv1alpha2.ResourceBinding{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b); err != nil {
 		w.Fatal(err)
