@@ -3,10 +3,11 @@
 
 // Package knative proves what holds on a real Knative alone: functions, brokers,
 // sources and Redis that die in the middle lose nothing, and two replicas of
-// every stage do what one does, one stage scales alone, and with tokens nobody but
-// the Broker is heard. It measures how long an event takes. That the promises hold
-// there, too, is proved by the scenarios of test/e2e, which run does with another
-// API server as the hub.
+// every stage do what one does, one stage scales alone, with tokens nobody but the
+// Broker is heard, and with network policies nobody but those they name gets a
+// connection. It measures how long an event takes. That the promises hold there,
+// too, is proved by the scenarios of test/e2e, which run does with another API
+// server as the hub.
 //
 // Its tests are skipped unless SLUICE_KNATIVE_DIR says where run has put the
 // cluster.

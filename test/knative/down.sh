@@ -11,7 +11,7 @@ source "$(dirname "$0")/env.sh"
 [[ ! -x $OUTPUT/bin/lab ]] || lab down --dir "$OUT/members" >/dev/null 2>&1
 # The state is thrown away, so nothing needs to end gently. The kubelet goes
 # first, or it would start its pods again.
-for p in kubelet proxy coredns scheduler kcm apiserver etcd registry $(printf "forward-%s " hub $MEMBERS); do
+for p in netpol kubelet proxy coredns scheduler kcm apiserver etcd registry $(printf "forward-%s " hub $MEMBERS); do
   [[ -f $RUN/pid/$p ]] && kill -9 "$(cat "$RUN/pid/$p")" 2>/dev/null
 done
 cgroups() { find /sys/fs/cgroup -maxdepth 2 -type d -name kubepods; }

@@ -10,7 +10,7 @@
 teams_up() {
   say "what teams build on the events"
   kubectl apply -f "$ROOT/examples/teams/namespaces.yaml" -f "$ROOT/examples/teams/bounds" >/dev/null
-  with_ko ko apply --jobs 1 -f examples/teams/audit.yaml -f examples/teams/scheduler -f examples/teams/changewindow \
+  with_ko ko apply -f examples/teams/audit.yaml -f examples/teams/scheduler -f examples/teams/changewindow \
     -f test/knative/testdata/notifier.yaml
   kubectl apply -f "$ROOT/examples/teams/notify-preempted.yaml" >/dev/null
   kubectl -n shop-tools wait --for=condition=Ready ksvc,sinkbinding,pingsource --all --timeout=300s >/dev/null
