@@ -44,7 +44,7 @@ func run() error {
 	}
 	all := informers.NewSharedInformerFactory(client, 0)
 	c, err := networkpolicy.NewController(client, all.Networking().V1().NetworkPolicies(), all.Core().V1().Namespaces(), all.Core().V1().Pods(),
-		nil, nil, nil, nil, networkpolicy.Config{QueueID: 100, NodeName: os.Args[2], NRIdisabled: true})
+		nil, nil, nil, nil, networkpolicy.Config{QueueID: 100, NodeName: os.Args[2]})
 	if err != nil {
 		return err
 	}
