@@ -4,15 +4,15 @@
 // Package sweeper is the stage that finds what was missed.
 //
 // Consumes: the tick of a PingSource; index.lost; gates.changed; what others
-// wrote to bindings, Works, Clusters and policies.
+// wrote to bindings, Works, Clusters and policies; that a source started anew.
 // Reads: clusters, bindings, Works, policies, templates; whether each member
 // answers.
 // Decides with: pkg/core/gating and pkg/core/claiming (is a change due?),
 // pkg/core/dependencies (does a binding follow one that says nothing of it?).
 // Commits: the policies' counts; the Ready condition of Clusters, the namespaces of their Works; all
 // of Redis where it is not built; the Works of a cluster that left.
-// Where the process does not watch the hub, it also asks with each tick for all
-// changes since the last, announces them as the sources should have, has the
+// Where the process does not watch the hub, it also asks, with each tick and where a
+// source started anew, for all changes since the last, announces them as the sources should have, has the
 // sources follow the kinds that policies select, and hands the dead letters to the
 // broker once more.
 // Emits: template.touched, binding.scheduled, work.rendered and work.removed

@@ -56,8 +56,9 @@ type Missed struct {
 	// waits for it: what is announced may come back as a policy's event before
 	// the broker has accepted it.
 	finding sync.Mutex
-	// again is set by who found somebody looking.
-	again atomic.Bool
+	// asked is set by who wants somebody to look, everything where more is wanted
+	// than kinds that were never asked for.
+	asked, everything atomic.Bool
 
 	// since is when it came to be.
 	since time.Time
@@ -87,6 +88,21 @@ func (s *Stage) policy(ctx context.Context) error {
 	return s.find(ctx, true)
 }
 
+// isSource tells whether an object is the Deployment of a source: no other is told of
+// in Sluice's namespace.
+func isSource(key propagation.TemplateKey) bool {
+	return key.Namespace == propagation.SystemNamespace && key.Kind == "Deployment"
+}
+
+// restarted finds what happened while a source started anew, of which its Deployment
+// tells: at the latest when the new one watches already.
+func (s *Stage) restarted(ctx context.Context) error {
+	if s.missed == nil {
+		return nil
+	}
+	return s.find(ctx, false)
+}
+
 // ours tells whether an event is about a write of this system's own, which has
 // told of it. What was announced again is another's.
 func (s *Stage) ours(ctx context.Context, e event.Event, key propagation.TemplateKey) (bool, error) {
@@ -100,21 +116,37 @@ func (s *Stage) ours(ctx context.Context, e event.Event, key propagation.Templat
 // for.
 func (s *Stage) find(ctx context.Context, unknown bool) error {
 	m := s.missed
-	if !m.finding.TryLock() {
-		m.again.Store(true)
-		return nil
+	if !unknown {
+		m.everything.Store(true)
 	}
-	changed, err := s.findOnce(ctx, unknown)
-	for err == nil && m.again.Swap(false) {
-		var more bool
-		more, err = s.findOnce(ctx, true)
+	m.asked.Store(true)
+	changed := false
+	for m.asked.Load() && m.finding.TryLock() {
+		more, err := s.findAsked(ctx)
+		m.finding.Unlock()
+		if err != nil {
+			return err
+		}
 		changed = changed || more
 	}
-	m.finding.Unlock()
-	if err == nil && unknown {
-		err = s.afterwards(ctx, changed)
+	if unknown {
+		return s.afterwards(ctx, changed)
 	}
-	return err
+	return nil
+}
+
+// findAsked looks for as long as it is asked to.
+func (s *Stage) findAsked(ctx context.Context) (changed bool, err error) {
+	m := s.missed
+	for m.asked.Swap(false) {
+		more, err := s.findOnce(ctx, !m.everything.Swap(false))
+		if err != nil {
+			m.everything.Store(true) // of the next, for others may have wanted it
+			return changed, err
+		}
+		changed = changed || more
+	}
+	return changed, nil
 }
 
 // resend gives dead letters to the broker once more: what failed for half a

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -151,6 +152,72 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A source that starts anew tells nothing meanwhile; its Deployment is told of by
+// another, and for the last time when the new one watches.
+func TestWhatASourceMissesWhileItStartsIsFoundWhenItHas(t *testing.T) {
+	for name, tc := range map[string]struct {
+		about propagation.TemplateKey
+		finds bool
+	}{
+		"the Deployment of a source":     {propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "sluice-system", Name: "hub-deployment"}, true},
+		"a policy whose kinds are known": {propagation.TemplateKey{APIVersion: "policy.karmada.io/v1alpha1", Kind: "PropagationPolicy", Namespace: "shop", Name: "p"}, false},
+		"a Deployment of somebody's own": {propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "hub-deployment"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hubOf{changes: map[string]hub.Changes{
+				"5": {Until: "9", All: []hub.Written{configMap(hub.Added, "shop", "a", "6", false)}}, "9": {Until: "9"},
+			}}
+			m := &memory{all: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}}
+			found := false
+			publish := func(context.Context, []event.Event) error { found = true; return nil }
+			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
+			e, err := events.NewResource("hub", events.ResourceUpdated, events.Object{TemplateKey: tc.about, Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Handle(t.Context(), e); found != tc.finds {
+				t.Errorf("found: %t, want %t; %v", found, tc.finds, err)
+			}
+		})
+	}
+}
+
+// Who looks on behalf of others looks at all that any of them wanted.
+func TestOneLooksForAll(t *testing.T) {
+	h := &hubOf{changes: map[string]hub.Changes{"5": {Until: "6"}, "6": {Until: "9", All: []hub.Written{configMap(hub.Added, "shop", "late", "7", false)}}, "9": {Until: "9"}}}
+	m := &memory{all: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}}
+	var s *Stage
+	var found []string
+	followed := 0
+	sources := followedBy(func() error {
+		if followed++; followed > 1 {
+			return nil
+		}
+		// Two come while one looks: they leave it to that one.
+		return errors.Join(s.find(t.Context(), false), s.find(t.Context(), true))
+	})
+	publish := func(_ context.Context, out []event.Event) error {
+		for _, e := range out {
+			found = append(found, e.Subject())
+		}
+		return nil
+	}
+	s = New(h, nil, nil, time.Now).Finding(NewMissed(h, m, sources, &kept{}, publish))
+	if err := s.find(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"ConfigMap/shop/late"}, found); d != "" || followed != 2 {
+		t.Errorf("found in %d looks (-want +got)\n%s", followed, d)
+	}
+}
+
+// followedBy are sources that have something done when they are to follow.
+type followedBy func() error
+
+func (f followedBy) Follow(context.Context, []schema.GroupVersionKind, bool) (string, bool, error) {
+	return "sluice.dev/templates=true", false, f()
 }
 
 // Who has just started does not know what was selected a minute ago.

@@ -68,6 +68,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
+	if isSource(o.TemplateKey) {
+		return nil, s.restarted(ctx)
+	}
 	if ours, err := s.ours(ctx, e, o.TemplateKey); ours || err != nil {
 		return nil, err
 	}
