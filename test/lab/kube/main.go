@@ -10,7 +10,7 @@
 //	kube etcd|apiserver|kcm|scheduler|kwok|kubectl [flags]
 //
 // Each program is the published module's own command, with its own flags.
-// Under the name kubectl (a link) it is kubectl.
+// Under the name kubectl (a link) it is kubectl, which is not throttled.
 //
 // It needs the build tag kube, lest go test ./... or go vet ./... compile
 // Kubernetes once more, with flags of their own. build.sh builds it.
@@ -27,13 +27,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	etcd "go.etcd.io/etcd/server/v3/etcdmain"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
+	"k8s.io/client-go/rest"
 	"k8s.io/component-base/cli"
 	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/plugin"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kcm "k8s.io/kubernetes/cmd/kube-controller-manager/app"
@@ -83,9 +87,26 @@ func runKubectl() {
 	if _, err := logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)); err != nil {
 		kubectlutil.CheckErr(err)
 	}
-	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).
+		WithWarningPrinter(streams).WithWrapConfigFn(hurried)
+	err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
+		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
+		Arguments:     os.Args,
+		ConfigFlags:   flags,
+		IOStreams:     streams,
+	}))
+	if err != nil {
 		kubectlutil.CheckErr(err)
 	}
+}
+
+// hurried lets kubectl ask as fast as the API server answers, which has queues of its
+// own for who asks too much. Five requests a second, its default, are half a minute
+// for the manifests of Sluice.
+func hurried(c *rest.Config) *rest.Config {
+	c.QPS = -1
+	return c
 }
 
 // runKwok does without cli.Run and without cobra's --version, which clashes
