@@ -188,7 +188,9 @@ control_plane
 worker
 say "the node is ready"
 members
+installs=()
 for layer in eventing serving; do
-  "$BOX/$layer/install.sh"
-  say "Knative $layer is ready"
+  { "$BOX/$layer/install.sh"; say "Knative $layer is ready"; } &
+  installs+=($!)
 done
+for pid in "${installs[@]}"; do wait "$pid"; done
