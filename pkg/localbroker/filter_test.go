@@ -73,6 +73,12 @@ func TestResourcesReachTheStagesTheyConcern(t *testing.T) {
 		}
 		return e
 	}
+	ours := func(name string) event.Event {
+		e := resource("apps/v1", "Deployment", "")
+		e.SetExtension(events.ExtNamespace, propagation.SystemNamespace)
+		e.SetExtension(events.ExtName, name)
+		return e
+	}
 	const policies, works = "policy.karmada.io/v1alpha1", "work.karmada.io/v1alpha2"
 	checkRoutes(t, map[string]route{
 		"a template":                         {resource("apps/v1", "Deployment", ""), []string{"detector-resources"}},
@@ -85,6 +91,10 @@ func TestResourcesReachTheStagesTheyConcern(t *testing.T) {
 		"a binding":                          {resource(works, "ResourceBinding", ""), []string{"sweeper"}},
 		"a Work":                             {resource("work.karmada.io/v1alpha1", "Work", ""), []string{"sweeper"}},
 		"a cluster":                          {resource("cluster.karmada.io/v1alpha1", "Cluster", ""), []string{"sweeper"}},
+		"a source of templates that starts":  {ours("apiserversource-templates-1a2b"), []string{"sweeper"}},
+		"a source of everything, too":        {ours("templates-deployment"), []string{"sweeper"}},
+		"the hub's source that starts":       {ours("hub-deployment"), []string{"sweeper"}},
+		"a function that has more pods":      {ours("gate-00001-deployment"), nil},
 		"an override that a member has":      {resource(policies, "OverridePolicy", "m1"), []string{"reporter"}},
 	})
 }
