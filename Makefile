@@ -111,8 +111,12 @@ clean: ## End the lab and remove _output
 
 ##@ Check
 
+# Two at a time: the tests on real components wait about as much as they work, and the
+# simulation takes what they leave.
 .PHONY: test
-test: test-unit test-modules simulate-ci e2e ## Run all tests that need no root
+test: ## Run all tests that need no root
+	@$(MAKE) --no-print-directory -j2 test-unit test-modules
+	@$(MAKE) --no-print-directory -j2 e2e simulate-ci
 
 # A hub and one member for the tests that want real API servers.
 TEST_LAB := $(OUTPUT)/test
@@ -140,7 +144,7 @@ test-modules: lab
 .PHONY: simulate-ci
 simulate-ci:
 	$(call say,simulation: the pipeline against its model)
-	@go test ./test/simulation/...
+	@nice -n 19 go test -timeout=40m ./test/simulation/...
 
 .PHONY: simulate
 simulate: ## Run more seeds of the simulation: SEEDS=10000

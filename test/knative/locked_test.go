@@ -130,21 +130,3 @@ func (w *world) process(pod *unstructured.Unstructured) string {
 	}
 	return found
 }
-
-// addressOf is where a pod of Sluice's is that runs.
-func (w *world) addressOf(selector string) (ip string) {
-	w.Helper()
-	w.eventually(time.Minute, func() string {
-		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
-		if err != nil {
-			return err.Error()
-		}
-		for _, p := range list.Items {
-			if ip = w.text(&p, "status", "podIP"); ip != "" && w.text(&p, "status", "phase") == "Running" && p.GetDeletionTimestamp() == nil {
-				return ""
-			}
-		}
-		return "no pod runs with " + selector
-	})
-	return ip
-}

@@ -171,25 +171,12 @@ func (w *world) token(namespace, account, audience string) string {
 	return w.text(made, "status", "token")
 }
 
-// pod is one of a function as it is now, and where it listens.
+// pod is one of a function's latest revision, and where it answers without Knative.
 func (w *world) pod(function string) (name, address string) {
 	w.Helper()
-	w.eventually(time.Minute, func() string {
-		s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), function, metav1.GetOptions{}))
-		revision := w.text(s, "status", "latestReadyRevisionName")
-		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "serving.knative.dev/revision=" + revision})
-		if err != nil {
-			return err.Error()
-		}
-		for _, p := range list.Items {
-			if ip := w.text(&p, "status", "podIP"); ip != "" && p.GetDeletionTimestamp() == nil {
-				name, address = p.GetName(), "http://"+ip+":8080/"
-				return ""
-			}
-		}
-		return "there is no pod of " + function
-	})
-	return name, address
+	s := w.must(w.hub.Resource(services).Namespace(system).Get(w.Context(), function, metav1.GetOptions{}))
+	p := w.runningPod("serving.knative.dev/revision=" + w.text(s, "status", "latestReadyRevisionName"))
+	return p.GetName(), "http://" + w.text(p, "status", "podIP") + ":8080/"
 }
 
 // refused is how many events a function says that it refused.

@@ -315,6 +315,30 @@ func (w *world) kill(namespace, selector string) {
 	w.Logf("killed %d pods: %s in %s", len(list.Items), selector, namespace)
 }
 
+// runningPod is a pod of Sluice with these labels that runs and is not about to end.
+func (w *world) runningPod(selector string) (pod *unstructured.Unstructured) {
+	w.Helper()
+	w.eventually(time.Minute, func() string {
+		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return err.Error()
+		}
+		for i := range list.Items {
+			if pod = &list.Items[i]; w.text(pod, "status", "phase") == "Running" && pod.GetDeletionTimestamp() == nil {
+				return ""
+			}
+		}
+		return "no pod runs with " + selector
+	})
+	return pod
+}
+
+// addressOf is the IP address of such a pod.
+func (w *world) addressOf(selector string) string {
+	w.Helper()
+	return w.text(w.runningPod(selector), "status", "podIP")
+}
+
 // autoscale sets annotations of autoscaling.knative.dev on functions, nil takes one
 // away, waits until they run so, and returns what puts back what there was.
 func (w *world) autoscale(annotations map[string]any, functions ...string) (restore func()) {
