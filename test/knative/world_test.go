@@ -141,7 +141,7 @@ func object(apiVersion, kind, namespace, name string, content map[string]any) *u
 
 // heard is how long the first template of a new namespace may take: its source starts
 // anew for it, and nobody waits for the next tick, a minute, to hear of what that missed.
-const heard = 45 * time.Second
+const heard = 30 * time.Second
 
 // policy has the members get every ConfigMap of the namespace with a label, and
 // returns when it acts.
