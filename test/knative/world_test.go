@@ -299,46 +299,6 @@ func (w *world) logged(namespace, name string) []string {
 	return lines
 }
 
-// kill ends the pods with a label, at once.
-func (w *world) kill(namespace, selector string) {
-	w.Helper()
-	now := int64(0)
-	list, err := w.hub.Resource(pods).Namespace(namespace).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
-	if err != nil || len(list.Items) == 0 {
-		w.Fatalf("no pods %s in %s: %v", selector, namespace, err)
-	}
-	for _, p := range list.Items {
-		if err := w.hub.Resource(pods).Namespace(namespace).Delete(w.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
-			w.Log(err)
-		}
-	}
-	w.Logf("killed %d pods: %s in %s", len(list.Items), selector, namespace)
-}
-
-// runningPod is a pod of Sluice with these labels that runs and is not about to end.
-func (w *world) runningPod(selector string) (pod *unstructured.Unstructured) {
-	w.Helper()
-	w.eventually(time.Minute, func() string {
-		list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
-		if err != nil {
-			return err.Error()
-		}
-		for i := range list.Items {
-			if pod = &list.Items[i]; w.text(pod, "status", "phase") == "Running" && pod.GetDeletionTimestamp() == nil {
-				return ""
-			}
-		}
-		return "no pod runs with " + selector
-	})
-	return pod
-}
-
-// addressOf is the IP address of such a pod.
-func (w *world) addressOf(selector string) string {
-	w.Helper()
-	return w.text(w.runningPod(selector), "status", "podIP")
-}
-
 // autoscale sets annotations of autoscaling.knative.dev on functions, nil takes one
 // away, waits until they run so, and returns what puts back what there was.
 func (w *world) autoscale(annotations map[string]any, functions ...string) (restore func()) {
@@ -399,24 +359,6 @@ func (w *world) rolledOut(functions []string) {
 // labelFunction is on each pod of a function, with the function's name.
 const labelFunction = "serving.knative.dev/service"
 
-// podsOfFunctions are all of them, also those that start or end.
-func (w *world) podsOfFunctions() []unstructured.Unstructured {
-	w.Helper()
-	list, err := w.hub.Resource(pods).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: labelFunction})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return list.Items
-}
-
-// functions are their pods that run and are not about to end.
-func (w *world) functions() []unstructured.Unstructured {
-	w.Helper()
-	return slices.DeleteFunc(w.podsOfFunctions(), func(p unstructured.Unstructured) bool {
-		return w.text(&p, "status", "phase") != "Running" || p.GetDeletionTimestamp() != nil
-	})
-}
-
 // sluice_events_total{outcome="done",stage="gate",type="…"} 12
 var eventsTotal = regexp.MustCompile(`(?m)^sluice_events_total\{[^}]*outcome="([^"]*)"[^}]*\} (\d+)`)
 
@@ -450,16 +392,6 @@ func (w *world) counted(address, outcome string) (int, error) {
 		}
 	}
 	return total, nil
-}
-
-// running counts each function's pods.
-func (w *world) running() map[string]int {
-	w.Helper()
-	n := map[string]int{}
-	for _, p := range w.functions() {
-		n[p.GetLabels()[labelFunction]]++
-	}
-	return n
 }
 
 // arrivals tells when each of the test's ConfigMaps appears in a member.
