@@ -31,7 +31,7 @@ done
 [[ -f $RUN/pid/containerd ]] && kill -9 "$(cat "$RUN/pid/containerd")" 2>/dev/null
 sleep 0.3
 
-awk -v a="$RUN/" -v b="$SOCK/" 'index($2, a) == 1 || index($2, b) == 1 { print $2 }' /proc/mounts | sort -ru | while read -r m; do umount -l "$m"; done
+unmount
 for c in $(cgroups); do find "$c" -depth -type d -exec rmdir {} + 2>/dev/null; done
 ip link delete sluice-kn0 2>/dev/null # its routes go with it
 ip netns delete $NS 2>/dev/null       # and the bridge, veths and firewall rules with this

@@ -55,6 +55,12 @@ until_ok() {
   done
 }
 
+# unmount takes away whatever is mounted below run/ and the sockets' directory.
+unmount() {
+  awk -v a="$RUN/" -v b="$SOCK/" 'index($2, a) == 1 || index($2, b) == 1 { print $2 }' /proc/mounts | sort -ru |
+    while read -r m; do umount -l "$m"; done
+}
+
 # resolve LAYER rewrites the ko:// references of standard input to the images
 # that build.sh made.
 resolve() { images -resolve -map "$IMAGES/$1.map"; }

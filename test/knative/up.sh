@@ -165,7 +165,7 @@ members() {
     port=$(sed -n 's#.*server: https://127.0.0.1:##p' "$OUT/members/kubeconfig/$m")
     sed "s#\( *\)server: https://127.0.0.1:.*#\1server: https://$HOST_IP:$port\n\1tls-server-name: 127.0.0.1#" \
       "$OUT/members/kubeconfig/$m" >"$RUN/members/$m"
-    outside "forward-$m" socat "TCP-LISTEN:$port,bind=$HOST_IP,fork,reuseaddr" "TCP:127.0.0.1:$port"
+    outside "forward-$m" socat "TCP-LISTEN:$port,bind=$HOST_IP,fork,reuseaddr,nodelay" "TCP:127.0.0.1:$port,nodelay"
   done
   lab member-stop hub --dir "$OUT/members" >/dev/null
   # What the tests take for a lab whose hub is Knative's cluster.
@@ -179,6 +179,7 @@ if [[ ${1:-} == members ]]; then
   exit
 fi
 [[ -e /run/netns/$NS ]] && { echo "already up: end it with test/knative/down.sh" >&2; exit 1; }
+unmount # what a box left that ended by itself
 rm -rf "$RUN"
 mkdir -p "$RUN"/{log,pid,pki,cni,kubelet} "$SOCK"
 network
