@@ -49,9 +49,10 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.all(ctx)
 }
 
-// BindingsIn are the bindings of the templates in a namespace.
-func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
-	return h.bindings[propagation.Namespaced].list(ctx, namespace)
+// LinkedBindings are those bindings in a namespace that are labelled as linked;
+// out of a watch cache others come along.
+func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
+	return h.bindings[propagation.Namespaced].listLike(ctx, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
 }
 
 // CommitBinding makes the labels, annotations and spec of the binding those of

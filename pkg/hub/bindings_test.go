@@ -208,3 +208,20 @@ func TestInvalidIsTerminal(t *testing.T) {
 	}
 	t.Log(err)
 }
+
+func TestLinkedBindings(t *testing.T) {
+	l := newLab(t)
+	linked := l.newBinding(propagation.Namespaced)
+	linked.Labels[propagation.LabelLinked] = "true"
+	other := changed(linked, func(b *propagation.Binding) { b.Key.Name = "other-configmap" })
+	for _, b := range []*propagation.Binding{linked, other} {
+		made, err := l.CommitBinding(l.ctx, nil, b)
+		must(t, err)
+		t.Cleanup(func() { _ = l.DeleteBinding(l.ctx, made) })
+	}
+	found, err := l.LinkedBindings(l.ctx, l.namespace)
+	must(t, err)
+	if len(found) != 1 || found[0].Key != linked.Key {
+		t.Errorf("found %v, want %s alone", found, linked.Key)
+	}
+}

@@ -114,9 +114,14 @@ func (k *kind[T]) getLive(ctx context.Context, name types.NamespacedName) (*reco
 
 // list is all objects of a namespace, or of all for the empty one, sorted.
 func (k *kind[T]) list(ctx context.Context, namespace string) ([]T, error) {
-	found, doubtful, known := k.store.Load().list(namespace)
+	return k.listLike(ctx, query{namespace: namespace, limit: pageSize})
+}
+
+// listLike is what q finds, sorted; where the store knows, all of q's namespace.
+func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
+	found, doubtful, known := k.store.Load().list(q.namespace)
 	if !known {
-		return k.listLive(ctx, query{namespace: namespace, limit: pageSize})
+		return k.listLive(ctx, q)
 	}
 	return k.resolve(ctx, found, doubtful)
 }

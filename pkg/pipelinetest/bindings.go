@@ -34,14 +34,16 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.list(), nil
 }
 
-// BindingsIn are the bindings of a namespace.
-func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
-	if err := h.ask(ctx, "list", "bindings of "+namespace); err != nil {
+// LinkedBindings are those of a namespace that are labelled as linked.
+func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
+	if err := h.ask(ctx, "list", "linked bindings of "+namespace); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool { return b.Key.Namespace != namespace }), nil
+	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
+		return b.Key.Namespace != namespace || b.Labels[propagation.LabelLinked] == ""
+	}), nil
 }
 
 // CommitBinding writes labels, annotations and spec of a binding.

@@ -33,7 +33,7 @@ func Attach(template *propagation.Template, dependency, parent *propagation.Bind
 	held := suspended(parent, append(brought(next, parent.Key), targets...))
 	require(next, parent.Key, targets)
 	inherit(next, parent.Key, held)
-	return unlessSame(dependency, next)
+	return done(dependency, next)
 }
 
 // Release is the dependency's binding when parent, which lives, does not refer
@@ -47,7 +47,7 @@ func Release(dependency, parent *propagation.Binding) *propagation.Binding {
 	next := clone(dependency)
 	require(next, parent.Key, held)
 	inherit(next, parent.Key, held)
-	return unlessSame(dependency, next)
+	return done(dependency, next)
 }
 
 // Detach is the dependency's binding without parent; the very dependency where
@@ -56,7 +56,7 @@ func Detach(dependency *propagation.Binding, parent propagation.BindingKey) *pro
 	next := clone(dependency)
 	next.Spec.RequiredBy = without(next.Spec.RequiredBy, parent)
 	inherit(next, parent, nil)
-	return unlessSame(dependency, next)
+	return done(dependency, next)
 }
 
 // Requires tells whether the dependency's binding names parent.
@@ -130,15 +130,25 @@ func of(parent propagation.BindingKey) func(workv1alpha2.BindingSnapshot) bool {
 
 func clone(b *propagation.Binding) *propagation.Binding {
 	next := *b
-	next.Annotations = maps.Clone(b.Annotations)
-	if next.Annotations == nil {
-		next.Annotations = map[string]string{}
-	}
+	next.Labels, next.Annotations = copied(b.Labels), copied(b.Annotations)
 	return &next
 }
 
-func unlessSame(old, next *propagation.Binding) *propagation.Binding {
-	if old != nil && maps.Equal(old.Annotations, next.Annotations) && equality.Semantic.DeepEqual(old.Spec.RequiredBy, next.Spec.RequiredBy) {
+func copied(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}
+
+// done is next, labelled as what it is; old where nothing changed.
+func done(old, next *propagation.Binding) *propagation.Binding {
+	delete(next.Labels, propagation.LabelLinked)
+	if len(next.Spec.RequiredBy) > 0 || next.Annotations[propagation.AnnotationDependencies] != "" {
+		next.Labels[propagation.LabelLinked] = "true"
+	}
+	if old != nil && maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) &&
+		equality.Semantic.DeepEqual(old.Spec.RequiredBy, next.Spec.RequiredBy) {
 		return old
 	}
 	return next

@@ -49,5 +49,5 @@ func Record(b *propagation.Binding, keys []propagation.TemplateKey) *propagation
 		}
 		next.Annotations[propagation.AnnotationDependencies] = string(raw)
 	}
-	return unlessSame(b, next)
+	return done(b, next)
 }

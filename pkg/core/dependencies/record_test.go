@@ -32,3 +32,34 @@ func TestStray(t *testing.T) {
 		})
 	}
 }
+
+func TestLinked(t *testing.T) {
+	settings := &propagation.Template{Key: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}}
+	parent := &propagation.Binding{Key: propagation.BindingKey{Namespace: "shop", Name: "nginx-deployment"}}
+	refers := dependencies.Record(parent, []propagation.TemplateKey{settings.Key})
+	follows := dependencies.Attach(settings, nil, parent)
+	stripped := *follows
+	stripped.Labels = nil
+	for name, tc := range map[string]struct {
+		b    *propagation.Binding
+		want bool
+	}{
+		"neither refers nor follows":             {b: parent},
+		"refers to another":                      {b: refers, want: true},
+		"refers to nothing any more":             {b: dependencies.Record(refers, nil)},
+		"follows another":                        {b: follows, want: true},
+		"follows nobody any more":                {b: dependencies.Detach(follows, parent.Key)},
+		"follows, and refers to nothing":         {b: dependencies.Record(follows, nil), want: true},
+		"refers, and follows nobody any more":    {b: dependencies.Detach(dependencies.Record(follows, []propagation.TemplateKey{settings.Key}), parent.Key), want: true},
+		"had lost the label, and is told of now": {b: dependencies.Attach(settings, &stripped, parent), want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.b.Labels[propagation.LabelLinked] != ""; got != tc.want {
+				t.Errorf("labelled as linked: %t, want %t", got, tc.want)
+			}
+		})
+	}
+	if again := dependencies.Attach(settings, follows, parent); again != follows {
+		t.Error("attached a second time it is another binding")
+	}
+}

@@ -50,6 +50,11 @@ const (
 	// JSON list of TemplateKeys, where that shall follow it.
 	AnnotationDependencies = "sluice.dev/dependencies"
 
+	// LabelLinked on a binding, "true", says that its template refers to others
+	// that follow it, or follows others: these bindings have to be found by what
+	// they name, among all of a namespace.
+	LabelLinked = "sluice.dev/linked"
+
 	// LabelBinding on a Work and on a revision is BindingLabel(key).
 	LabelBinding = "sluice.dev/binding"
 

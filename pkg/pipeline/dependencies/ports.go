@@ -14,7 +14,7 @@ import (
 type Hub interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
-	BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error)
+	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)

@@ -230,9 +230,9 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 	if gone.Namespace == "" {
 		return nil, nil
 	}
-	all, err := s.hub.BindingsIn(ctx, gone.Namespace)
+	all, err := s.hub.LinkedBindings(ctx, gone.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("list the bindings in %s: %w", gone.Namespace, err)
+		return nil, fmt.Errorf("list the linked bindings in %s: %w", gone.Namespace, err)
 	}
 	out, parents := events.From(Name, e), map[propagation.BindingKey]*propagation.Binding{}
 	for _, b := range all {

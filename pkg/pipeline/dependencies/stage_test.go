@@ -1,0 +1,84 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	core "sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/dependencies"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/suspension"
+)
+
+type noBrakes struct{}
+
+func (noBrakes) SetBinding(context.Context, propagation.BindingKey, suspension.Flag) error {
+	return nil
+}
+
+// A binding that is gone has nothing left to say. Whoever is linked to it is found
+// among those of its namespace that are linked to anything.
+func TestABindingGoes(t *testing.T) {
+	nginx := make.Deployment("nginx").Template().Key
+	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
+	for name, tc := range map[string]struct {
+		gone  propagation.TemplateKey
+		stays []propagation.TemplateKey
+		want  []string // types of events
+	}{
+		"the parent: what followed it goes": {gone: nginx, want: []string{events.BindingRemoved, events.TemplateTouched}},
+		"the follower: its parent is told":  {gone: settings, stays: []propagation.TemplateKey{nginx}, want: []string{events.BindingScheduled}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			refers := workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{
+				APIVersion: nginx.APIVersion, Kind: nginx.Kind, Namespace: nginx.Namespace, Name: nginx.Name,
+			}}
+			parent := core.Record(&propagation.Binding{Key: propagation.BindingOf(nginx), Spec: refers}, []propagation.TemplateKey{settings})
+			for _, b := range []*propagation.Binding{parent, core.Attach(&propagation.Template{Key: settings}, nil, parent)} {
+				if _, err := h.CommitBinding(ctx, nil, b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			key := propagation.BindingOf(tc.gone)
+			if err := h.DeleteBinding(ctx, h.LiveBinding(key)); err != nil {
+				t.Fatal(err)
+			}
+
+			e, err := events.New("gate", event.Event{}, events.BindingRemoved, events.Data{Template: &tc.gone, Binding: &key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := dependencies.New(h, noBrakes{}).Handle(ctx, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range out {
+				got = append(got, o.Type())
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("emitted %v, want %v", got, tc.want)
+			}
+			var stays []propagation.TemplateKey
+			for _, b := range h.LiveBindings() {
+				stays = append(stays, b.Template())
+			}
+			if !slices.Equal(stays, tc.stays) {
+				t.Errorf("bindings that stay: %v, want %v", stays, tc.stays)
+			}
+		})
+	}
+}
