@@ -3,6 +3,7 @@ module sluice.dev/test/knative/serving
 go 1.26.0
 
 require (
+	golang.org/x/sys v0.22.0
 	k8s.io/apimachinery v0.29.2
 	k8s.io/client-go v0.29.2
 	knative.dev/networking v0.0.0-20240716111826-bab7f2a3e556
@@ -105,7 +106,6 @@ require (
 	golang.org/x/net v0.27.0 // indirect
 	golang.org/x/oauth2 v0.21.0 // indirect
 	golang.org/x/sync v0.7.0 // indirect
-	golang.org/x/sys v0.22.0 // indirect
 	golang.org/x/term v0.22.0 // indirect
 	golang.org/x/text v0.16.0 // indirect
 	golang.org/x/time v0.5.0 // indirect

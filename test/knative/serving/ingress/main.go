@@ -24,6 +24,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
@@ -51,8 +52,13 @@ type ingress struct {
 func main() {
 	in := &ingress{
 		changed: make(chan struct{}, 1),
-		// A connection per request: an idle one might lead to a pod that is gone.
-		transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext},
+		// A new connection costs a lookup, too, so a few are kept; only a few, for
+		// new ones are what leads to pods that have just started.
+		transport: &http.Transport{
+			MaxIdleConnsPerHost: 4,
+			IdleConnTimeout:     10 * time.Second,
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second, Control: impatient}).DialContext,
+		},
 	}
 	flag.StringVar(&in.class, "class", "sluice-test.ingress.networking.knative.dev", "ingress class to serve")
 	flag.StringVar(&in.service, "service", "ingress.knative-serving.svc.cluster.local", "domain name under which this program is reached")
@@ -62,6 +68,17 @@ func main() {
 	if err := in.run(ctx); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.Fatal(err)
 	}
+}
+
+// impatient ends a connection that nobody acknowledges: the one that was kept may
+// lead to a pod that is gone. Whoever sent the request sends it again.
+func impatient(_, _ string, c syscall.RawConn) error {
+	const milliseconds = 2000
+	var set error
+	err := c.Control(func(fd uintptr) {
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, milliseconds)
+	})
+	return errors.Join(err, set)
 }
 
 func (in *ingress) run(ctx context.Context) error {
