@@ -166,9 +166,6 @@ func (w *world) rest() {
 		m.Down = false
 	}
 	w.hub.Join("m3")
-	if w.lossy {
-		w.restart()
-	}
 	// One sweep may be cut off where others take their time; the next goes on.
 	for round, quiet := 0, 0; w.err == nil; round++ {
 		before := w.writes.Load()

@@ -16,6 +16,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipelinetest"
 )
@@ -25,7 +26,7 @@ var resourceTypes = map[hub.ChangeType]string{
 }
 
 // tell lets the hub's source tell its oldest news of a kind. Where sources may,
-// the dice lose it now and then.
+// the dice lose it now and then, until the next tick.
 func (w *world) tell(kind string, dice *rand.Rand) {
 	n := w.hub.Tell(kind)
 	if _, ok := hub.PolicyKeyOf(n.Key); ok {
@@ -33,9 +34,9 @@ func (w *world) tell(kind string, dice *rand.Rand) {
 	}
 	switch {
 	case n.Own && !w.echo, !w.watches(n.Key):
-	case w.echo && dice != nil && dice.IntN(60) == 0:
+	case w.echo && dice != nil && dice.IntN(4) == 0:
 		w.trace("  lost: %s %s", n.Type, n.Key)
-		w.lossy = true
+		w.missed = append(w.missed, n.Change)
 	default:
 		w.announce(n.Change)
 	}
@@ -138,8 +139,37 @@ func (w *world) went() []hub.Change {
 	return all
 }
 
+// makeUp announces what a source lost, as the sweeper does where it does not watch:
+// but for templates that are complete.
+func (w *world) makeUp() {
+	missed := w.missed
+	w.missed = nil
+	for _, c := range missed {
+		if w.complete(c) {
+			w.trace("  complete: %s", c.Key)
+			continue
+		}
+		w.announce(c)
+	}
+}
+
+func (w *world) complete(c hub.Change) bool {
+	t, b := w.hub.Live(c.Key), w.hub.LiveBinding(propagation.BindingOf(c.Key))
+	if c.Type == hub.Deleted || t == nil || b == nil {
+		return false
+	}
+	var works []*propagation.Work
+	for _, o := range w.hub.LiveWorks() {
+		if o.Key.Name == propagation.WorkName(b.Key) {
+			works = append(works, o)
+		}
+	}
+	return reporting.Complete(t, b, works)
+}
+
 // tick is PingSource's.
 func (w *world) tick() {
+	w.makeUp()
 	e := event.New()
 	e.SetID(fmt.Sprintf("tick-%d", w.now.UnixNano()))
 	e.SetType(events.Ping)

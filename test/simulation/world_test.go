@@ -19,6 +19,7 @@ import (
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipeline/dependencies"
@@ -74,8 +75,8 @@ type world struct {
 	broker  broker
 	follows map[string]bool
 	noRedis bool
-	// lossy: a source lost an event since the last restart.
-	lossy bool
+	// missed is what sources lost since the last tick.
+	missed []hub.Change
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -191,7 +192,7 @@ func (w *world) restart() {
 	if !w.keeps {
 		w.loseRedis()
 	}
-	w.noRedis, w.lossy = false, false
+	w.noRedis, w.missed = false, nil
 	w.pass(40 * time.Second) // a lock of a rebuild that died has expired
 	w.assemble()
 	w.boot()

@@ -200,7 +200,7 @@ func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err e
 		if unknown && known {
 			continue
 		}
-		g.Go(func() error { return m.kind(each, gvk, at, in) })
+		g.Go(func() error { return s.kind(each, gvk, at, in) })
 	}
 	if err := g.Wait(); err != nil || unknown {
 		return changed, err
@@ -303,7 +303,8 @@ func (m *Missed) namespaces(ctx context.Context, selector string, positions map[
 func nameOf(gvk schema.GroupVersionKind) string { return gvk.GroupVersion().String() + " " + gvk.Kind }
 
 // kind announces what happened to one kind.
-func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
+func (s *Stage) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
+	m := s.missed
 	changes, err := m.hub.Changes(ctx, gvk, since)
 	if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
 		return nil // the hub does not serve it yet, or nobody has granted it
@@ -322,19 +323,24 @@ func (m *Missed) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 		}
 	}
 	var more []hub.Written
-	if !own && !isPolicy(gvk) {
+	if isTemplate(gvk) {
 		if more, err = m.moved(ctx, gvk, changes, in); err != nil {
 			return err
 		}
 		out = append(out, more...)
 	}
-	if err := m.announce(ctx, gvk, out, !changes.Listed && len(more) == 0); err != nil {
+	if err := s.announce(ctx, gvk, out, !changes.Listed && len(more) == 0); err != nil {
 		return err
 	}
 	return m.positions.Save(ctx, nameOf(gvk), changes.Until)
 }
 
 func isPolicy(gvk schema.GroupVersionKind) bool { return slices.Contains(hub.PolicyKinds(), gvk) }
+
+// isTemplate tells whether objects of the kind may be templates.
+func isTemplate(gvk schema.GroupVersionKind) bool {
+	return !isPolicy(gvk) && !slices.Contains(hub.OwnKinds(), gvk)
+}
 
 // moved are the objects that were there when their namespace became one of
 // templates.
@@ -360,7 +366,8 @@ var resourceTypes = map[hub.ChangeType]string{
 // announce tells the last of what happened to each object. Where the changes are
 // in their order, the position follows them, so that a sweep that is cut off has
 // got somewhere.
-func (m *Missed) announce(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written, ordered bool) error {
+func (s *Stage) announce(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written, ordered bool) error {
+	m := s.missed
 	last := map[propagation.TemplateKey]int{}
 	for i, c := range changes {
 		last[c.Key] = i
@@ -372,7 +379,11 @@ func (m *Missed) announce(ctx context.Context, gvk schema.GroupVersionKind, chan
 		}
 	}
 	for chunk := range slices.Chunk(out, eventsAtOnce) {
-		events, err := announcements(chunk)
+		follow, err := s.incomplete(ctx, gvk, chunk)
+		if err != nil {
+			return err
+		}
+		events, err := announcements(follow)
 		if err != nil {
 			return err
 		}

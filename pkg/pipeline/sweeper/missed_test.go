@@ -14,12 +14,17 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 )
 
 var errDown = errors.New("the broker is down")
@@ -29,6 +34,45 @@ type hubOf struct {
 	Hub
 	mu      sync.Mutex
 	changes map[string]hub.Changes
+	// complete is the name of a template from which nothing follows any more.
+	complete string
+}
+
+// Binding is that of the template that is complete: the others have none yet.
+func (h *hubOf) Binding(_ context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
+	b, works, t := propagatedTo("m1", h.complete)
+	if key != b.Key {
+		return nil, outcome.ErrGone
+	}
+	b.Status = reporting.Summarize(b, works, time.Unix(0, 0))
+	b.Spec.Resource.UID = t.UID
+	return b, nil
+}
+
+func (h *hubOf) WorksOf(context.Context, propagation.BindingKey) ([]*propagation.Work, error) {
+	_, works, _ := propagatedTo("m1", h.complete)
+	return works, nil
+}
+
+func (h *hubOf) Template(context.Context, propagation.TemplateKey) (*propagation.Template, error) {
+	_, _, t := propagatedTo("m1", h.complete)
+	return t, nil
+}
+
+// propagatedTo is a ConfigMap that a member has, its binding and its Work.
+func propagatedTo(cluster, name string) (*propagation.Binding, []*propagation.Work, *propagation.Template) {
+	t := &propagation.Template{
+		Key: configMap(hub.Added, "shop", name, "1", false).Key, UID: "u", Hash: "h",
+		Claim: propagation.Claim{Policy: propagation.PolicyKey{Scope: propagation.Cluster, Name: "p"}, ID: "id"},
+	}
+	b := &propagation.Binding{
+		Key: propagation.BindingOf(t.Key), Labels: map[string]string{propagation.ClaimLabelCluster: "id"},
+		Annotations: map[string]string{propagation.ClaimClusterName: "p", propagation.AnnotationContentHash: "h"},
+	}
+	b.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: cluster}}
+	w := &propagation.Work{Key: propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}}
+	w.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue}}
+	return b, []*propagation.Work{w}, t
 }
 
 func (h *hubOf) Policies(context.Context) ([]*propagation.Policy, error) {
@@ -99,6 +143,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 		positions map[string]string
 		unknown   bool
 		broken    bool
+		complete  string
 		want      []string
 		wantAt    string
 	}{
@@ -107,6 +152,21 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 		},
 		"the last of what others did to each object, deletions too": {
 			positions: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"},
+			want: []string{
+				"dev.knative.apiserver.ref.add ConfigMap/shop/a",
+				"dev.knative.apiserver.ref.delete ConfigMap/shop/b",
+				"dev.knative.apiserver.ref.update ConfigMap/shop/c",
+			}, wantAt: "9",
+		},
+		"nothing of what members have as it is, and is reported": {
+			positions: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}, complete: "c",
+			want: []string{
+				"dev.knative.apiserver.ref.add ConfigMap/shop/a",
+				"dev.knative.apiserver.ref.delete ConfigMap/shop/b",
+			}, wantAt: "9",
+		},
+		"a deletion, whatever was there before": {
+			positions: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}, complete: "b",
 			want: []string{
 				"dev.knative.apiserver.ref.add ConfigMap/shop/a",
 				"dev.knative.apiserver.ref.delete ConfigMap/shop/b",
@@ -126,7 +186,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := &hubOf{changes: map[string]hub.Changes{"": everything, "5": since, "9": {Until: "9"}}}
+			h := &hubOf{changes: map[string]hub.Changes{"": everything, "5": since, "9": {Until: "9"}}, complete: tc.complete}
 			m := &memory{all: map[string]string{}}
 			maps.Copy(m.all, tc.positions)
 			var got []string
