@@ -167,8 +167,6 @@ bench: build ## Measure the budgets and print the table: BENCH='-full -only writ
 
 .PHONY: verify
 verify: verify-generated verify-format verify-modules ## Check that what is generated, formatted and required is up to date
-	$(call say,go vet)
-	@for m in $(MODULES); do go vet -C $$m ./...; done
 	$(call say,conventions)
 	@go test ./test/conventions ./pkg/core
 

@@ -55,7 +55,7 @@ var placementRows = map[string]row{
 	},
 	"a tolerationSeconds that no client can read is rejected": {
 		spec:      `placement: {clusterTolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 9223372036854775808}]}`,
-		wantField: "spec.placement.clusterTolerations[0].tolerationSeconds", want: "must be of type integer",
+		wantField: "spec.placement.clusterTolerations[0].tolerationSeconds", want: "must be of type int64",
 	},
 	"a maxGroups that no client can read is rejected": {
 		spec:      `placement: {spreadConstraints: [{maxGroups: 1e30}]}`,

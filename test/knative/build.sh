@@ -11,24 +11,24 @@ mkdir -p "$BIN" "$IMAGES"
 
 "$ROOT/test/lab/build.sh" "$OUTPUT/bin"
 say "node: kubelet and proxy"
-# The flags of test/lab/build.sh, so that Kubernetes is compiled once for both.
+# With the flags of test/lab/build.sh, so that Kubernetes is compiled once for both.
 v=k8s.io/component-base/version
 version=$(go list -C "$ROOT/test/lab" -m -f '{{.Version}}' k8s.io/kubernetes)
 IFS=. read -r major minor _ <<<"${version#v}"
-go build -C "$ROOT/test/lab" -trimpath -buildvcs=false -tags=kube \
+go build -C "$ROOT/test/lab" -buildvcs=false -tags=kube \
   -ldflags "-s -w -X $v.gitVersion=$version -X $v.gitMajor=$major -X $v.gitMinor=$minor" -o "$BIN/node" ./node
 say "coredns"
-go build -C "$BOX/coredns" -trimpath -buildvcs=false -ldflags "-s -w" -o "$BIN/coredns" .
+go build -C "$BOX/coredns" -buildvcs=false -ldflags "-s -w" -o "$BIN/coredns" .
 say "ko, crane"
 go build -C "$ROOT/tools/ko" -buildvcs=false -o "$BIN/" github.com/google/ko github.com/google/go-containerregistry/cmd/crane
 say "what the functions are made of"
-# With the flags of ko, so that it compiles nothing while a node is up.
+# So that ko compiles nothing while a node is up.
 # shellcheck disable=SC2046 # one word for each package
-(cd "$ROOT" && CGO_ENABLED=0 go build -trimpath $(go list -deps -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./functions/...))
+(cd "$ROOT" && go build $(go list -deps -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./functions/...))
 say "kubectl sluice"
 go build -C "$ROOT" -buildvcs=false -o "$BIN/" ./cmd/kubectl-sluice
 
-go build -C "$BOX/images" -trimpath -buildvcs=false -o "$BIN/images" .
+go build -C "$BOX/images" -buildvcs=false -o "$BIN/images" .
 images -C "$BOX/images" -bin "$IMAGES/bin" -out "$IMAGES/pause.tar" -map "$IMAGES/pause.map" sluice.dev/test/knative/images/pause=pause
 for layer in eventing serving; do
   say "images of Knative: $layer"

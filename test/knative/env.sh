@@ -23,7 +23,8 @@ MEMBERS='member1 member2 member3'
 export PATH=$BIN:$OUTPUT/bin:$PATH
 export KUBECONFIG=$RUN/admin.kubeconfig
 export CONTAINERD_ADDRESS=$SOCK/containerd.sock CONTAINERD_NAMESPACE=k8s.io
-export CGO_ENABLED=0
+# As ko and the lab compile, so that nothing is compiled twice.
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
 say() { printf 'knative: %4d s  %s\n' "$SECONDS" "$*"; }
 
