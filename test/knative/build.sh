@@ -20,7 +20,8 @@ go build -C "$ROOT/test/lab" -buildvcs=false -tags=kube \
 say "coredns"
 go build -C "$BOX/coredns" -buildvcs=false -ldflags "-s -w" -o "$BIN/coredns" .
 say "ko, crane"
-go build -C "$ROOT/tools/ko" -buildvcs=false -o "$BIN/" github.com/google/ko github.com/google/go-containerregistry/cmd/crane
+# As go tool compiles, with which make apply starts ko: it knows no -trimpath.
+go build -C "$ROOT/tools/ko" -trimpath=false -buildvcs=false -o "$BIN/" github.com/google/ko github.com/google/go-containerregistry/cmd/crane
 say "what the functions are made of"
 # So that ko compiles nothing while a node is up.
 # shellcheck disable=SC2046 # one word for each package

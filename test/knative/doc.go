@@ -9,6 +9,10 @@
 // too, is proved by the scenarios of test/e2e, which run does with another API
 // server as the hub.
 //
+// A test is a feature: what is there, what is done, what has to follow. They are
+// plain Go tests, for Knative's own framework for them (reconciler-test) is not
+// among the modules that the Go proxy in use offers.
+//
 // Its tests are skipped unless SLUICE_KNATIVE_DIR says where run has put the
 // cluster.
 package knative

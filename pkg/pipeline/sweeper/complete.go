@@ -68,12 +68,9 @@ func (s *Stage) complete(ctx context.Context, c hub.Written) (bool, error) {
 	}
 	// The template comes last: it may have changed since, and then is another
 	// than what the binding has in force.
-	t, err := s.hub.Template(ctx, c.Key)
+	t, settled, err := s.settled(ctx, c.Key)
 	if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("get %s: %w", c.Key, err)
-	}
-	return reporting.Complete(t, b, works), nil
+	return err == nil && settled && reporting.Complete(t, b, works), err
 }

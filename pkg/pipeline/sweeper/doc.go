@@ -9,12 +9,14 @@
 // answers.
 // Decides with: pkg/core/gating and pkg/core/claiming (is a change due?),
 // pkg/core/dependencies (does a binding follow one that says nothing of it?).
-// Commits: the policies' counts; the Ready condition of Clusters, the namespaces of their Works; all
-// of Redis where it is not built; the Works of a cluster that left.
+// Commits: the policies' counts; the Ready condition of Clusters, the namespaces
+// of their Works; all of Redis where it is not built; the Works of a cluster that
+// left.
 // Where the process does not watch the hub, it also asks, with each tick and when a
 // source has started anew, for all changes since the last, and announces those from
 // which something may still follow (pkg/core/reporting) as the sources should have;
-// with each tick it hands the dead letters to the broker once more. It has the sources follow the kinds that policies select.
+// with each tick it hands the dead letters to the broker once more. It has the
+// sources follow the kinds that policies select.
 // Emits: template.touched, binding.scheduled, work.rendered and work.removed
 // for what is not where it has to be; cluster.changed.
 //

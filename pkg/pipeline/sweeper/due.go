@@ -106,11 +106,11 @@ func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, out *e
 		if left == 0 {
 			return nil
 		}
-		unsettled, err := s.unsettled(ctx, key)
-		if err != nil {
+		_, settled, err := s.settled(ctx, key)
+		if err != nil && !errors.Is(err, outcome.ErrGone) {
 			return err
 		}
-		if unsettled {
+		if err == nil && !settled {
 			touch(out, key)
 			left--
 		}
@@ -149,17 +149,14 @@ func (s *Stage) gated(ctx context.Context, bindings []*propagation.Binding, f pr
 	return keys, nil
 }
 
-// unsettled asks whether the template has to be claimed otherwise.
-func (s *Stage) unsettled(ctx context.Context, key propagation.TemplateKey) (bool, error) {
+// settled reads a template and asks whether its claim stays as it is.
+func (s *Stage) settled(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, bool, error) {
 	in, _, err := standing.Load(ctx, s.hub, s.index, key)
-	if errors.Is(err, outcome.ErrGone) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	v := claiming.Decide(in).Verdict
-	return v != claiming.Keep && v != claiming.Wait, nil
+	return in.Template, v == claiming.Keep || v == claiming.Wait, nil
 }
 
 // open asks the gate about a binding.

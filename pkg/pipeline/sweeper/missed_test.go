@@ -21,6 +21,7 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
@@ -36,6 +37,32 @@ type hubOf struct {
 	changes map[string]hub.Changes
 	// complete is the name of a template from which nothing follows any more.
 	complete string
+}
+
+func (h *hubOf) Features(context.Context) (propagation.Features, error) {
+	return propagation.Features{}, nil
+}
+
+func (h *hubOf) Policy(context.Context, propagation.PolicyKey) (*propagation.Policy, error) {
+	return holder(), nil
+}
+
+// holder holds the template that is complete.
+func holder() *propagation.Policy {
+	return &propagation.Policy{
+		Key: propagation.PolicyKey{Scope: propagation.Cluster, Name: "p"}, ID: "id", ResourceVersion: "2",
+		Spec: policyv1alpha1.PropagationSpec{ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "ConfigMap"}}},
+	}
+}
+
+// indexOf is an index of the policies that select a template.
+type indexOf struct {
+	Index
+	candidates []claims.Candidate
+}
+
+func (i indexOf) Look(context.Context, propagation.TemplateKey) (claims.View, error) {
+	return claims.View{Candidates: i.candidates}, nil
 }
 
 // Binding is that of the template that is complete: the others have none yet.
@@ -76,9 +103,7 @@ func propagatedTo(cluster, name string) (*propagation.Binding, []*propagation.Wo
 }
 
 func (h *hubOf) Policies(context.Context) ([]*propagation.Policy, error) {
-	return []*propagation.Policy{{Spec: policyv1alpha1.PropagationSpec{
-		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "ConfigMap"}},
-	}}}, nil
+	return []*propagation.Policy{holder()}, nil
 }
 
 func (h *hubOf) Changes(_ context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error) {
@@ -144,6 +169,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 		unknown   bool
 		broken    bool
 		complete  string
+		released  bool
 		want      []string
 		wantAt    string
 	}{
@@ -163,6 +189,14 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 			want: []string{
 				"dev.knative.apiserver.ref.add ConfigMap/shop/a",
 				"dev.knative.apiserver.ref.delete ConfigMap/shop/b",
+			}, wantAt: "9",
+		},
+		"what no policy selects any more, though members have it as it is": {
+			positions: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}, complete: "c", released: true,
+			want: []string{
+				"dev.knative.apiserver.ref.add ConfigMap/shop/a",
+				"dev.knative.apiserver.ref.delete ConfigMap/shop/b",
+				"dev.knative.apiserver.ref.update ConfigMap/shop/c",
 			}, wantAt: "9",
 		},
 		"a deletion, whatever was there before": {
@@ -189,6 +223,10 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 			h := &hubOf{changes: map[string]hub.Changes{"": everything, "5": since, "9": {Until: "9"}}, complete: tc.complete}
 			m := &memory{all: map[string]string{}}
 			maps.Copy(m.all, tc.positions)
+			index := indexOf{candidates: []claims.Candidate{{Policy: holder().Key, Version: 2}}}
+			if tc.released {
+				index.candidates = nil
+			}
 			var got []string
 			publish := func(_ context.Context, out []event.Event) error {
 				if tc.broken {
@@ -199,7 +237,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 				}
 				return nil
 			}
-			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
+			s := New(h, index, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
 			if err := s.find(t.Context(), tc.unknown); errors.Is(err, errDown) != tc.broken || err != nil && !tc.broken {
 				t.Fatal(err)
 			}
