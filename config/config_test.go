@@ -29,11 +29,13 @@ import (
 )
 
 // stages are those that may subscribe.
-var stages = []string{"applier", "dependencies", "detector", "gate", "preemptor", "renderer", "reporter", "scheduler", "sweeper"}
+var stages = []string{"applier", "dependencies", "detector", "gate", "placer", "preemptor", "renderer", "reporter", "rollout", "scheduler", "sweeper"}
 
 // unheard are the events that no stage needs: they are for people and for other
 // teams' Triggers.
-var unheard = []string{events.BindingDeferred, events.TemplateReported}
+var unheard = []string{
+	events.BindingDeferred, events.TemplateReported,
+}
 
 // sourceTypes are the types of events that come from outside.
 var sourceTypes = []string{events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted, events.Ping}

@@ -53,6 +53,15 @@ func TestOfBindingsAndWorksOnlyDeletionsAreTold(t *testing.T) {
 		"a binding that was deleted":   {events.ResourceDeleted, "work.karmada.io/v1alpha2", "ResourceBinding", true},
 		"a Work that changed":          {events.ResourceUpdated, "work.karmada.io/v1alpha1", "Work", false},
 		"a Work that somebody deletes": {events.ResourceDeleted, "work.karmada.io/v1alpha1", "Work", true},
+
+		"a placement that changed":         {events.ResourceUpdated, "placement.kubernetes-fleet.io/v1", "ClusterResourcePlacement", true},
+		"a placement that was deleted":     {events.ResourceDeleted, "placement.kubernetes-fleet.io/v1", "ClusterResourcePlacement", true},
+		"a placement's override":           {events.ResourceUpdated, "placement.kubernetes-fleet.io/v1", "ResourceOverride", true},
+		"a member as placements see it":    {events.ResourceUpdated, "cluster.kubernetes-fleet.io/v1", "MemberCluster", true},
+		"a snapshot that was made":         {events.ResourceAdded, "placement.kubernetes-fleet.io/v1", "ClusterResourceSnapshot", false},
+		"a snapshot that somebody deletes": {events.ResourceDeleted, "placement.kubernetes-fleet.io/v1", "ClusterResourceSnapshot", true},
+		"a placement's Work that changed":  {events.ResourceUpdated, "placement.kubernetes-fleet.io/v1", "Work", false},
+		"a placement's binding that goes":  {events.ResourceDeleted, "placement.kubernetes-fleet.io/v1", "ClusterResourceBinding", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := map[string]string{"type": tc.eventType, events.ExtAPIVersion: tc.apiVersion, events.ExtKind: tc.kind}
@@ -76,9 +85,18 @@ func passes(t *testing.T, f eventingv1.SubscriptionsAPIFilter, attributes map[st
 		return !passes(t, *f.Not, attributes)
 	case len(f.All) > 0:
 		return !slices.ContainsFunc(f.All, func(each eventingv1.SubscriptionsAPIFilter) bool { return !passes(t, each, attributes) })
+	case len(f.Any) > 0:
+		return slices.ContainsFunc(f.Any, func(each eventingv1.SubscriptionsAPIFilter) bool { return passes(t, each, attributes) })
 	case len(f.Prefix) > 0:
 		for k, v := range f.Prefix {
 			if !strings.HasPrefix(attributes[k], v) {
+				return false
+			}
+		}
+		return true
+	case len(f.Suffix) > 0:
+		for k, v := range f.Suffix {
+			if !strings.HasSuffix(attributes[k], v) {
 				return false
 			}
 		}

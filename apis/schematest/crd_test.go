@@ -4,11 +4,21 @@
 package schematest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
+
+// categories are those of each group's kinds.
+var categories = map[string][]string{
+	"policy.karmada.io":             {"karmada-io", "sluice"},
+	"work.karmada.io":               {"karmada-io", "sluice"},
+	"cluster.karmada.io":            {"karmada-io", "sluice"},
+	"placement.kubernetes-fleet.io": {"fleet", "fleet-placement", "sluice"},
+	"cluster.kubernetes-fleet.io":   {"fleet", "fleet-cluster", "sluice"},
+}
 
 func TestKindsAreServedAsReleased(t *testing.T) {
 	type served struct {
@@ -27,6 +37,17 @@ func TestKindsAreServedAsReleased(t *testing.T) {
 		"clusterresourcebindings.work.karmada.io":      {"v1alpha2", "Cluster", "ClusterResourceBinding", "crb", true},
 		"works.work.karmada.io":                        {"v1alpha1", "Namespaced", "Work", "wk", true},
 		"clusters.cluster.karmada.io":                  {"v1alpha1", "Cluster", "Cluster", "", true},
+
+		"memberclusters.cluster.kubernetes-fleet.io":                     {"v1", "Cluster", "MemberCluster", "mcl", true},
+		"clusterresourceplacements.placement.kubernetes-fleet.io":        {"v1", "Cluster", "ClusterResourcePlacement", "crp", true},
+		"clusterschedulingpolicysnapshots.placement.kubernetes-fleet.io": {"v1", "Cluster", "ClusterSchedulingPolicySnapshot", "csps", true},
+		"clusterresourcesnapshots.placement.kubernetes-fleet.io":         {"v1", "Cluster", "ClusterResourceSnapshot", "crs", true},
+		"clusterresourcebindings.placement.kubernetes-fleet.io":          {"v1", "Cluster", "ClusterResourceBinding", "", true},
+		"clusterresourceoverrides.placement.kubernetes-fleet.io":         {"v1", "Cluster", "ClusterResourceOverride", "", false},
+		"clusterresourceoverridesnapshots.placement.kubernetes-fleet.io": {"v1", "Cluster", "ClusterResourceOverrideSnapshot", "", false},
+		"resourceoverrides.placement.kubernetes-fleet.io":                {"v1", "Namespaced", "ResourceOverride", "", false},
+		"resourceoverridesnapshots.placement.kubernetes-fleet.io":        {"v1", "Namespaced", "ResourceOverrideSnapshot", "", false},
+		"works.placement.kubernetes-fleet.io":                            {"v1", "Namespaced", "Work", "", true},
 	}
 	got := map[string]served{}
 	for _, crd := range load(t).CRDs() {
@@ -40,15 +61,16 @@ func TestKindsAreServedAsReleased(t *testing.T) {
 		}
 		s.Status = v.Subresources != nil && v.Subresources.Status != nil
 		got[crd.Name] = s
-		if diff := cmp.Diff([]string{"karmada-io", "sluice"}, crd.Spec.Names.Categories); diff != "" {
+		if diff := cmp.Diff(categories[crd.Spec.Group], crd.Spec.Names.Categories); diff != "" {
 			t.Errorf("categories of %s (-want +got):\n%s", crd.Name, diff)
 		}
 		if !v.Served || !v.Storage {
 			t.Errorf("%s is not served and stored", crd.Name)
 		}
-		age := false
+		// Without any column, the age is shown.
+		age := len(v.AdditionalPrinterColumns) == 0
 		for _, column := range v.AdditionalPrinterColumns {
-			age = age || column.Name == "AGE"
+			age = age || strings.EqualFold(column.Name, "AGE")
 		}
 		if !age {
 			t.Errorf("%s has no column AGE", crd.Name)

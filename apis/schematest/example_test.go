@@ -32,6 +32,16 @@ func TestTheExamplesOfTheWireFormatAreAccepted(t *testing.T) {
 	}
 }
 
+func TestThePlacementThatIsShownIsAccepted(t *testing.T) {
+	raw, err := os.ReadFile("../../examples/placement/placement.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := load(t).Create(string(raw)); len(errs) > 0 {
+		t.Error(errs.ToAggregate())
+	}
+}
+
 // seeds holds the design documents, next to a checkout.
 const seeds = "../../../shared/seeds"
 

@@ -16,10 +16,10 @@ import (
 
 func main() {
 	function.Main(scheduler.Name, func(ctx context.Context) (function.Stage, error) {
-		h, err := connect.Hub(ctx, hub.ClusterKind())
+		h, err := connect.Hub(ctx, hub.ClusterKind(), hub.MemberKind())
 		if err != nil {
 			return nil, err
 		}
-		return scheduler.New(h, h, time.Now), nil
+		return scheduler.New(h, h, h, time.Now), nil
 	})
 }

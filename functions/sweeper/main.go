@@ -30,7 +30,8 @@ func main() {
 		if err := errors.Join(noRedis, noSources, noMembers); err != nil {
 			return nil, err
 		}
-		missed := sweeper.NewMissed(h, positions.New(rdb), src, deadletters.New(rdb), function.Publisher())
-		return sweeper.New(h, claims.New(rdb), fleet.Probe, time.Now).Finding(missed), nil
+		at := positions.New(rdb)
+		missed := sweeper.NewMissed(h, at, src, deadletters.New(rdb), function.Publisher())
+		return sweeper.New(h, claims.New(rdb), at, fleet.Probe, time.Now).Finding(missed).Mirroring(h, fleet.Usage), nil
 	})
 }

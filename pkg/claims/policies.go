@@ -12,12 +12,14 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"sluice.dev/pkg/core/propagation"
 )
 
 // Selector is what one resource selector of a policy selects.
 type Selector struct {
-	// APIVersion and Kind are exact.
+	// APIVersion and Kind: the index knows the group and the kind alone.
 	APIVersion, Kind string
 	// Namespace: empty is any. For a namespaced policy it is the policy's own.
 	Namespace string
@@ -74,9 +76,10 @@ func (m *Map) RemovePolicy(ctx context.Context, key propagation.PolicyKey) error
 	return nil
 }
 
-// An entry is one selector as the index has it. It leaves out the labels.
+// An entry is one selector as the index has it. It leaves out the labels, and the
+// version: that is no part of who a template is.
 func entry(apiVersion, kind, namespace, name string) string {
-	return apiVersion + "/" + kind + "/" + namespace + "/" + name
+	return schema.FromAPIVersionAndKind(apiVersion, kind).Group + "/" + kind + "/" + namespace + "/" + name
 }
 
 // entriesOf are the index entries of a policy's selectors, sorted. A selector

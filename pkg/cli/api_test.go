@@ -43,6 +43,8 @@ type api struct {
 	refuse func(r *http.Request) *apierrors.StatusError
 	// after is called, unlocked, when a request has been answered.
 	after func(r *http.Request)
+	// granted are the resources that the user may use; nil: all.
+	granted []string
 	// denied are verbs that the user may not use.
 	denied []string
 }
@@ -235,7 +237,8 @@ func (a *api) answer(r *http.Request) (int, any) {
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 			return refused(apierrors.NewBadRequest(err.Error()))
 		}
-		review.Status.Allowed = !slices.Contains(a.denied, review.Spec.ResourceAttributes.Verb)
+		asked := review.Spec.ResourceAttributes
+		review.Status.Allowed = !slices.Contains(a.denied, asked.Verb) && (a.granted == nil || slices.Contains(a.granted, asked.Resource))
 		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
 		return http.StatusCreated, review
 	}

@@ -70,6 +70,7 @@ func (o *diffOptions) run(ctx context.Context) error {
 	}
 	after, concerned := before, []*propagation.Policy(nil)
 	for _, p := range planned {
+		p = h.Resolve(p)
 		old, err := h.Policy(ctx, p.Key)
 		switch {
 		case err == nil:

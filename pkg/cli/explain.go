@@ -30,14 +30,16 @@ type explainOptions struct {
 func explainCommand(s *session) *cobra.Command {
 	o := &explainOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "explain KIND/NAME | pp/NAME | cpp/NAME",
+		Use:   "explain KIND/NAME | pp/NAME | cpp/NAME | crp/NAME",
 		Short: "Say why a template is where it is, or where a policy's templates stand",
 		Long: `Say why a template is where it is: which policies select it, in which order, and
 why the others do not; who holds it; whether what the policy and the template
 say is in force, and otherwise what it waits for and what it would change; which
 clusters were chosen and why, and how far each of them is.
 
-Of a policy, say which templates it holds and where each of them stands.
+Of a policy, say which templates it holds and where each of them stands. Of a
+placement, which clusters were picked and which not, and why; which snapshot each
+has, and what it waits for.
 
 It asks the functions that Sluice itself decides with.`,
 		Example: examples(`
@@ -78,6 +80,9 @@ It asks the functions that Sluice itself decides with.`,
 func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
 	if policy, ok := hub.PolicyKeyOf(key); ok {
 		return o.explainPolicy(ctx, h, policy)
+	}
+	if _, ok := hub.PlacementKeyOf(key); ok {
+		return o.explainPlacement(ctx, h, key)
 	}
 	sub, err := subject(ctx, h, key)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
@@ -55,6 +56,9 @@ func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
 		traits = append(traits, "suspends "+r.Suspended)
 	}
 	s.Println("  " + strings.Join(traits, ", "))
+	if r.NotServed != "" {
+		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindNotServed) + ": " + r.NotServed)
+	}
 	if len(r.Templates) == 0 {
 		s.Println("  holds no template, and none that another policy holds is selected by it")
 		return

@@ -218,7 +218,7 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 	seen := map[types.UID]bool{}
 	for cont := ""; ; {
 		page, next, err := h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
-		if errors.Is(err, outcome.ErrGone) {
+		if errors.Is(err, outcome.ErrNotServed) {
 			return nil
 		}
 		if err != nil {

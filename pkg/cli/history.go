@@ -41,10 +41,11 @@ type revisionLine struct {
 func historyCommand(s *session) *cobra.Command {
 	o := &historyOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "history KIND/NAME",
+		Use:   "history KIND/NAME | crp/NAME",
 		Short: "Show the contents of a template that were let through",
 		Long: `Show the contents of a template that were let through to the members, the newest
-first, and which of them is in force. What waits is not among them.`,
+first, and which of them is in force. What waits is not among them. Of a
+placement: its snapshots, and which clusters have which.`,
 		Example: examples(`
 			kubectl sluice history deployment/nginx -n shop
 
@@ -70,6 +71,9 @@ func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) e
 	if err != nil {
 		return err
 	}
+	if _, ok := hub.PlacementKeyOf(key); ok {
+		return o.placement(ctx, h, key)
+	}
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("%s was never propagated: '%s explain %s%s' says why", refOf(key), name, refOf(key), inNamespace(key.Namespace))
@@ -81,6 +85,7 @@ func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) e
 	if err != nil {
 		return err
 	}
+	revisions = slices.DeleteFunc(revisions, func(r *propagation.Revision) bool { return b.Genuine(r) != nil })
 	slices.SortFunc(revisions, func(x, y *propagation.Revision) int { return cmp.Compare(y.Number, x.Number) })
 	if o.revision != 0 {
 		return o.content(revisions)

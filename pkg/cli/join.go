@@ -28,6 +28,8 @@ type joinOptions struct {
 	name, file, context string
 	wait                bool
 	timeout             time.Duration
+	printRole           bool
+	kinds               []string
 }
 
 func joinCommand(s *session) *cobra.Command {
@@ -36,8 +38,11 @@ func joinCommand(s *session) *cobra.Command {
 		Use:   "join NAME --cluster-kubeconfig FILE",
 		Short: "Let a cluster become a member",
 		Long: `Let a cluster become a member. The cluster is asked first whether it is ready and
-whether the credentials may write every kind of object; they are then kept on
-the hub in Secret sluice-system/NAME. Certificates and tokens that the file only
+which kinds of objects the credentials may write; they are then kept on the hub
+in Secret sluice-system/NAME. They need not be an administrator's: --print-role
+prints an account with the least rights, for --kinds or for what applications are
+mostly made of. To join a member again replaces its credentials: so a token that
+lasts for days is followed by the next one. Certificates and tokens that the file only
 refers to are put into it. Where Sluice runs on Knative, the member gets a Trigger
 and a source of its own, and the functions that talk to members may read the
 Secret; if Sluice runs on another cluster than the hub, all these and the Secret
@@ -47,14 +52,26 @@ If anything fails, nothing stays behind.`,
 		Example: examples(`
 			kubectl sluice join member1 --cluster-kubeconfig member1.yaml
 
+			# An account for Sluice that may write Deployments alone, made in the member
+			kubectl sluice join --print-role --kinds deployments.apps | kubectl apply -f -
+			kubectl create token sluice-member -n sluice-member --duration 48h
+
 			# Another context of the file than the current one
 			kubectl sluice join member1 --cluster-kubeconfig ~/.kube/config --cluster-context prod-eu
 
 			# Sluice runs on another cluster than the hub
 			kubectl sluice join member1 --knative-kubeconfig knative.yaml --cluster-kubeconfig member1.yaml`),
-		Args:              oneArg("NAME"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.printRole {
+				return nil
+			}
+			return oneArg("NAME")(cmd, args)
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.printRole {
+				return o.role()
+			}
 			o.name = args[0]
 			return o.run(cmd.Context())
 		},
@@ -63,10 +80,29 @@ If anything fails, nothing stays behind.`,
 	cmd.Flags().StringVar(&o.context, "cluster-context", "", "context in that file (default: its current one)")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the cluster is ready")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait")
+	cmd.Flags().BoolVar(&o.printRole, "print-role", false, "print, as YAML, the accounts that a member needs for Sluice, and do nothing else")
+	cmd.Flags().StringSliceVar(&o.kinds, "kinds", nil, "with --print-role: the kinds that may be written, such as deployments.apps (default: those of most applications)")
 	o.elsewhere.flag(cmd)
 	_ = cmd.MarkFlagFilename("cluster-kubeconfig")
 	_ = cmd.RegisterFlagCompletionFunc("cluster-context", completeContexts("cluster-kubeconfig"))
 	return cmd
+}
+
+// role prints the least that a member has to give.
+func (o *joinOptions) role() error {
+	kinds := joining.Kinds
+	if len(o.kinds) > 0 {
+		var err error
+		if kinds, err = joining.ParseKinds(o.kinds); err != nil {
+			return err
+		}
+	}
+	doc, err := joining.Role(kinds)
+	if err != nil {
+		return err
+	}
+	o.screen.Printf("%s", doc)
+	return nil
 }
 
 func (o *joinOptions) run(ctx context.Context) error {
@@ -96,6 +132,9 @@ func (o *joinOptions) run(ctx context.Context) error {
 		if err == nil && e != nil {
 			err = e.admit(ctx, o.name) // what an older version made may lack something
 		}
+		if err == nil {
+			err = o.replace(ctx, e, member)
+		}
 		return err
 	}
 	id, err := o.check(ctx, clusters, member)
@@ -106,6 +145,9 @@ func (o *joinOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.screen.Printf("%s joined: Kubernetes %s at %s\n", o.name, id.Version, member.Endpoint)
+	if len(id.Without) > 0 {
+		o.screen.Printf("its credentials may not write %s: such objects are refused by it\n", strings.Join(id.Without, ", "))
+	}
 	if !o.wait {
 		return nil
 	}

@@ -122,6 +122,63 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// Z40: nobody has to be an administrator of the member.
+func TestZ40JoinWithLeastRights(t *testing.T) {
+	hub, member := serve(t, "hub"), serve(t, "one")
+	hub.ready()
+	member.granted = []string{"namespaces", "configmaps", "deployments"}
+	a := run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())
+	a.wants(t, "")
+	if !strings.Contains(a.out, "may not write persistentvolumeclaims, secrets,") || strings.Contains(a.out, "deployments") {
+		t.Errorf("it does not say what cannot be written:\n%s", a.out)
+	}
+}
+
+func TestZ40PrintRole(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args           []string
+		wants, mustNot []string
+	}{
+		"the kinds of most applications": {nil, []string{"deployments", "poddisruptionbudgets", "name: sluice-member-reader"}, []string{"cluster-admin", "'*'", "clusterroles"}},
+		"those that are asked for":       {[]string{"--kinds", "widgets.example.com,configmaps"}, []string{"widgets", "example.com", "configmaps"}, []string{"deployments", "secrets"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := run(t, serve(t, "hub"), append([]string{"join", "--print-role"}, tc.args...)...)
+			a.wants(t, "")
+			for _, want := range tc.wants {
+				if !strings.Contains(a.out, want) {
+					t.Errorf("the role lacks %s:\n%s", want, a.out)
+				}
+			}
+			for _, not := range tc.mustNot {
+				if strings.Contains(a.out, not) {
+					t.Errorf("the role has %s:\n%s", not, a.out)
+				}
+			}
+		})
+	}
+	run(t, serve(t, "hub"), "join", "--print-role", "--kinds", "*").wants(t, "names no kind")
+}
+
+// Z40: a token that ends is followed by another.
+func TestZ40JoinAgainReplacesTheCredentials(t *testing.T) {
+	hub, member := serve(t, "hub"), serve(t, "one")
+	hub.ready()
+	run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig()).wants(t, "")
+	const secret = "v1/Secret/sluice-system/member1"
+	before := hub.get(secret).Object["data"]
+	old := hub.get(secret)
+	if err := unstructured.SetNestedField(old.Object, base64.StdEncoding.EncodeToString([]byte("a token that ended")), "data", "kubeconfig"); err != nil {
+		t.Fatal(err)
+	}
+	hub.put(secret, old.Object)
+	a := run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())
+	a.wants(t, "")
+	if d := cmp.Diff(before, hub.get(secret).Object["data"]); d != "" || !strings.Contains(a.out, "its credentials are those of") {
+		t.Errorf("not replaced: %s\n%s", a.out, d)
+	}
+}
+
 func TestJoinRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args  []string
@@ -139,7 +196,7 @@ func TestJoinRefuses(t *testing.T) {
 		}, want: "leads to the hub itself"},
 		"a member that is not ready":         {given: func(_, member *api) { member.refuse = failing("/readyz", 500) }, want: "is not ready"},
 		"a member that knows nobody":         {given: func(_, member *api) { member.refuse = failing("/", 401) }, want: "does not accept the credentials"},
-		"credentials that may not do enough": {given: func(_, member *api) { member.denied = []string{"patch", "delete"} }, want: "may not patch, delete every kind of object in the member: bind their user to the ClusterRole cluster-admin"},
+		"credentials that may not do enough": {given: func(_, member *api) { member.denied = []string{"patch", "delete"} }, want: "may not patch, delete any kind of object in the member: 'join --print-role' prints the least that they need"},
 		"a Secret that is somebody else's":   {given: func(hub, _ *api) { hub.put("v1/Secret/sluice-system/member1", map[string]any{}) }, want: "exists and is not a cluster's"},
 		"what is still being left":           {args: []string{"member1", "--timeout", "50ms"}, given: func(hub, _ *api) { hub.put("work.karmada.io/v1alpha1/Work/karmada-es-member1/w", map[string]any{}) }, want: "there are still Works of a former member1 after 50ms: 'kubectl sluice unjoin member1' first"},
 		"a hub that refuses the Cluster":     {given: func(hub, _ *api) { hub.refuse = failing("/clusters", 403, http.MethodPost) }, want: "make Cluster member1"},

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -136,6 +137,29 @@ func (r *registration) secret(ctx context.Context) error {
 		return fmt.Errorf("keep the credentials in Secret %s/%s: %w", propagation.SystemNamespace, r.name, err)
 	}
 	r.undo = append(r.undo, func(ctx context.Context) error { return secrets.Delete(ctx, r.name, only(made.ObjectMeta)) })
+	return nil
+}
+
+// replace keeps other credentials of a member that has joined, if they are others, once
+// the member has accepted them.
+func (o *joinOptions) replace(ctx context.Context, place *eventing, member *joining.Credentials) error {
+	kube, err := o.kube()
+	if err != nil {
+		return err
+	}
+	secrets := credentialsAt(place, kube)
+	s, err := secrets.Get(ctx, o.name, metav1.GetOptions{})
+	if err != nil || bytes.Equal(s.Data[keyKubeconfig], member.Kubeconfig) || s.Labels[labelCluster] != o.name {
+		return ignoreNotFound(err)
+	}
+	if _, err := member.Check(ctx); err != nil {
+		return err
+	}
+	s.Data = map[string][]byte{keyKubeconfig: member.Kubeconfig}
+	if _, err := secrets.Update(ctx, s, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("keep the new credentials in Secret %s/%s: %w", propagation.SystemNamespace, o.name, err)
+	}
+	o.screen.Printf("its credentials are those of %s now\n", o.file)
 	return nil
 }
 

@@ -18,20 +18,31 @@ import (
 )
 
 func resumeCommand(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:   "resume KIND/NAME",
-		Short: "Lift a suspension whose policy is gone",
+	var clusters []string
+	cmd := &cobra.Command{
+		Use:   "resume KIND/NAME | crp/NAME",
+		Short: "Lift the suspension of a placement, or one whose policy is gone",
 		Long: `Lift a suspension that stayed behind when the policy that asked for it was
 deleted. What was held back reaches the members at once. While a policy holds
-the template, that policy says what is suspended: edit its spec.suspension.`,
+the template, that policy says what is suspended: edit its spec.suspension.
+
+Or let a placement that was suspended go on, in all members or in those that
+--cluster names.`,
 		Example: examples(`
-			kubectl sluice resume deployment/nginx -n shop`),
+			kubectl sluice resume deployment/nginx -n shop
+			kubectl sluice resume crp/shop --cluster member1`),
 		Args:              oneArg("KIND/NAME"),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := s.objects(args)
 			if err != nil {
 				return err
+			}
+			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
+				return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Resume(was, clusters) })
+			}
+			if len(clusters) > 0 {
+				return usagef("--cluster is for placements: a policy says itself where its templates are suspended")
 			}
 			h, err := s.hub()
 			if err != nil {
@@ -40,6 +51,8 @@ the template, that policy says what is suspended: edit its spec.suspension.`,
 			return again(func() error { return s.resume(cmd.Context(), h, keys[0]) })
 		},
 	}
+	s.onClusters(cmd, &clusters, "of a placement: resume in these members only")
+	return cmd
 }
 
 func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {

@@ -123,7 +123,7 @@ func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, name
 // installed turns the answer to a list of Sluice's own kinds into what to do
 // about it.
 func installed(err error) error {
-	if errors.Is(err, outcome.ErrGone) {
+	if errors.Is(err, outcome.ErrNotServed) {
 		return fmt.Errorf("%w: the hub does not serve Sluice's kinds: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
 	}
 	return err
@@ -153,12 +153,14 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 	switch {
 	case err == nil:
 		s.Binding = b
-		// The hub may serve several versions of the kind; the policy's counts.
+		// The hub may serve several versions of the kind; the binding's counts.
 		key.APIVersion = b.Spec.Resource.APIVersion
 	case !errors.Is(err, outcome.ErrGone):
 		return s, err
 	}
-	s.Template, err = h.Template(ctx, key)
+	if s.Template, err = h.Template(ctx, key); err == nil {
+		s.Template = s.Template.KnownTo(s.Binding)
+	}
 	return s, err
 }
 

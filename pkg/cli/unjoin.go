@@ -148,7 +148,7 @@ func (o *unjoinOptions) find(ctx context.Context) (*departure, error) {
 	if secret != nil && secret.Labels[labelCluster] == o.name {
 		d.secret = secret
 	}
-	if d.works, err = d.hub.WorksOn(ctx, o.name); err != nil && !errors.Is(err, outcome.ErrGone) {
+	if d.works, err = d.hub.WorksOn(ctx, o.name); err != nil && !errors.Is(err, outcome.ErrNotServed) {
 		return nil, err
 	}
 	if d.cluster == "" && d.secret == nil && len(d.works) == 0 {
@@ -197,10 +197,26 @@ func (d *departure) leave(ctx context.Context) error {
 		}
 		return false, err
 	})
+	if err == nil {
+		err = d.leavePlacements(ctx)
+	}
 	if errors.Is(err, errTimeout) {
 		return fmt.Errorf("cluster %s is still being deleted after %s: 'kubectl get clusters %s -o yaml' shows the finalizers that it waits for", d.name, d.timeout, d.name)
 	}
 	return err
+}
+
+// leavePlacements deletes the MemberCluster. Sluice lets it go when placements
+// have let go of the member, which nothing here waits for.
+func (d *departure) leavePlacements(ctx context.Context) error {
+	m, err := d.hub.Member(ctx, d.name)
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.hub.DeleteMember(ctx, m)
 }
 
 // clean deletes what the Works put into the member, if that is wanted.
@@ -260,7 +276,7 @@ func (d *departure) released(ctx context.Context) error {
 func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 	for _, w := range works {
 		if !w.Deleting {
-			if err := d.hub.DeleteWork(ctx, w); err != nil {
+			if err := d.hub.DeleteWork(ctx, w); err != nil && !outcome.IsConflict(err) {
 				return err
 			}
 			continue // it is released when it is seen next
@@ -273,7 +289,7 @@ func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 }
 
 // forget deletes what only the cluster needed: its Trigger and source on Knative,
-// the namespace, and the credentials last, so that this command can be run again
+// the namespaces, and the credentials last, so that this command can be run again
 // until then.
 func (d *departure) forget(ctx context.Context) error {
 	if d.place != nil {
@@ -281,9 +297,11 @@ func (d *departure) forget(ctx context.Context) error {
 			return err
 		}
 	}
-	ns := propagation.WorkNamespace(d.name)
-	if err := d.kube.CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete namespace %s: %w", ns, err)
+	for _, f := range propagation.Forms {
+		ns := f.Namespace(d.name)
+		if err := d.kube.CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("delete namespace %s: %w", ns, err)
+		}
 	}
 	if d.secret == nil {
 		return nil

@@ -9,6 +9,9 @@
 // Invariants:
 //   - The same event is kept once, however often it fails.
 //   - No more than Limit are kept. Beyond that they are only told of.
+//   - Some goes round: who asks again and again gets each of them.
+//   - What was of the way that an event came, as how often a broker may still pass
+//     it on, is not kept: it begins anew.
 //   - What is kept goes with the rest of Redis: a rebuild announces everything.
 //
 // It must not decide what is worth another attempt, nor make one.
@@ -46,9 +49,12 @@ var (
 	dropScript = schema.Guarded(dropSource)
 )
 
-// failure begins the names of the extensions in which Knative says how an event
-// failed.
-const failure = "knativeerror"
+// knative begins the names of the extensions in which Knative says how an event
+// failed, and how far it may still go.
+const knative = "knative"
+
+// lastRead is the position of the dead letter that was read last.
+const lastRead = "dead letters"
 
 // Letters are the dead letters in a Redis. They may be used by many goroutines.
 type Letters struct {
@@ -64,7 +70,7 @@ func New(rdb redis.UniversalClient) *Letters { return &Letters{rdb: rdb, guard: 
 func (l *Letters) Keep(ctx context.Context, e event.Event) (bool, error) {
 	e = e.Clone()
 	for name := range e.Extensions() {
-		if strings.HasPrefix(name, failure) {
+		if strings.HasPrefix(name, knative) {
 			e.SetExtension(name, nil)
 		}
 	}
@@ -79,9 +85,9 @@ func (l *Letters) Keep(ctx context.Context, e event.Event) (bool, error) {
 	return len(values) > 0, nil
 }
 
-// Some are up to n of those that are kept.
+// Some are up to n of those that are kept, others each time.
 func (l *Letters) Some(ctx context.Context, n int) ([]event.Event, error) {
-	_, values, err := l.guard.Run(ctx, l.rdb, someScript, []string{schema.DeadLetters}, strconv.Itoa(n))
+	_, values, err := l.guard.Run(ctx, l.rdb, someScript, []string{schema.DeadLetters, schema.Positions}, strconv.Itoa(n), lastRead)
 	if err != nil {
 		return nil, fmt.Errorf("read dead letters: %w", err)
 	}

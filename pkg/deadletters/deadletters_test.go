@@ -24,6 +24,7 @@ func letter(id, about string) event.Event {
 	e.SetSubject(about)
 	e.SetExtension("cluster", "member1")
 	e.SetExtension("knativeerrorcode", 503)
+	e.SetExtension("knativebrokerttl", 0)
 	_ = e.SetData(event.ApplicationJSON, map[string]string{"cluster": "member1"})
 	return e
 }
@@ -53,8 +54,8 @@ func TestADeadLetterIsKeptOnceUntilItIsDropped(t *testing.T) {
 			if e.Type() != "dev.sluice.work.rendered" || e.Extensions()["cluster"] != "member1" || string(e.Data()) != `{"cluster":"member1"}` {
 				t.Errorf("it came back as another: %s", e)
 			}
-			if e.Extensions()["knativeerrorcode"] != nil {
-				t.Errorf("it still says how it failed: %s", e)
+			if x := e.Extensions(); x["knativeerrorcode"] != nil || x["knativebrokerttl"] != nil {
+				t.Errorf("it still says how it failed, or how far it may go: %s", e)
 			}
 		}
 		if err := l.Drop(t.Context(), some); err != nil {
@@ -62,6 +63,32 @@ func TestADeadLetterIsKeptOnceUntilItIsDropped(t *testing.T) {
 		}
 		if rest, err := l.Some(t.Context(), 10); len(rest) != 1 || err != nil || rest[0].Subject() == some[0].Subject() {
 			t.Errorf("%v, %v; want the other one", rest, err)
+		}
+	})
+}
+
+func TestZ27EachDeadLetterHasItsTurn(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		rdb.Set(t.Context(), schema.Epoch, "any", 0)
+		l := deadletters.New(rdb)
+		for i := range 1000 {
+			if _, err := l.Keep(t.Context(), letter(fmt.Sprint(i), fmt.Sprint(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := map[string]bool{}
+		for range 5 {
+			some, err := l.Some(t.Context(), 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range some {
+				seen[e.Subject()] = true
+			}
+		}
+		if len(seen) != 1000 {
+			t.Errorf("of 1000 letters %d had their turn in five rounds of 200", len(seen))
 		}
 	})
 }

@@ -44,6 +44,8 @@ type Result struct {
 	Reason string
 	// Err is nil if and only if the outcome is Done.
 	Err error
+	// Passed is what of many things could not be done, where the others were.
+	Passed error
 	// Duration of all attempts together.
 	Duration time.Duration
 	// Delay that the stage asked for before a retry; zero where it did not.
@@ -83,7 +85,7 @@ func (r Runner) handle(ctx context.Context, s Stage, e event.Event) ([]event.Eve
 	defer cancel()
 	ctx = WithLogger(ctx, Logger(ctx).With(keyStage, s.Name(), keyEvent, e.ID()))
 	out, err := r.attempt(ctx, s, e)
-	if err != nil {
+	if err != nil && !outcome.IsPartly(err) {
 		return nil, err
 	}
 	for _, o := range out {
@@ -91,14 +93,14 @@ func (r Runner) handle(ctx context.Context, s Stage, e event.Event) ([]event.Eve
 			return nil, fmt.Errorf("emitted %s: %w", o.Type(), err)
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // attempt calls the stage until it did not lose a race, a few times.
 func (r Runner) attempt(ctx context.Context, s Stage, e event.Event) ([]event.Event, error) {
 	for n := 0; ; n++ {
 		out, err := recovered(ctx, s, e)
-		if !outcome.IsConflict(err) || n == conflictRetries {
+		if !outcome.IsConflict(err) || outcome.IsPartly(err) || n == conflictRetries {
 			return out, err
 		}
 		r.Metrics.retried(s.Name())

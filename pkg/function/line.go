@@ -4,6 +4,7 @@
 package function
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -84,7 +85,7 @@ func Object(e event.Event) string {
 func (r Runner) record(ctx context.Context, stage string, e event.Event, res Result) {
 	l := Line{
 		Stage: stage, Event: e.ID(), Type: e.Type(), Object: Object(e),
-		Outcome: res.Outcome, Reason: res.Reason, Err: res.Err, Duration: res.Duration,
+		Outcome: res.Outcome, Reason: res.Reason, Err: cmp.Or(res.Err, res.Passed), Duration: res.Duration,
 	}
 	l.log(ctx, e)
 	r.Metrics.handled(l)
@@ -95,7 +96,7 @@ func (r Runner) record(ctx context.Context, stage string, e event.Event, res Res
 
 func (l Line) log(ctx context.Context, e event.Event) {
 	level := slog.LevelInfo
-	if l.Outcome == Terminal || l.Outcome == Refused {
+	if l.Outcome == Terminal || l.Outcome == Refused || l.Reason == ReasonPartly {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{

@@ -21,6 +21,10 @@ import (
 // Timeout, so that only what hangs beyond all bounds is cut off.
 const drainTimeout = Timeout + 10*time.Second
 
+// readTimeout is how long a request may take to arrive, body and all. An event has
+// a few kilobytes.
+const readTimeout = 10 * time.Second
+
 // config is what the environment says.
 type config struct {
 	port        int
@@ -87,7 +91,10 @@ func run(ctx context.Context, cfg config, name string, build func(context.Contex
 	h := newHandler(name, cfg.concurrency)
 	srv := &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: readTimeout,
+		ReadTimeout:       readTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	served := make(chan error, 1)

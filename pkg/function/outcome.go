@@ -43,6 +43,7 @@ const (
 	ReasonMalformed = "Malformed"
 	ReasonNotBuilt  = "IndexNotBuilt"
 	ReasonPanic     = "Panic"
+	ReasonPartly    = "Partly" // done, but for some of many things, which are looked at again
 	ReasonRejected  = "Rejected"
 	ReasonTimeout   = "Timeout"
 	ReasonTooLarge  = "TooLarge"
@@ -62,6 +63,9 @@ func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 func resultOf(out []event.Event, err error) Result {
 	if err == nil {
 		return Result{Events: out, Outcome: Done, Reason: firstReason(out)}
+	}
+	if outcome.IsPartly(err) {
+		return Result{Events: out, Outcome: Done, Reason: ReasonPartly, Passed: err}
 	}
 	res := Result{Outcome: Retry, Reason: reasonOf(err), Err: err}
 	res.Delay, _ = outcome.Delay(err)

@@ -66,19 +66,20 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 		answer(w, req, res)
 		return
 	}
+	// The body comes before the slot: who sends it slowly holds up nobody.
+	e, err := read(w, req)
+	if err != nil {
+		res := resultOf(nil, err)
+		h.runner.record(req.Context(), h.name, e, res)
+		answer(w, req, res)
+		return
+	}
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 	default:
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many events at once", http.StatusTooManyRequests)
-		return
-	}
-	e, err := read(w, req)
-	if err != nil {
-		res := resultOf(nil, err)
-		h.runner.record(req.Context(), h.name, e, res)
-		answer(w, req, res)
 		return
 	}
 	answer(w, req, h.run(req.Context(), stage, e))

@@ -270,6 +270,40 @@ func TestNoMoreEventsAtOnceThanAllowed(t *testing.T) {
 	}
 }
 
+// Z33: who sends bodies slowly takes no slot, and delays nobody.
+func TestZ33SlowBodiesHoldUpNobody(t *testing.T) {
+	f := serveStage(t, config{concurrency: 2}, func(context.Context, event.Event) ([]event.Event, error) { return nil, nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begun := make(chan struct{})
+	for range 64 {
+		body, dribble := io.Pipe()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/cloudevents+json")
+		go func() {
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+		}()
+		go func() {
+			_, _ = dribble.Write([]byte("{")) // returns when the server's connection has it
+			begun <- struct{}{}
+		}()
+	}
+	for range 64 {
+		<-begun
+	}
+	for range 20 {
+		if code := send(t, f.url, claimed(t)).StatusCode; code != 202 {
+			t.Fatalf("an event beside 64 slow bodies: got %d, want 202", code)
+		}
+	}
+}
+
 func TestReadyOnlyWhenBuilt(t *testing.T) {
 	release := make(chan error)
 	f := startFunction(t, config{}, func(context.Context) (Stage, error) {

@@ -27,6 +27,9 @@ import (
 // reply, and was not told where the broker is.
 var errNoSink = errors.New("several events emitted, and K_SINK names no broker")
 
+// errRefused is the broker's no to an event that it will never take.
+var errRefused = errors.New("broker refused it")
+
 // sinkParallelism bounds how many events of one result are posted at a time.
 const sinkParallelism = 8
 
@@ -47,9 +50,17 @@ func newSink(url string) *sink {
 }
 
 // Publisher posts events to the broker named by K_SINK, for what a stage has to
-// tell before it commits. It returns nil once the broker has accepted them all.
+// tell before it commits, or for another. It returns nil once the broker has accepted
+// them all, and a terminal error where it will never take one of them.
 func Publisher() func(ctx context.Context, out []event.Event) error {
-	return newSink(os.Getenv("K_SINK")).post
+	s := newSink(os.Getenv("K_SINK"))
+	return func(ctx context.Context, out []event.Event) error {
+		err := s.post(ctx, out)
+		if errors.Is(err, errRefused) {
+			return outcome.Terminal(err)
+		}
+		return err
+	}
 }
 
 // post returns nil once the broker has accepted every event.
@@ -77,6 +88,10 @@ func (s *sink) postOne(ctx context.Context, e event.Event) error {
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // so that the connection is used again
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return fmt.Errorf("post %s: %w: %s", e.Type(), errRefused, resp.Status)
+	}
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("post %s: broker answered %s", e.Type(), resp.Status)
 	}
@@ -118,12 +133,12 @@ func (p *posting) Handle(ctx context.Context, e event.Event) ([]event.Event, err
 	if errors.Is(err, outcome.ErrNotBuilt) {
 		p.tellLost(ctx, e)
 	}
-	if err != nil || len(out) < 2 {
+	if err != nil && !outcome.IsPartly(err) || len(out) < 2 {
 		return out, err
 	}
 	last := len(out) - 1
 	if err := p.sink.post(ctx, out[:last]); err != nil {
 		return nil, err
 	}
-	return out[last:], nil
+	return out[last:], err
 }

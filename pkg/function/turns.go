@@ -44,11 +44,12 @@ type turn struct {
 // it is for (events.Covers). Who waited with another that tells the same has nothing
 // to do where that one's turn ended well, and to try again where that one has to. One
 // that can never succeed may be malformed, which others need not be: they have a turn
-// of their own.
+// of their own. Extensions that are the same do not make events tell the same whose
+// data name other objects: anybody may send one of those.
 func (t *turns) take(ctx context.Context, name string, e event.Event, handle func(ctx context.Context) Result) Result {
 	l := t.enter(name)
 	defer t.leave(name, l)
-	tells := e.Source() + "\x00" + events.Tells(e)
+	tells := e.Source() + "\x00" + events.Tells(e) + "\x00" + events.Names(e)
 	for {
 		mine, other := t.wait(l, tells, e.ID())
 		if mine != nil {

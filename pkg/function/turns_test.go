@@ -163,6 +163,25 @@ func TestAnEventOfAnotherSourceIsNotCovered(t *testing.T) {
 	})
 }
 
+// Z33: extensions that are the same hide no other data: whoever forges them has the
+// real event not covered by what he sends.
+func TestZ33AForgedEventCoversNoRealOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		real, forged := about(t, events.TemplateClaimed, "a"), about(t, events.TemplateClaimed, "a")
+		if err := forged.SetData(event.ApplicationJSON, about(t, events.TemplateClaimed, "b").Data()); err != nil {
+			t.Fatal(err)
+		}
+		c.comes(t.Context(), "first", real)
+		c.comes(t.Context(), "forged", forged)
+		c.comes(t.Context(), "real", real)
+		for range 3 {
+			c.ends(done)
+		}
+		c.want([]string{"first", "forged", "real"}, map[string]string{"first": "done Handled", "forged": "done Handled", "real": "done Handled"})
+	})
+}
+
 func TestWhatCanNeverSucceedCoversNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)

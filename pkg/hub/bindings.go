@@ -12,6 +12,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 )
 
 type bindingObject = object[workv1alpha2.ResourceBindingSpec, workv1alpha2.ResourceBindingStatus]
@@ -47,6 +48,11 @@ func (h *Hub) Binding(ctx context.Context, key propagation.BindingKey) (*propaga
 // Bindings are all bindings of both scopes.
 func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.all(ctx)
+}
+
+// BindingsIn are the bindings in a namespace.
+func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
+	return h.bindings[propagation.Namespaced].list(ctx, namespace)
 }
 
 // LinkedBindings are those bindings in a namespace that are labelled as linked;
@@ -101,8 +107,10 @@ func templateOwner(b *propagation.Binding) []metav1.OwnerReference {
 	}}
 }
 
-// CommitBindingStatus writes the status of the binding as it was read.
+// CommitBindingStatus writes the status of the binding as it was read, as far as
+// a status may be long.
 func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error) {
+	status = reporting.BoundBinding(status)
 	if equal, err := same(b.Status, status); err != nil || equal {
 		return b, err
 	}
@@ -112,8 +120,9 @@ func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, s
 	}, "status")
 }
 
-// DeleteBinding deletes that very binding. That it is gone already is fine.
+// DeleteBinding deletes that very binding, if it still is as it was read. That it is
+// gone already is fine.
 func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
 	k, name := h.bindingKind(b.Key)
-	return k.delete(ctx, name, b.UID)
+	return k.deleteAt(ctx, name, b.UID, b.ResourceVersion)
 }

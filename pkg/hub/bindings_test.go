@@ -154,11 +154,15 @@ func (l *lab) testDeletedBinding(b *propagation.Binding) {
 	if diff := cmp.Diff(b, read); diff != "" {
 		l.t.Errorf("read (-want +got):\n%s", diff)
 	}
-	another := *read
-	another.UID = "another"
-	must(l.t, l.DeleteBinding(l.ctx, &another))
+	another, old := *read, *read
+	another.UID, old.ResourceVersion = "another", "1"
+	for sentence, b := range map[string]*propagation.Binding{"another of the name": &another, "an older version": &old} {
+		if err := l.DeleteBinding(l.ctx, b); !outcome.IsConflict(err) {
+			l.t.Errorf("delete %s: %v, want a conflict", sentence, err)
+		}
+	}
 	if _, err := l.Binding(l.ctx, b.Key); err != nil {
-		l.t.Errorf("after another was deleted: %v", err)
+		l.t.Errorf("after what is not there was deleted: %v", err)
 	}
 	must(l.t, l.DeleteBinding(l.ctx, read))
 	must(l.t, l.DeleteBinding(l.ctx, read))

@@ -79,12 +79,12 @@ func (h *Hub) Changes(ctx context.Context, gvk schema.GroupVersionKind, since st
 func (h *Hub) Ours(ctx context.Context, key propagation.TemplateKey) (bool, error) {
 	r, _, err := h.changing(key.GroupVersionKind())
 	if err != nil {
-		return false, ignoreGone(err)
+		return false, ignoreAbsent(err)
 	}
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	raw, err := do(ctx, h.client.Get().AbsPath(r.path(name)...).SetHeader("Accept", metadataOnly))
 	if err != nil {
-		return false, ignoreGone(explain(err, "get "+key.String()))
+		return false, ignoreAbsent(explain(err, "get "+key.String()))
 	}
 	var o metav1.PartialObjectMetadata
 	if err := json.Unmarshal(raw, &o); err != nil {
@@ -111,16 +111,16 @@ func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error)
 	return names, nil
 }
 
-// Resource is the name under which the hub serves a kind; outcome.ErrGone where
-// it does not.
+// Resource is the name and version under which the hub serves a kind; outcome.ErrNotServed
+// where it does not.
 func (h *Hub) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
-	r, err := h.catalog.find(gvk)
-	return gvk.GroupVersion().WithResource(r.plural), err
+	r, err := h.catalog.locate(gvk)
+	return r.GroupVersion().WithResource(r.plural), err
 }
 
 // changing is where a kind is served, and which of its objects count.
 func (h *Hub) changing(gvk schema.GroupVersionKind) (resource, string, error) {
-	for _, r := range []resource{workKind, clusterKind} {
+	for _, r := range append([]resource{workKinds[propagation.PolicyForm], workKinds[propagation.PlacementForm], clusterKind}, placingKinds...) {
 		if r.GroupVersionKind == gvk {
 			return r, "", nil
 		}
@@ -132,8 +132,8 @@ func (h *Hub) changing(gvk schema.GroupVersionKind) (resource, string, error) {
 			}
 		}
 	}
-	r, err := h.catalog.find(gvk)
-	return r, "!" + propagation.LabelBinding, err
+	r, err := h.catalog.locate(gvk)
+	return r, templatesOnly(r.GroupVersionKind), err
 }
 
 func (h *Hub) everything(ctx context.Context, r resource, selector string) (Changes, error) {

@@ -88,7 +88,7 @@ func (h *Hub) preferred(ctx context.Context) ([]schema.GroupVersion, error) {
 func (h *Hub) claimed(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
 	k, err := h.templateKind(gvk)
 	if err != nil {
-		return false, ignoreGone(err)
+		return false, ignoreAbsent(err)
 	}
 	for _, label := range []string{propagation.ClaimLabelNamespaced, propagation.ClaimLabelCluster} {
 		p, err := k.listPage(ctx, query{labels: label, limit: 1})

@@ -57,7 +57,7 @@ func (k *kind[T]) write(ctx context.Context, c commit) (value T, err error) {
 		s.gone(c.name)
 	}
 	if err != nil {
-		return value, explain(err, tried)
+		return value, k.explain(err, tried)
 	}
 	r, err := k.decode(raw)
 	if err != nil {
@@ -87,19 +87,32 @@ func conditional(patch map[string]any, uid types.UID, version string) map[string
 
 // delete removes the object of that uid. That it is gone already is fine.
 func (k *kind[T]) delete(ctx context.Context, name types.NamespacedName, uid types.UID) error {
+	return k.remove(ctx, name, uid, metav1.Preconditions{UID: &uid})
+}
+
+// deleteAt removes the object of that uid in that version. That it is gone
+// already is fine.
+func (k *kind[T]) deleteAt(ctx context.Context, name types.NamespacedName, uid types.UID, version string) error {
+	return k.remove(ctx, name, uid, metav1.Preconditions{UID: &uid, ResourceVersion: &version})
+}
+
+func (k *kind[T]) remove(ctx context.Context, name types.NamespacedName, uid types.UID, only metav1.Preconditions) error {
 	s := k.store.Load()
 	s.begin(name)
 	defer s.end(name)
 	raw, err := send(ctx, k.client.Delete().AbsPath(k.path(name)...), runtime.ContentTypeJSON, metav1.DeleteOptions{
-		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions: &metav1.Preconditions{UID: &uid},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &only,
 	})
+	if beaten(err) && only.ResourceVersion != nil { // another version, or another object
+		s.lost(name, "")
+		return explain(err, "delete "+k.about(name))
+	}
 	if beaten(err) || missing(err) { // the name is free, or another object's
 		s.gone(name)
 		return nil
 	}
 	if err != nil {
-		return explain(err, "delete "+k.about(name))
+		return k.explain(err, "delete "+k.about(name))
 	}
 	// The answer is a Status, or the object that waits for its finalizers.
 	if r, err := k.decode(raw); err == nil && r.uid == uid {

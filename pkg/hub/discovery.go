@@ -6,6 +6,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +31,23 @@ const (
 )
 
 // catalog is what the API server serves, as far as anybody has asked. A kind
-// once found stays; a kind not found is asked for again, at most once in
-// discoverAgain for each group and version.
+// once found stays until a request says that it is not served; a kind not found is
+// asked for again, at most once in discoverAgain for each group and version.
 type catalog struct {
 	client rest.Interface
 	mu     sync.Mutex
 	groups map[schema.GroupVersion]*served
+	// versions of each group, the preferred one first.
+	versions map[string]*versions
+}
+
+// versionsFor is how long it is believed which versions a group has.
+const versionsFor = time.Minute
+
+type versions struct {
+	mu    sync.Mutex
+	asked time.Time
+	all   []string
 }
 
 type served struct {
@@ -44,7 +56,7 @@ type served struct {
 	kinds map[string]resource
 }
 
-// find is where the kind is served; outcome.ErrGone where it is not.
+// find is where the kind is served; outcome.ErrNotServed where it is not.
 func (c *catalog) find(gvk schema.GroupVersionKind) (resource, error) {
 	g := c.group(gvk.GroupVersion())
 	g.mu.Lock()
@@ -62,7 +74,76 @@ func (c *catalog) find(gvk schema.GroupVersionKind) (resource, error) {
 	if r, ok := g.kinds[gvk.Kind]; ok {
 		return r, nil
 	}
-	return resource{}, fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gvk.GroupVersion(), outcome.ErrGone)
+	return resource{}, fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gvk.GroupVersion(), outcome.ErrNotServed)
+}
+
+// locate is where the kind is served: in its version, or, where that is not served,
+// in the first of its group that is, the preferred one first. Else it is
+// outcome.ErrNotServed. A version is how a kind is read, never what it is.
+func (c *catalog) locate(gvk schema.GroupVersionKind) (resource, error) {
+	r, err := c.find(gvk)
+	if !errors.Is(err, outcome.ErrNotServed) {
+		return r, err
+	}
+	all, failed := c.versionsOf(gvk.Group)
+	if failed != nil {
+		return resource{}, fmt.Errorf("discover the versions of %s: %w", gvk.Group, failed)
+	}
+	for _, version := range all {
+		other, failed := c.find(gvk.GroupKind().WithVersion(version))
+		if !errors.Is(failed, outcome.ErrNotServed) {
+			return other, failed
+		}
+	}
+	return resource{}, err
+}
+
+// versionsOf are the versions that a group is served in, the preferred one first.
+func (c *catalog) versionsOf(group string) ([]string, error) {
+	c.mu.Lock()
+	v := c.versions[group]
+	if v == nil {
+		v = &versions{}
+		c.versions[group] = v
+	}
+	c.mu.Unlock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if time.Since(v.asked) < versionsFor && len(v.all) > 0 || time.Since(v.asked) < discoverAgain {
+		return v.all, nil
+	}
+	all, err := c.discoverVersions(group)
+	if err != nil {
+		return nil, err
+	}
+	v.all, v.asked = all, time.Now()
+	return all, nil
+}
+
+func (c *catalog) discoverVersions(group string) ([]string, error) {
+	if group == "" {
+		return []string{"v1"}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), discoverTimeout)
+	defer cancel()
+	raw, err := do(ctx, c.client.Get().AbsPath("/apis", group))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var g metav1.APIGroup
+	if err := json.Unmarshal(raw, &g); err != nil {
+		return nil, err
+	}
+	all := []string{g.PreferredVersion.Version}
+	for _, v := range g.Versions {
+		if v.Version != all[0] {
+			all = append(all, v.Version)
+		}
+	}
+	return all, nil
 }
 
 func (c *catalog) group(gv schema.GroupVersion) *served {
@@ -74,6 +155,18 @@ func (c *catalog) group(gv schema.GroupVersion) *served {
 		c.groups[gv] = g
 	}
 	return g
+}
+
+// forget has the group and version asked for again: a request was told that what
+// had been found is not served.
+func (c *catalog) forget(gv schema.GroupVersion) {
+	g := c.group(gv)
+	g.mu.Lock()
+	g.kinds = nil
+	g.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.versions, gv.Group)
 }
 
 // discover is every kind of a group and version; none where it is not served.

@@ -23,7 +23,8 @@
 //   - Values handed out are shared and must not be changed.
 //
 // Errors: a lost race is an outcome.Conflict, what does not exist (an object,
-// its kind, or the namespace it should be made in) is outcome.ErrGone, what the
+// or the namespace it should be made in) is outcome.ErrGone, what
+// it does not serve outcome.ErrNotServed, which says nothing of what exists, what the
 // API server calls invalid is outcome.Terminal. All say what was tried.
 //
 // This package must not decide, log, or remember anything that it cannot read

@@ -6,10 +6,12 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/pkg/outcome"
 )
@@ -24,7 +26,9 @@ func explain(err error, tried string) error {
 		return outcome.Conflict(fmt.Errorf("%s: %w", tried, err))
 	case missing(err):
 		return fmt.Errorf("%s: %w", tried, outcome.ErrGone)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+	case unserved(err):
+		return fmt.Errorf("%s: %w", tried, outcome.ErrNotServed)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), refusedByEtcd(err):
 		return outcome.Terminal(fmt.Errorf("%s: %w", tried, err))
 	}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
@@ -33,13 +37,34 @@ func explain(err error, tried string) error {
 	return fmt.Errorf("%s: %w", tried, err)
 }
 
+// refusedByEtcd tells whether the object is too large to be stored, which the API
+// server passes on as an error of its own.
+func refusedByEtcd(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "request is too large") ||
+		apierrors.IsUnexpectedServerError(err) && strings.Contains(err.Error(), "request is too large")
+}
+
 // beaten tells whether somebody else was quicker.
 func beaten(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
-// missing tells whether the object, its kind, or the namespace that it was to
-// be made in does not exist, or is on its way out.
+// missing tells whether the object, or the namespace that it was to be made in,
+// does not exist, or is on its way out: the API that serves it names it and says so.
 func missing(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return apierrors.IsNotFound(err) && !unserved(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// unserved tells whether nobody serves what was asked for: a 404 that is not about
+// an object, as of a path that is unknown, or of an aggregated API that is down.
+func unserved(err error) bool {
+	if apierrors.IsMethodNotSupported(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	d := status.Status().Details
+	return d == nil || d.Name == "" || d.Kind == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // ignoreGone is for what should not exist.
@@ -48,6 +73,14 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// ignoreAbsent is for what nobody has to serve, either.
+func ignoreAbsent(err error) error {
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	return ignoreGone(err)
 }
 
 var errWent = errors.New("it was there a moment ago, and is gone")

@@ -6,13 +6,16 @@ package hub
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 )
 
 func decodeCluster(raw []byte) (record[*clusterv1alpha1.Cluster], error) {
@@ -36,6 +39,7 @@ func (h *Hub) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error) 
 
 // CommitClusterStatus writes the status of the member as it was read.
 func (h *Hub) CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluster, status clusterv1alpha1.ClusterStatus) error {
+	status.Conditions = conditions.Bound(status.Conditions)
 	if equal, err := same(c.Status, status); err != nil || equal {
 		return err
 	}
@@ -44,6 +48,17 @@ func (h *Hub) CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluste
 		TypeMeta: clusterKind.typeMeta(), ObjectMeta: identity(name, c.UID, c.ResourceVersion), Status: status,
 	}, "status")
 	return err
+}
+
+// AnnotateCluster gives the member an annotation, or takes it away where the value
+// is empty, if it still is as it was read.
+func (h *Hub) AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error) {
+	annotations := map[string]any{key: value}
+	if value == "" {
+		annotations[key] = nil
+	}
+	patch := map[string]any{"metadata": map[string]any{"annotations": annotations}}
+	return h.clusters.patch(ctx, types.NamespacedName{Name: c.Name}, conditional(patch, c.UID, c.ResourceVersion))
 }
 
 // Features are the gates as they are now; the defaults where nobody set any.
@@ -92,4 +107,23 @@ func (h *Hub) Namespace(ctx context.Context, name string) (labels map[string]str
 		return nil, err
 	}
 	return t.Labels, nil
+}
+
+// NamespaceState is what becomes of a namespace.
+type NamespaceState struct {
+	Labels map[string]string
+	// Leaving: it is being deleted, or gone.
+	Leaving bool
+}
+
+// NamespaceState is the state of a namespace now.
+func (h *Hub) NamespaceState(ctx context.Context, name string) (NamespaceState, error) {
+	t, err := h.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
+	if errors.Is(err, outcome.ErrGone) {
+		return NamespaceState{Leaving: true}, nil
+	}
+	if err != nil {
+		return NamespaceState{}, err
+	}
+	return NamespaceState{Labels: t.Labels, Leaving: t.Deleting}, nil
 }

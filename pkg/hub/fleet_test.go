@@ -6,6 +6,7 @@ package hub_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -102,20 +103,24 @@ spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: nobody}], ove
 `, kind, l.namespace, namespace, plural))
 		t.Cleanup(func() { _ = l.of(gvr, namespace).Delete(t.Context(), l.namespace, metav1.DeleteOptions{}) })
 	}
-	all, err := l.Overrides(l.ctx)
-	must(t, err)
-	got := map[propagation.PolicyKey]string{}
-	for _, o := range all {
-		if o.Key.Name == l.namespace {
-			got[o.Key] = string(o.Spec.OverrideRules[0].Overriders.Plaintext[0].Value.Raw)
-		}
-	}
-	want := map[propagation.PolicyKey]string{
+	own := map[propagation.PolicyKey]string{
 		{Scope: propagation.Namespaced, Namespace: l.namespace, Name: l.namespace}: `"overridepolicies"`,
-		{Scope: propagation.Cluster, Name: l.namespace}:                            `"clusteroverridepolicies"`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	wide := map[propagation.PolicyKey]string{{Scope: propagation.Cluster, Name: l.namespace}: `"clusteroverridepolicies"`}
+	both := maps.Clone(own)
+	maps.Copy(both, wide)
+	for namespace, want := range map[string]map[propagation.PolicyKey]string{l.namespace: both, "another": wide, "": wide} {
+		all, err := l.Overrides(l.ctx, namespace)
+		must(t, err)
+		got := map[propagation.PolicyKey]string{}
+		for _, o := range all {
+			if o.Key.Name == l.namespace {
+				got[o.Key] = string(o.Spec.OverrideRules[0].Overriders.Plaintext[0].Value.Raw)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("of namespace %q (-want +got):\n%s", namespace, diff)
+		}
 	}
 }
 

@@ -6,9 +6,11 @@ package hub
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,12 +33,17 @@ type Hub struct {
 	policies  scoped[*propagation.Policy]
 	overrides scoped[propagation.Override]
 	bindings  scoped[*propagation.Binding]
-	works     *kind[*propagation.Work]
+	works     map[propagation.Form]*kind[*propagation.Work]
 	clusters  *kind[*clusterv1alpha1.Cluster]
 	revisions *kind[*frozen]
+	placing   placing
 	// secretRevisions are the frozen contents of Secrets.
 	secretRevisions *kind[*frozen]
 	recorder        *recorder
+	inside          inside
+
+	// identity of the hub, once it is known.
+	identity atomic.Pointer[string]
 
 	mu sync.Mutex
 	// own are the kinds above by name, as far as they can be watched.
@@ -82,18 +89,24 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	client := api{at, manager}
 	h := &Hub{
 		client:          client,
-		catalog:         &catalog{client: client, groups: map[schema.GroupVersion]*served{}},
+		catalog:         &catalog{client: client, groups: map[schema.GroupVersion]*served{}, versions: map[string]*versions{}},
 		policies:        both(client, policyKinds, decodePolicy),
 		overrides:       both(client, overrideKinds, decodeOverride),
 		bindings:        both(client, bindingKinds, decodeBinding),
-		works:           &kind[*propagation.Work]{resource: workKind, client: client, decode: decodeWork},
+		works:           map[propagation.Form]*kind[*propagation.Work]{},
 		clusters:        &kind[*clusterv1alpha1.Cluster]{resource: clusterKind, client: client, decode: decodeCluster},
 		revisions:       &kind[*frozen]{resource: revisionKind, client: client, selector: propagation.LabelBinding, decode: decodeRevision},
 		secretRevisions: &kind[*frozen]{resource: secretRevisionKind, client: client, selector: propagation.LabelBinding, decode: decodeSecretRevision},
+		placing:         newPlacing(client),
 		recorder:        &recorder{component: cfg.UserAgent, sink: sink{client}},
 		templates:       map[schema.GroupVersionKind]*kind[*propagation.Template]{},
 	}
-	h.own = map[schema.GroupVersionKind]watched{workKind.GroupVersionKind: h.works, clusterKind.GroupVersionKind: h.clusters, revisionKind.GroupVersionKind: h.revisions}
+	h.own = map[schema.GroupVersionKind]watched{clusterKind.GroupVersionKind: h.clusters, revisionKind.GroupVersionKind: h.revisions}
+	for form, r := range workKinds {
+		h.works[form] = &kind[*propagation.Work]{resource: r, client: client, decode: func(raw []byte) (record[*propagation.Work], error) { return decodeWork(form, raw) }}
+		h.own[r.GroupVersionKind] = h.works[form]
+	}
+	maps.Copy(h.own, h.placing.watched())
 	for _, s := range propagation.Scopes {
 		h.own[policyKinds[s].GroupVersionKind] = h.policies[s]
 		h.own[overrideKinds[s].GroupVersionKind] = h.overrides[s]
@@ -156,7 +169,7 @@ func (h *Hub) watchable(gvk schema.GroupVersionKind) (watched, error) {
 }
 
 // Namespaced tells whether objects of the kind live in namespaces.
-// outcome.ErrGone: the kind is not served.
+// outcome.ErrNotServed: the kind is not.
 func (h *Hub) Namespaced(gvk schema.GroupVersionKind) (bool, error) {
 	r, err := h.catalog.find(gvk)
 	return r.namespaced, err

@@ -66,8 +66,13 @@ type kind[T any] struct {
 	client api
 	// selector narrows lists and watches by label; empty: all objects.
 	selector string
+	// bare says that nothing but metadata is asked for.
+	bare bool
 	// decode makes a record from JSON. Items of lists lack apiVersion and kind.
 	decode func(raw []byte) (record[T], error)
+	// lost is told that the kind is not served there any more; nil: it is one of
+	// those that always come back.
+	lost func()
 
 	store atomic.Pointer[store[T]]
 	mu    sync.Mutex
@@ -77,6 +82,15 @@ type kind[T any] struct {
 // about is what a message calls an object of this kind.
 func (k *kind[T]) about(name types.NamespacedName) string {
 	return k.Kind + " " + strings.TrimPrefix(name.String(), "/")
+}
+
+// explain turns the API server's answer into an outcome. What is not served is
+// looked for anew the next time.
+func (k *kind[T]) explain(err error, tried string) error {
+	if k.lost != nil && unserved(err) && !apierrors.IsMethodNotSupported(err) {
+		k.lost()
+	}
+	return explain(err, tried)
 }
 
 // get is the object of that name.
@@ -98,11 +112,11 @@ func (k *kind[T]) get(ctx context.Context, name types.NamespacedName) (T, error)
 func (k *kind[T]) getLive(ctx context.Context, name types.NamespacedName) (*record[T], error) {
 	s := k.store.Load()
 	raw, err := do(ctx, k.client.Get().AbsPath(k.path(name)...))
-	if apierrors.IsNotFound(err) {
+	if missing(err) {
 		s.missed(name)
 	}
 	if err != nil {
-		return nil, explain(err, "get "+k.about(name))
+		return nil, k.explain(err, "get "+k.about(name))
 	}
 	r, err := k.decode(raw)
 	if err != nil {
@@ -194,7 +208,7 @@ func (k *kind[T]) listPages(ctx context.Context, q query) (page[T], error) {
 			continue
 		}
 		if err != nil {
-			return all, explain(err, "list "+k.Kind)
+			return all, k.explain(err, "list "+k.Kind)
 		}
 		all.records = append(all.records, p.records...)
 		all.version = cmp.Or(all.version, p.version)
@@ -211,6 +225,9 @@ func (k *kind[T]) listPage(ctx context.Context, q query) (page[T], error) {
 		if value != "" {
 			req.Param(param, value)
 		}
+	}
+	if k.bare {
+		req.SetHeader("Accept", metadataLists)
 	}
 	if q.limit > 0 {
 		req.Param("limit", strconv.FormatInt(q.limit, 10))

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -30,7 +32,10 @@ func FrozenKind() schema.GroupVersionKind { return revisionKind.GroupVersionKind
 // OwnKinds are Sluice's own kinds but for frozen content: what a process that wants
 // to be told of everything watches beside the templates.
 func OwnKinds() []schema.GroupVersionKind {
-	kinds := []schema.GroupVersionKind{clusterKind.GroupVersionKind, workKind.GroupVersionKind}
+	kinds := append(PlacingKinds(), clusterKind.GroupVersionKind)
+	for _, f := range propagation.Forms {
+		kinds = append(kinds, workKinds[f].GroupVersionKind)
+	}
 	for _, s := range propagation.Scopes {
 		kinds = append(kinds, overrideKinds[s].GroupVersionKind, bindingKinds[s].GroupVersionKind)
 	}
@@ -68,14 +73,27 @@ func BindingKeyOf(k propagation.TemplateKey) (propagation.BindingKey, bool) {
 	return propagation.BindingKey{}, false
 }
 
-// WorkKeyOf is the key of the Work that an event names; false where it is no
-// member's Work.
+// WorkKeyOf is the key of the Work, of either form, that an event names; false
+// where it is no member's Work.
 func WorkKeyOf(k propagation.TemplateKey) (propagation.WorkKey, bool) {
-	if k.GroupVersionKind() != workKind.GroupVersionKind {
-		return propagation.WorkKey{}, false
+	for _, f := range propagation.Forms {
+		if k.GroupVersionKind() == workKinds[f].GroupVersionKind {
+			cluster, ok := f.ClusterOf(k.Namespace)
+			return propagation.WorkKey{Cluster: cluster, Name: k.Name, Form: f}, ok
+		}
 	}
-	cluster, ok := propagation.ClusterOfWorkNamespace(k.Namespace)
-	return propagation.WorkKey{Cluster: cluster, Name: k.Name}, ok
+	return propagation.WorkKey{}, false
+}
+
+// AboutPlacement names a placement for Record.
+func AboutPlacement(p *placementv1.ClusterResourcePlacement) About {
+	return About{APIVersion: placementKind.GroupVersion().String(), Kind: placementKind.Kind, Name: p.Name, UID: p.UID}
+}
+
+// AboutWork names a Work for Record.
+func AboutWork(w *propagation.Work) About {
+	gvk := workKinds[w.Key.Form].GroupVersionKind
+	return About{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: w.Key.Namespace(), Name: w.Key.Name, UID: w.UID}
 }
 
 // ClusterOf is the name of the cluster that an event names; false where it is
@@ -101,14 +119,18 @@ func AboutPolicy(p *propagation.Policy) About {
 	return About{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: p.Key.Namespace, Name: p.Key.Name, UID: p.UID}
 }
 
-// EnsureNamespace makes a namespace where there is none.
+// EnsureNamespace makes a namespace where there is none. One that is on its way out
+// has to be waited for.
 func (h *Hub) EnsureNamespace(ctx context.Context, name string) error {
 	key := propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name}
 	k, err := h.templateKind(key.GroupVersionKind())
 	if err != nil {
 		return err
 	}
-	_, err = k.get(ctx, types.NamespacedName{Name: name})
+	t, err := k.get(ctx, types.NamespacedName{Name: name})
+	if err == nil && t.Deleting {
+		return outcome.After(leaving, fmt.Errorf("namespace %s is being deleted", name))
+	}
 	if !errors.Is(err, outcome.ErrGone) {
 		return err
 	}
@@ -118,6 +140,9 @@ func (h *Hub) EnsureNamespace(ctx context.Context, name string) error {
 	}
 	return nil
 }
+
+// leaving is how long a namespace that is being deleted is waited for at a time.
+const leaving = time.Second
 
 // ClusterKind is the kind of clusters.
 func ClusterKind() schema.GroupVersionKind { return clusterKind.GroupVersionKind }

@@ -6,12 +6,16 @@ package hub
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 )
 
 func decodePolicy(scope propagation.Scope, raw []byte) (record[*propagation.Policy], error) {
@@ -43,12 +47,48 @@ func (h *Hub) Policy(ctx context.Context, key propagation.PolicyKey) (*propagati
 	if k == nil {
 		return nil, fmt.Errorf("get %s: no such scope: %q", key, key.Scope)
 	}
-	return k.get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	p, err := k.get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	if err != nil {
+		return nil, err
+	}
+	return h.Resolve(p), nil
 }
 
 // Policies are all policies of both scopes.
 func (h *Hub) Policies(ctx context.Context) ([]*propagation.Policy, error) {
-	return h.policies.all(ctx)
+	all, err := h.policies.all(ctx)
+	for i, p := range all {
+		all[i] = h.Resolve(p)
+	}
+	return all, err
+}
+
+// Resolve is the policy with the kinds that it names and the hub does not serve.
+func (h *Hub) Resolve(p *propagation.Policy) *propagation.Policy {
+	notServed := h.notServed(p.Spec.ResourceSelectors)
+	if len(notServed) == 0 {
+		return p
+	}
+	resolved := *p
+	resolved.NotServed = notServed
+	return &resolved
+}
+
+// notServed are the kinds that selectors name in a group, version or spelling in
+// which the hub does not serve them. Where it cannot tell, it says nothing against
+// them: who holds a template holds it.
+func (h *Hub) notServed(selectors []policyv1alpha1.ResourceSelector) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, s := range selectors {
+		gvk := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
+		if slices.Contains(kinds, gvk) {
+			continue
+		}
+		if _, err := h.catalog.find(gvk); errors.Is(err, outcome.ErrNotServed) {
+			kinds = append(kinds, gvk)
+		}
+	}
+	return kinds
 }
 
 // CommitPolicyStatus writes the status of the policy as it was read.
@@ -73,7 +113,17 @@ func decodeOverride(scope propagation.Scope, raw []byte) (record[propagation.Ove
 	return recordOf(&o.ObjectMeta, propagation.Override{Key: key, Spec: o.Spec}), nil
 }
 
-// Overrides are all overrides of both scopes.
-func (h *Hub) Overrides(ctx context.Context) ([]propagation.Override, error) {
-	return h.overrides.all(ctx)
+// Overrides are those that may concern what lives in the namespace: the cluster's,
+// and its own. Without a namespace, the cluster's.
+func (h *Hub) Overrides(ctx context.Context, namespace string) ([]propagation.Override, error) {
+	all, err := h.overrides[propagation.Cluster].list(ctx, "")
+	if err == nil && namespace != "" {
+		var own []propagation.Override
+		own, err = h.overrides[propagation.Namespaced].list(ctx, namespace)
+		all = append(own, all...)
+	}
+	for i, o := range all {
+		all[i].NotServed = h.notServed(o.Spec.ResourceSelectors)
+	}
+	return all, err
 }

@@ -18,6 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 	events "k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
 )
 
 // recordTimeout ends the attempt to write an event.
@@ -42,7 +45,7 @@ func (h *Hub) Record(_ context.Context, about About, eventType, reason, message 
 	h.recorder.start.Do(h.recorder.run)
 	h.recorder.queue(about).Event(&corev1.ObjectReference{
 		APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID,
-	}, eventType, reason, message)
+	}, eventType, reason, conditions.Message(message))
 }
 
 // recorderQueues is how many events are written at once. Those about one object
@@ -55,6 +58,9 @@ type recorder struct {
 	sink      sink
 	start     sync.Once
 	queues    [recorderQueues]events.EventRecorder
+	// placements are those of the events about placements, which come from the
+	// component that people look for.
+	placements [recorderQueues]events.EventRecorder
 }
 
 func (r *recorder) run() {
@@ -64,12 +70,16 @@ func (r *recorder) run() {
 		b := events.NewBroadcaster(events.WithContext(silent), events.WithSleepDuration(retryRecord))
 		b.StartRecordingToSink(r.sink)
 		r.queues[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: r.component}).WithLogger(klog.Logger{})
+		r.placements[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: placementv1.EventComponent}).WithLogger(klog.Logger{})
 	}
 }
 
 func (r *recorder) queue(about About) events.EventRecorder {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, about.Kind+"/"+about.Namespace+"/"+about.Name)
+	if about.Kind == placementKind.Kind {
+		return r.placements[h.Sum32()%recorderQueues]
+	}
 	return r.queues[h.Sum32()%recorderQueues]
 }
 

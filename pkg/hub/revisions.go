@@ -55,10 +55,8 @@ func decodeSecretRevision(raw []byte) (record[*frozen], error) {
 	if err := utiljson.Unmarshal(raw, &o); err != nil {
 		return record[*frozen]{}, fmt.Errorf("decode: %w", err)
 	}
-	number, err := strconv.ParseInt(o.Annotations[secretRevisionNumber], 10, 64)
-	if err != nil {
-		return record[*frozen]{}, fmt.Errorf("decode: annotation %s: %w", secretRevisionNumber, err)
-	}
+	// Somebody may have written anything there; then it is no number of ours.
+	number, _ := strconv.ParseInt(o.Annotations[secretRevisionNumber], 10, 64)
 	return frozenRecord(&o.ObjectMeta, number, o.Data[secretRevisionKey]), nil
 }
 
@@ -75,13 +73,14 @@ func frozenRecord(m *metav1.ObjectMeta, number int64, content []byte) record[*fr
 	return r
 }
 
-// revision is f as everybody else knows it.
-func (f *frozen) revision(b propagation.BindingKey) (*propagation.Revision, error) {
+// revision is f as everybody else knows it. What is no JSON has no content.
+func (f *frozen) revision(b propagation.BindingKey) *propagation.Revision {
 	r := &propagation.Revision{Namespace: f.name.Namespace, Name: f.name.Name, Binding: b, Hash: f.hash, Number: f.number}
-	if err := utiljson.Unmarshal(f.content, &r.Content); err != nil {
-		return nil, fmt.Errorf("decode revision %s of %s: %w", f.name.Name, b, err)
+	var content map[string]any
+	if utiljson.Unmarshal(f.content, &content) == nil {
+		r.Content = propagation.Content(content)
 	}
-	return r, nil
+	return r
 }
 
 // revisionsOf is where the frozen contents of a binding's template are kept.
@@ -93,7 +92,8 @@ func (h *Hub) revisionsOf(b *propagation.Binding) (k *kind[*frozen], namespace s
 	return k, cmp.Or(b.Key.Namespace, propagation.SystemNamespace)
 }
 
-// Revision is frozen content of the binding's template.
+// Revision is frozen content of the binding's template. What is kept under the
+// name and is not genuine is not there: outcome.ErrGone.
 func (h *Hub) Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error) {
 	k, namespace := h.revisionsOf(b)
 	f, err := k.get(ctx, types.NamespacedName{Namespace: namespace, Name: name})
@@ -103,10 +103,15 @@ func (h *Hub) Revision(ctx context.Context, b *propagation.Binding, name string)
 	if f.binding != propagation.BindingLabel(b.Key) {
 		return nil, fmt.Errorf("get revision %s: it is not one of %s: %w", name, b.Key, outcome.ErrGone)
 	}
-	return f.revision(b.Key)
+	r := f.revision(b.Key)
+	if err := b.Genuine(r); err != nil {
+		return nil, fmt.Errorf("get revision %s of %s: %w: %w", name, b.Key, err, outcome.ErrGone)
+	}
+	return r, nil
 }
 
-// Revisions are all frozen contents of the binding's template, sorted by name.
+// Revisions is all that is kept as frozen content of the binding's template,
+// genuine or not, sorted by name.
 func (h *Hub) Revisions(ctx context.Context, b *propagation.Binding) ([]*propagation.Revision, error) {
 	k, namespace := h.revisionsOf(b)
 	label := propagation.BindingLabel(b.Key)
@@ -116,20 +121,18 @@ func (h *Hub) Revisions(ctx context.Context, b *propagation.Binding) ([]*propaga
 	}
 	revisions := make([]*propagation.Revision, len(all))
 	for i, f := range all {
-		if revisions[i], err = f.revision(b.Key); err != nil {
-			return nil, err
-		}
+		revisions[i] = f.revision(b.Key)
 	}
 	return revisions, nil
 }
 
 // CreateRevision freezes content, which the binding then owns. That it is
-// frozen already is fine: its name tells its content.
+// frozen already is fine; what has its name and says something else is replaced.
 func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *propagation.Revision) error {
 	k, namespace := h.revisionsOf(b)
 	name := types.NamespacedName{Namespace: namespace, Name: r.Name}
 	if known, found, _ := k.store.Load().get(name); found {
-		return adopt(ctx, k, known, b)
+		return keep(ctx, k, known, b, r)
 	}
 	o, err := revisionObject(k.resource, name, b, r)
 	if err != nil {
@@ -143,7 +146,20 @@ func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *pro
 	if err != nil {
 		return conflictIfGone(err, "create "+k.about(name))
 	}
-	return adopt(ctx, k, current.value, b)
+	return keep(ctx, k, current.value, b, r)
+}
+
+// keep adopts what has the revision's name, if it is that one; anything else
+// makes room for it.
+func keep(ctx context.Context, k *kind[*frozen], f *frozen, b *propagation.Binding, r *propagation.Revision) error {
+	content := f.revision(b.Key).Content
+	if f.binding == propagation.BindingLabel(b.Key) && propagation.HashContent(content) == r.Hash && b.Template().Identifies(content) == nil {
+		return adopt(ctx, k, f, b)
+	}
+	if err := k.delete(ctx, f.name, f.uid); err != nil {
+		return err
+	}
+	return outcome.Conflict(fmt.Errorf("create %s: another was in its place", k.about(f.name)))
 }
 
 // adopt makes the binding the owner of what a former binding of that name has

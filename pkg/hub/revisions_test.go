@@ -4,11 +4,14 @@
 package hub_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/propagation"
@@ -145,4 +148,68 @@ func TestRevisionOfAFormerBinding(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestZ6KeptContentMadeAnew by an editor of the namespace is not there for
+// anybody, and is replaced when it is to be kept again.
+func TestZ6KeptContentMadeAnew(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		binding func(*lab) *propagation.Binding
+		kept    schema.GroupVersionResource
+		watched bool
+	}{
+		"of a namespaced template":          {func(l *lab) *propagation.Binding { return l.newBinding(propagation.Namespaced) }, revisions, false},
+		"of a namespaced template, watched": {func(l *lab) *propagation.Binding { return l.newBinding(propagation.Namespaced) }, revisions, true},
+		"of a Secret":                       {(*lab).newSecretBinding, secrets, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			l := newLab(t)
+			must(t, l.EnsureNamespace(l.ctx, propagation.SystemNamespace))
+			if tc.watched {
+				l.watch(revisions.GroupVersion().WithKind("ControllerRevision"))
+			}
+			b, err := l.CommitBinding(l.ctx, nil, tc.binding(l))
+			must(t, err)
+			t.Cleanup(func() { _ = l.DeleteBinding(t.Context(), b) })
+			r := newRevision(b, 1)
+			must(t, l.CreateRevision(l.ctx, b, r))
+			l.somebodyForges(tc.kept, r.Namespace, r.Name, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"forged","namespace":"kube-system"}}`)
+			l.waitFor("the forged one to be told of", func() bool {
+				_, err := l.Revision(l.ctx, b, r.Name)
+				return errors.Is(err, outcome.ErrGone)
+			})
+			l.waitFor("the forged one to be replaced", func() bool {
+				err := l.CreateRevision(l.ctx, b, r)
+				if err != nil && !outcome.IsConflict(err) {
+					t.Fatal(err)
+				}
+				return err == nil
+			})
+			got, err := l.Revision(l.ctx, b, r.Name)
+			must(t, err)
+			if diff := cmp.Diff(r.Hash, propagation.HashContent(got.Content)); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// somebodyForges makes kept content anew with another content, and all else as
+// it was.
+func (l *lab) somebodyForges(gvr schema.GroupVersionResource, namespace, name, content string) {
+	l.t.Helper()
+	o := l.live(gvr, namespace, name)
+	kept := l.other.Resource(gvr).Namespace(namespace)
+	must(l.t, kept.Delete(l.ctx, name, metav1.DeleteOptions{}))
+	o.SetUID("")
+	o.SetResourceVersion("")
+	if gvr == secrets {
+		o.Object["data"] = map[string]any{"content": base64.StdEncoding.EncodeToString([]byte(content))}
+	} else {
+		var data map[string]any
+		must(l.t, json.Unmarshal([]byte(content), &data))
+		o.Object["data"] = data
+	}
+	_, err := kept.Create(l.ctx, o, metav1.CreateOptions{})
+	must(l.t, err)
 }

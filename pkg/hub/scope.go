@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -48,12 +49,20 @@ var (
 	}
 )
 
-// The kinds that have one scope.
-var (
-	workKind = resource{
+// workKinds are the kinds of Works: one concept in two wire forms.
+var workKinds = map[propagation.Form]resource{
+	propagation.PolicyForm: {
 		GroupVersionKind: workv1alpha1.SchemeGroupVersion.WithKind(workv1alpha1.KindWork),
 		plural:           workv1alpha1.ResourceWorks, namespaced: true, status: true,
-	}
+	},
+	propagation.PlacementForm: {
+		GroupVersionKind: placementv1.SchemeGroupVersion.WithKind(placementv1.KindWork),
+		plural:           placementv1.ResourceWorks, namespaced: true, status: true,
+	},
+}
+
+// The kinds that have one scope.
+var (
 	clusterKind = resource{
 		GroupVersionKind: clusterv1alpha1.SchemeGroupVersion.WithKind(clusterv1alpha1.KindCluster),
 		plural:           clusterv1alpha1.ResourceClusters, status: true,

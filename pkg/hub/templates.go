@@ -20,7 +20,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// templateKind is the kind of templates; outcome.ErrGone where it is not served.
+// templateKind is the kind of templates, in its version or in another that is
+// served; outcome.ErrNotServed where none is.
 func (h *Hub) templateKind(gvk schema.GroupVersionKind) (*kind[*propagation.Template], error) {
 	h.mu.Lock()
 	k := h.templates[gvk]
@@ -28,21 +29,43 @@ func (h *Hub) templateKind(gvk schema.GroupVersionKind) (*kind[*propagation.Temp
 	if k != nil {
 		return k, nil
 	}
-	r, err := h.catalog.find(gvk)
+	r, err := h.catalog.locate(gvk)
 	if err != nil {
 		return nil, err
 	}
+	gvk = r.GroupVersionKind
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.templates[gvk] == nil {
-		h.templates[gvk] = &kind[*propagation.Template]{
-			resource: r, client: h.client,
-			// Frozen content looks like a template, and is none.
-			selector: "!" + propagation.LabelBinding,
-			decode:   func(raw []byte) (record[*propagation.Template], error) { return decodeTemplate(r.typeMeta(), raw) },
+		k := &kind[*propagation.Template]{
+			resource: r, client: h.client, selector: templatesOnly(gvk),
+			decode: func(raw []byte) (record[*propagation.Template], error) { return decodeTemplate(r.typeMeta(), raw) },
 		}
+		k.lost = func() { h.forget(gvk, k) }
+		h.templates[gvk] = k
 	}
 	return h.templates[gvk], nil
+}
+
+// templatesOnly selects the objects of a kind that may be templates: frozen content
+// looks like one, and is none. A label of anybody else's makes no difference.
+func templatesOnly(gvk schema.GroupVersionKind) string {
+	if gvk == revisionKind.GroupVersionKind || gvk == secretRevisionKind.GroupVersionKind {
+		return "!" + propagation.LabelBinding
+	}
+	return ""
+}
+
+// forget ends what is known of a kind that is not served there any more. Whoever
+// asks for it next asks the API server where it is.
+func (h *Hub) forget(gvk schema.GroupVersionKind, k *kind[*propagation.Template]) {
+	h.catalog.forget(gvk.GroupVersion())
+	h.mu.Lock()
+	if h.templates[gvk] == k {
+		delete(h.templates, gvk)
+	}
+	h.mu.Unlock()
+	k.stop()
 }
 
 func decodeTemplate(t metav1.TypeMeta, raw []byte) (record[*propagation.Template], error) {
@@ -76,18 +99,33 @@ func decodeTemplate(t metav1.TypeMeta, raw []byte) (record[*propagation.Template
 	}), nil
 }
 
-// Template is the template of that key. outcome.ErrGone: there is none, or its
-// kind is not served.
+// Template is the template of that key, read in that version or in another that is
+// served. outcome.ErrGone: there is none.
+// outcome.ErrNotServed: its kind is not, and nobody can tell.
 func (h *Hub) Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
 	k, err := h.templateKind(key.GroupVersionKind())
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
 	t, err := k.get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
-	if err == nil && t.Labels[propagation.LabelBinding] != "" {
+	if err == nil && t.Labels[propagation.LabelBinding] != "" && templatesOnly(k.GroupVersionKind) != "" {
 		return nil, fmt.Errorf("get %s: it is frozen content: %w", key, outcome.ErrGone)
 	}
 	return t, err
+}
+
+// LiveTemplate is the template of that key as the API server has it at this moment,
+// whatever it is labelled: outcome.ErrGone is a proof that there is none.
+func (h *Hub) LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
+	k, err := h.templateKind(key.GroupVersionKind())
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	r, err := k.getLive(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	if err != nil {
+		return nil, err
+	}
+	return r.value, nil
 }
 
 // CommitClaim writes into the metadata of the template, if it still is as it
@@ -197,7 +235,7 @@ func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, na
 		p, err = k.listPage(ctx, q)
 	}
 	if err != nil {
-		return nil, "", explain(err, "list "+gvk.Kind)
+		return nil, "", k.explain(err, "list "+gvk.Kind)
 	}
 	templates := make([]*propagation.Template, len(p.records))
 	for i, r := range p.records {

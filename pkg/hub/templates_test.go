@@ -113,14 +113,22 @@ func TestTemplate(t *testing.T) {
 	if _, ok := tmpl.Object["metadata"].(map[string]any)["managedFields"]; ok || tmpl.Object["kind"] != "ConfigMap" || tmpl.Key != key || tmpl.UID == "" || tmpl.Deleting {
 		t.Errorf("template: %+v", tmpl)
 	}
+	gone := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: l.namespace, Name: "unknown"}
+	if _, err := l.Template(l.ctx, gone); !errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		t.Errorf("an unknown name: %v, want gone", err)
+	}
 	for sentence, key := range map[string]propagation.TemplateKey{
-		"an unknown name":  {APIVersion: "v1", Kind: "ConfigMap", Namespace: l.namespace, Name: "unknown"},
 		"an unknown kind":  {APIVersion: "v1", Kind: "Unknown", Namespace: l.namespace, Name: "settings"},
+		"another spelling": {APIVersion: "v1", Kind: "configmap", Namespace: l.namespace, Name: "settings"},
 		"an unknown group": {APIVersion: "example.com/v1", Kind: "ConfigMap", Namespace: l.namespace, Name: "settings"},
 	} {
-		if _, err := l.Template(l.ctx, key); !errors.Is(err, outcome.ErrGone) {
-			t.Errorf("%s: %v, want gone", sentence, err)
+		if _, err := l.Template(l.ctx, key); !errors.Is(err, outcome.ErrNotServed) || errors.Is(err, outcome.ErrGone) {
+			t.Errorf("%s: %v, want not served", sentence, err)
 		}
+	}
+	key.APIVersion = "v9"
+	if read, err := l.Template(l.ctx, key); err != nil || read.UID != tmpl.UID {
+		t.Errorf("by a version that is not served: %v, want it as a version that is serves it", err)
 	}
 	l.requests.take()
 	_, _ = l.Namespaced(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Another"})
@@ -138,8 +146,8 @@ func TestTemplateOfANewKind(t *testing.T) {
 	l := newLab(t)
 	group := "t" + strings.ReplaceAll(l.namespace, "-", "") + ".example.com"
 	gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Widget"}
-	if err := l.Watch(l.ctx, gvk, func(hub.Change) {}); !errors.Is(err, outcome.ErrGone) {
-		t.Fatalf("watching what is not served: %v, want gone", err)
+	if err := l.Watch(l.ctx, gvk, func(hub.Change) {}); !errors.Is(err, outcome.ErrNotServed) {
+		t.Fatalf("watching what is not served: %v, want not served", err)
 	}
 	l.somebodyMakes(crds, fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
@@ -225,16 +233,18 @@ func TestListTemplates(t *testing.T) {
 		want = append(want, l.somebodyMakesConfigMap(fmt.Sprint("m", i)).Name)
 	}
 	want = append([]string{"kube-root-ca.crt"}, want...) // every namespace has it
-	frozen := l.somebodyMakesConfigMap("frozen")
-	l.somebodyPatches(configMaps, l.namespace, "frozen", `{"metadata":{"labels":{"sluice.dev/binding":"b"}}}`)
-	if _, err := l.Template(l.ctx, frozen); !errors.Is(err, outcome.ErrGone) {
-		t.Errorf("frozen content as a template: %v, want gone", err)
+	// The label of frozen content makes nobody's ConfigMap look gone.
+	labelled := l.somebodyMakesConfigMap("a-label")
+	l.somebodyPatches(configMaps, l.namespace, labelled.Name, `{"metadata":{"labels":{"sluice.dev/binding":"b"}}}`)
+	if _, err := l.Template(l.ctx, labelled); err != nil {
+		t.Errorf("a ConfigMap with the label of frozen content: %v, want it", err)
 	}
+	want = append([]string{labelled.Name}, want...)
 	for _, watched := range []bool{false, true} {
 		if watched {
 			l.watch(configMap)
 		}
-		for _, limit := range []int64{0, 1, 3, 8, 9} {
+		for _, limit := range []int64{0, 1, 3, 9, 10} {
 			l.requests.take()
 			if diff := cmp.Diff(want, l.listNames(limit)); diff != "" {
 				t.Errorf("watched %t, limit %d (-want +got):\n%s", watched, limit, diff)

@@ -153,6 +153,10 @@ func (k *kind[T]) follow(ctx context.Context, s *store[T], version uint64) {
 		opened, before := time.Now(), version
 		var err error
 		version, err = k.stream(ctx, s, version)
+		if unserved(err) && k.lost != nil {
+			k.lost()
+			return
+		}
 		if expired(err) {
 			if listed, err := k.relist(ctx, s); err == nil {
 				version = listed
@@ -184,6 +188,9 @@ func (k *kind[T]) stream(ctx context.Context, s *store[T], version uint64) (uint
 		Param("timeoutSeconds", strconv.Itoa(watchSeconds+rand.IntN(watchSeconds)))
 	if k.selector != "" {
 		req.Param("labelSelector", k.selector)
+	}
+	if k.bare {
+		req.SetHeader("Accept", metadataOnly)
 	}
 	body, err := req.Stream(ctx)
 	if err != nil {

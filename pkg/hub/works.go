@@ -5,29 +5,74 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/outcome"
 )
 
-type workObject = object[workv1alpha1.WorkSpec, workv1alpha1.WorkStatus]
+// The two wire forms of a Work.
+type (
+	policyWork    = object[workv1alpha1.WorkSpec, workv1alpha1.WorkStatus]
+	placementWork = object[placementv1.WorkSpec, placementv1.WorkStatus]
+)
 
-func decodeWork(raw []byte) (record[*propagation.Work], error) {
+func decodeWork(form propagation.Form, raw []byte) (record[*propagation.Work], error) {
+	if form == propagation.PlacementForm {
+		return decodePlacementWork(raw)
+	}
 	o, err := decodeObject[workv1alpha1.WorkSpec, workv1alpha1.WorkStatus](raw)
 	if err != nil {
 		return record[*propagation.Work]{}, err
 	}
-	cluster, ok := propagation.ClusterOfWorkNamespace(o.Namespace)
+	r, err := workRecord(form, &o.ObjectMeta)
+	if err != nil {
+		return r, err
+	}
+	r.value.Spec, r.value.Status = o.Spec, o.Status
+	r.owner = o.Name
+	return r, nil
+}
+
+// decodePlacementWork reads the placement's form. Its brake and what is to be
+// preserved are said otherwise there, and mean the same.
+func decodePlacementWork(raw []byte) (record[*propagation.Work], error) {
+	o, err := decodeObject[placementv1.WorkSpec, placementv1.WorkStatus](raw)
+	if err != nil {
+		return record[*propagation.Work]{}, err
+	}
+	r, err := workRecord(propagation.PlacementForm, &o.ObjectMeta)
+	if err != nil {
+		return r, err
+	}
+	w := r.value
+	w.Strategy, w.Results, w.Status.Conditions = o.Spec.ApplyStrategy, o.Status.ManifestConditions, o.Status.Conditions
+	w.Spec.SuspendDispatching = o.Spec.SuspendDispatching
+	if d := o.Spec.DeleteStrategy; d != nil && d.PropagationPolicy == placementv1.DeletePropagationPolicyAbandon {
+		w.Spec.PreserveResourcesOnDeletion = new(true)
+	}
+	for _, m := range o.Spec.Workload.Manifests {
+		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest(m))
+	}
+	r.owner = w.Placement()
+	return r, nil
+}
+
+func workRecord(form propagation.Form, o *metav1.ObjectMeta) (record[*propagation.Work], error) {
+	cluster, ok := form.ClusterOf(o.Namespace)
 	if !ok {
 		return record[*propagation.Work]{}, fmt.Errorf("namespace %s is no member's", o.Namespace)
 	}
-	r := recordOf(&o.ObjectMeta, &propagation.Work{
-		Key:             propagation.WorkKey{Cluster: cluster, Name: o.Name},
+	return recordOf(o, &propagation.Work{
+		Key:             propagation.WorkKey{Cluster: cluster, Name: o.Name, Form: form},
 		UID:             o.UID,
 		ResourceVersion: o.ResourceVersion,
 		Generation:      o.Generation,
@@ -36,20 +81,16 @@ func decodeWork(raw []byte) (record[*propagation.Work], error) {
 		Labels:          o.Labels,
 		Annotations:     o.Annotations,
 		Finalizers:      o.Finalizers,
-		Spec:            o.Spec,
-		Status:          o.Status,
-	})
-	r.owner = o.Name
-	return r, nil
+	}), nil
 }
 
 func workName(key propagation.WorkKey) types.NamespacedName {
-	return types.NamespacedName{Namespace: propagation.WorkNamespace(key.Cluster), Name: key.Name}
+	return types.NamespacedName{Namespace: key.Namespace(), Name: key.Name}
 }
 
 // Work is the Work of that key.
 func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
-	return h.works.get(ctx, workName(key))
+	return h.works[key.Form].get(ctx, workName(key))
 }
 
 // WorksOf are the Works of a binding, of all members. They are found by their
@@ -57,59 +98,107 @@ func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.W
 // as a label could be.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	name := propagation.WorkName(key)
-	return h.works.listOwned(ctx, name, query{fields: "metadata.name=" + name})
+	return h.works[propagation.PolicyForm].listOwned(ctx, name, query{fields: "metadata.name=" + name})
 }
 
-// WorksOn are the Works of a member.
+// WorksOfPlacement are the Works of a placement, of all members.
+func (h *Hub) WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error) {
+	return h.works[propagation.PlacementForm].listOwned(ctx, placement, query{labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize})
+}
+
+// WorksOn are the Works of a member, of either form; a form that the hub does not
+// serve has none.
 func (h *Hub) WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
-	return h.works.list(ctx, propagation.WorkNamespace(cluster))
+	works, err := h.works[propagation.PolicyForm].list(ctx, propagation.PolicyForm.Namespace(cluster))
+	if err != nil {
+		return nil, err
+	}
+	placed, err := h.PlacementWorksOn(ctx, cluster)
+	return append(works, placed...), err
 }
 
-// Works are the Works of all members.
-func (h *Hub) Works(ctx context.Context) ([]*propagation.Work, error) { return h.works.list(ctx, "") }
+// PlacementWorksOn are the Works of placements of a member.
+func (h *Hub) PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	works, err := h.works[propagation.PlacementForm].list(ctx, propagation.PlacementForm.Namespace(cluster))
+	if errors.Is(err, outcome.ErrNotServed) || errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	return works, err
+}
+
+// Works are the Works of policies, of all members.
+func (h *Hub) Works(ctx context.Context) ([]*propagation.Work, error) {
+	return h.works[propagation.PolicyForm].list(ctx, "")
+}
+
+// PlacementWorks are the Works of placements, of all members.
+func (h *Hub) PlacementWorks(ctx context.Context) ([]*propagation.Work, error) {
+	return h.works[propagation.PlacementForm].list(ctx, "")
+}
 
 // CommitWork makes the labels, annotations, finalizers and spec of the Work
 // those of next, if it still is as old was read. A nil old makes the Work.
 func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error) {
-	name := workName(next.Key)
+	k, name := h.works[next.Key.Form], workName(next.Key)
 	if old == nil {
-		return h.works.create(ctx, name, name.Name, workPart(next))
+		owner := name.Name
+		if next.Key.Form == propagation.PlacementForm {
+			owner = next.Placement()
+		}
+		return k.create(ctx, name, owner, workPart(next, "", ""))
 	}
-	if equal, err := same(workPart(old), workPart(next)); err != nil || equal {
+	if equal, err := same(workPart(old, "", ""), workPart(next, "", "")); err != nil || equal {
 		return old, err
 	}
-	o := workPart(next)
-	o.UID, o.ResourceVersion = old.UID, old.ResourceVersion
-	return h.works.put(ctx, name, o)
+	return k.put(ctx, name, workPart(next, old.UID, old.ResourceVersion))
 }
 
 // workPart is what CommitWork writes of a Work, which is all but the status.
-func workPart(w *propagation.Work) workObject {
-	name := workName(w.Key)
-	return workObject{
-		TypeMeta: workKind.typeMeta(),
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: name.Namespace, Name: name.Name, Labels: w.Labels, Annotations: w.Annotations, Finalizers: w.Finalizers,
-		},
-		Spec: w.Spec,
+func workPart(w *propagation.Work, uid types.UID, version string) any {
+	meta := identity(workName(w.Key), uid, version)
+	meta.Labels, meta.Annotations, meta.Finalizers = w.Labels, w.Annotations, w.Finalizers
+	if w.Key.Form == propagation.PolicyForm {
+		return policyWork{TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: meta, Spec: w.Spec}
 	}
+	spec := placementv1.WorkSpec{ApplyStrategy: w.Strategy, SuspendDispatching: w.Spec.SuspendDispatching}
+	for _, m := range w.Spec.Workload.Manifests {
+		spec.Workload.Manifests = append(spec.Workload.Manifests, placementv1.Manifest(m))
+	}
+	if p := w.Spec.PreserveResourcesOnDeletion; p != nil && *p {
+		spec.DeleteStrategy = &placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyAbandon}
+	}
+	return placementWork{TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: meta, Spec: spec}
 }
 
-// CommitWorkStatus writes the status of the Work as it was read.
+// CommitWorkStatus writes the status of a policy's Work as it was read, as far as
+// a status may be long.
 func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error) {
+	status = reporting.BoundWork(status)
 	if equal, err := same(w.Status, status); err != nil || equal {
 		return w, err
 	}
 	name := workName(w.Key)
-	return h.works.put(ctx, name, object[struct{}, workv1alpha1.WorkStatus]{
-		TypeMeta: workKind.typeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
+	return h.works[w.Key.Form].put(ctx, name, object[struct{}, workv1alpha1.WorkStatus]{
+		TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
 	}, "status")
 }
 
-// DeleteWork deletes that very Work, which then waits until it is released.
-// That it is gone already is fine.
+// CommitWorkResults writes the status of a placement's Work as it was read.
+func (h *Hub) CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error) {
+	was := placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: w.Results}
+	if equal, err := same(was, status); err != nil || equal {
+		return w, err
+	}
+	name := workName(w.Key)
+	return h.works[w.Key.Form].put(ctx, name, object[struct{}, placementv1.WorkStatus]{
+		TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
+	}, "status")
+}
+
+// DeleteWork deletes that very Work, if it still is as it was read; it then waits
+// until it is released. That it is gone already is fine.
 func (h *Hub) DeleteWork(ctx context.Context, w *propagation.Work) error {
-	return h.works.delete(ctx, workName(w.Key), w.UID)
+	return h.works[w.Key.Form].deleteAt(ctx, workName(w.Key), w.UID, w.ResourceVersion)
 }
 
 // ReleaseWork lets a Work that is being deleted go: its objects have left the
@@ -120,6 +209,6 @@ func (h *Hub) ReleaseWork(ctx context.Context, w *propagation.Work) error {
 	}
 	rest := slices.DeleteFunc(slices.Clone(w.Finalizers), func(f string) bool { return f == propagation.FinalizerWork })
 	patch := conditional(map[string]any{"metadata": map[string]any{"finalizers": rest}}, w.UID, w.ResourceVersion)
-	_, err := h.works.patch(ctx, workName(w.Key), patch)
+	_, err := h.works[w.Key.Form].patch(ctx, workName(w.Key), patch)
 	return ignoreGone(err)
 }

@@ -48,7 +48,7 @@ var (
 	ContainerSources = sourcesv1.SchemeGroupVersion.WithResource("containersources")
 )
 
-// Resources finds the name under which a kind is served; outcome.ErrGone where
+// Resources finds the name under which a kind is served; outcome.ErrNotServed where
 // it is not.
 type Resources interface {
 	Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error)
@@ -123,7 +123,7 @@ func (s *Sources) served(kinds []schema.GroupVersionKind) ([]kind, error) {
 	var served []kind
 	for _, gvk := range kinds {
 		r, err := s.resources.Resource(gvk)
-		if errors.Is(err, outcome.ErrGone) {
+		if errors.Is(err, outcome.ErrNotServed) {
 			continue
 		}
 		if err != nil {

@@ -33,7 +33,7 @@ type catalog struct{}
 
 func (catalog) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	if gvk == widgets {
-		return schema.GroupVersionResource{}, outcome.ErrGone
+		return schema.GroupVersionResource{}, outcome.ErrNotServed
 	}
 	return gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), nil
 }

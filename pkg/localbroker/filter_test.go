@@ -81,9 +81,9 @@ func TestResourcesReachTheStagesTheyConcern(t *testing.T) {
 	}
 	const policies, works = "policy.karmada.io/v1alpha1", "work.karmada.io/v1alpha2"
 	checkRoutes(t, map[string]route{
-		"a template":                         {resource("apps/v1", "Deployment", ""), []string{"detector-resources"}},
+		"a template":                         {resource("apps/v1", "Deployment", ""), []string{"detector-resources", "placer"}},
 		"a template's object in a member":    {resource("apps/v1", "Deployment", "m1"), []string{"reporter"}},
-		"a template called like one of ours": {resource("cluster.x-k8s.io/v1beta1", "Cluster", ""), []string{"detector-resources"}},
+		"a template called like one of ours": {resource("cluster.x-k8s.io/v1beta1", "Cluster", ""), []string{"detector-resources", "placer"}},
 		"a policy":                           {resource(policies, "PropagationPolicy", ""), []string{"detector-resources", "sweeper"}},
 		"a cluster policy":                   {resource(policies, "ClusterPropagationPolicy", ""), []string{"detector-resources", "sweeper"}},
 		"an override":                        {resource(policies, "OverridePolicy", ""), []string{"renderer"}},
@@ -109,7 +109,7 @@ func TestEventsReachTheStagesTheyAreMeantFor(t *testing.T) {
 		return e
 	}
 	checkRoutes(t, map[string]route{
-		"the tick":                            {simple(events.Ping), []string{"sweeper"}},
+		"the tick":                            {simple(events.Ping), []string{"placer", "rollout", "sweeper"}},
 		"a lost index":                        {simple(events.IndexLost), []string{"sweeper"}},
 		"a switched gate":                     {simple(events.GatesChanged), []string{"sweeper"}},
 		"the fan-out of a policy":             {simple(events.PolicyChanged), []string{"detector-events"}},
@@ -273,6 +273,6 @@ func TestAFilterThatPanicsLaterPassesNothing(t *testing.T) {
 }
 
 func TestConfigHasATriggerForEveryStage(t *testing.T) {
-	want := []string{"applier-m1", "applier-m2", "dependencies", "detector-events", "detector-resources", "gate", "preemptor", "renderer", "reporter", "scheduler", "sweeper"}
+	want := []string{"applier-m1", "applier-m2", "dependencies", "detector-events", "detector-resources", "gate", "placer", "preemptor", "renderer", "reporter", "rollout", "scheduler", "sweeper"}
 	diff(t, "triggers", want, slices.Sorted(maps.Keys(sluice(t).queues)))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -36,7 +36,7 @@ func TestApplyMarksTheObjectAndWritesOnce(t *testing.T) {
 	if diff := cmp.Diff(want, field(live, "metadata", "labels")); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if got := field(live, "metadata", "annotations", AnnotationWork); got != "karmada-es-member1/settings-x" {
+	if got := field(live, "metadata", "annotations", applying.AnnotationWork); got != "karmada-es-member1/settings-x" {
 		t.Errorf("annotation %v", got)
 	}
 	if diff := cmp.Diff(before, m); diff != "" {
@@ -90,8 +90,8 @@ func TestDrift(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if Drifted(of, m, o) != (tc.writes > 0) {
-				t.Errorf("drifted: %v", Drifted(of, m, o))
+			if drifted(of, m, o) != (tc.writes > 0) {
+				t.Errorf("drifted: %v", drifted(of, m, o))
 			}
 			w.apply(of, m)
 			w.wantWrites(tc.writes, "after the change")
@@ -105,79 +105,11 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-func TestDriftedAndNeeded(t *testing.T) {
-	m := map[string]any{"kind": "X"}
-	same := func() *propagation.Work {
-		w := work("w")
-		w.Status.Applied = &workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(m), UID: "u", FieldsHash: "f"}
-		return w
-	}
-	several := same()
-	asked := map[string]any{"kind": "X", "spec": map[string]any{"image": "v1", "ports": []any{map[string]any{"port": 80.0}}}}
-	mark := propagation.HashJSON(asked)
-	one := func(image string, more ...any) *Observed {
-		spec := map[string]any{"image": image, "paused": false, "ports": append([]any{map[string]any{"port": int64(80), "protocol": "TCP"}}, more...)}
-		return &Observed{Work: "w", UID: "u", Manifest: mark, Object: map[string]any{"kind": "X", "metadata": map[string]any{"uid": "u"}, "spec": spec}}
-	}
-	waiting := work("w")
-	waiting.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 1)
-	for name, tc := range map[string]struct {
-		observed   *Observed
-		unrecorded bool
-		drifted    bool
-	}{
-		"S23, ST24: as it was applied, with the member's defaults":       {one("v1"), true, false},
-		"a field of ours written by somebody before it was recorded":     {one("v2"), false, true},
-		"an element added to a list of ours before it was recorded":      {one("v1", "more"), false, true},
-		"a ConfigMap whose data nobody observes":                         {&Observed{Work: "w", UID: "u", Manifest: mark, Partial: true, Object: map[string]any{"kind": "X"}}, false, false},
-		"another manifest was applied, and the applier is still to come": {&Observed{Work: "w", Manifest: "other"}, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, got := Unrecorded(waiting, asked, tc.observed); got != tc.unrecorded {
-				t.Errorf("unrecorded %v", got)
-			}
-			if got := Drifted(waiting, asked, tc.observed); got != tc.drifted {
-				t.Errorf("drifted %v", got)
-			}
-		})
-	}
-	several.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 2)
-	single := same()
-	single.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 1)
-	for name, tc := range map[string]struct {
-		work            *propagation.Work
-		observed        *Observed
-		drifted, needed bool
-	}{
-		"as applied":                          {same(), &Observed{Work: "w", UID: "u", FieldsHash: "f", Manifest: propagation.HashJSON(m)}, false, false},
-		"made anew":                           {same(), &Observed{Work: "w", UID: "v", FieldsHash: "f"}, true, true},
-		"another's fields":                    {same(), &Observed{Work: "w", UID: "u", FieldsHash: "g"}, true, true},
-		"another Work's":                      {same(), &Observed{Work: "x", UID: "u", FieldsHash: "f"}, true, true},
-		"not ours":                            {same(), &Observed{UID: "u", FieldsHash: "f"}, true, true},
-		"not ours, and nothing applied":       {work("w"), &Observed{}, true, true},
-		"ours, and nothing known of an apply": {work("w"), &Observed{Work: "w"}, false, true},
-		"S21: rolled back to what was recorded before the last apply": {single, &Observed{Work: "w", UID: "u", FieldsHash: "f", Manifest: "another"}, true, true},
-		"one of several": {several, &Observed{Work: "w", UID: "u", FieldsHash: "f"}, false, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := Drifted(tc.work, m, tc.observed); got != tc.drifted {
-				t.Errorf("drifted %v", got)
-			}
-			if got := Needed(tc.work, m, tc.observed); got != tc.needed {
-				t.Errorf("needed %v", got)
-			}
-		})
-	}
-	if !Needed(same(), m, nil) || !Needed(same(), map[string]any{"kind": "Y"}, &Observed{Work: "w", UID: "u", FieldsHash: "f"}) {
-		t.Error("what is gone, or says something else, needs no apply")
-	}
-}
-
 func TestAnObjectThatWasDeletedComesBack(t *testing.T) {
 	w := anywhere(t)
 	of, m := work("settings-x"), w.manifest(configMap)
 	first := w.apply(of, m)
-	if deleted, err := w.kubectl.Delete(t.Context(), refOf(m), "settings-x"); !deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.kubectl, refOf(m), "settings-x"); !deleted || err != nil {
 		t.Fatalf("deleted %v, error %v", deleted, err)
 	}
 	if second := w.apply(of, m); !second.Changed || second.State.UID == first.State.UID {
@@ -189,26 +121,26 @@ func TestWhatIsNotOurs(t *testing.T) {
 	w := anywhere(t)
 	m := w.manifest(configMap)
 	theirs := w.manifest(`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: %s}, data: {a: theirs, c: theirs}}`)
-	if _, err := w.kubectl.Apply(t.Context(), work("other-work"), 0, theirs, Options{}); err != nil {
+	if _, err := bring(t.Context(), w.kubectl, work("other-work"), theirs, applying.TakeOverNever); err != nil {
 		t.Fatal(err)
 	}
 	var notOurs *NotOurs
-	_, err := w.Apply(t.Context(), work("settings-x"), 0, m, Options{})
+	_, err := bring(t.Context(), w.Client, work("settings-x"), m, applying.TakeOverNever)
 	if want := "ConfigMap " + w.namespace + "/settings exists in member1 and belongs to the Work other-work; set conflictResolution: Overwrite to take it over"; !errors.As(err, &notOurs) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	w.edit(refOf(m), "kubectl", func(obj map[string]any) {
 		delete(field(obj, "metadata", "labels").(map[string]any), propagation.LabelMemberWork)
 	})
-	_, err = w.Apply(t.Context(), work("settings-x"), 0, m, Options{})
+	_, err = bring(t.Context(), w.Client, work("settings-x"), m, applying.TakeOverNever)
 	if want := "ConfigMap " + w.namespace + "/settings exists in member1 and was not made by Sluice; set conflictResolution: Overwrite to take it over"; !errors.As(err, &notOurs) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
-	if deleted, err := w.Delete(t.Context(), refOf(m), "settings-x"); deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(m), "settings-x"); deleted || err != nil {
 		t.Errorf("deleted %v, error %v", deleted, err)
 	}
 	w.wantWrites(0, "to what is not ours")
-	if _, err := w.Apply(t.Context(), work("settings-x"), 0, m, Options{Overwrite: true}); err != nil {
+	if _, err := bring(t.Context(), w.Client, work("settings-x"), m, applying.TakeOverAlways); err != nil {
 		t.Fatal(err)
 	}
 	if live := w.live(refOf(m)); field(live, "data", "a") != "one" || field(live, "metadata", "labels", propagation.LabelMemberWork) != "settings-x" {
@@ -222,23 +154,23 @@ func TestNamespaces(t *testing.T) {
 	m := w.manifest(configMap)
 	set(m, free, "metadata", "namespace")
 	var missing *NoNamespace
-	if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); !errors.As(err, &missing) || missing.Namespace != free {
+	if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); !errors.As(err, &missing) || missing.Namespace != free {
 		t.Fatalf("error %v", err)
 	}
 	for range 2 {
-		if err := w.EnsureNamespace(t.Context(), free); err != nil {
+		if err := w.EnsureNamespace(t.Context(), free, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); err != nil {
+	if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); err != nil {
 		t.Error(err)
 	}
 	// Its own template may take over a namespace that Sluice made.
 	ns := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": free}}
-	if _, err := w.Apply(t.Context(), work("ns"), 0, ns, Options{}); err != nil {
+	if _, err := bring(t.Context(), w.Client, work("ns"), ns, applying.TakeOverNever); err != nil {
 		t.Error(err)
 	}
-	if deleted, err := w.Delete(t.Context(), refOf(ns), "ns"); !deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(ns), "ns"); !deleted || err != nil {
 		t.Errorf("deleted %v, error %v", deleted, err)
 	}
 }
@@ -248,23 +180,23 @@ func TestDelete(t *testing.T) {
 	m := w.manifest(configMap)
 	w.apply(work("settings-x"), m)
 	w.wantWrites(1, "for a new object")
-	if deleted, err := w.Delete(t.Context(), refOf(m), "another-work"); deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(m), "another-work"); deleted || err != nil {
 		t.Errorf("deleted another Work's: %v, %v", deleted, err)
 	}
-	if deleted, err := w.Delete(t.Context(), refOf(m), ""); deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(m), ""); deleted || err != nil {
 		t.Errorf("deleted nobody's: %v, %v", deleted, err)
 	}
 	w.wantWrites(0, "to another's object")
-	if deleted, err := w.Delete(t.Context(), refOf(m), "settings-x"); !deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(m), "settings-x"); !deleted || err != nil {
 		t.Errorf("deleted %v, error %v", deleted, err)
 	}
 	if _, err := w.Observe(t.Context(), refOf(m)); !errors.Is(err, outcome.ErrGone) {
 		t.Errorf("observed after deletion: %v", err)
 	}
-	if deleted, err := w.Delete(t.Context(), refOf(m), "settings-x"); deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(m), "settings-x"); deleted || err != nil {
 		t.Errorf("deleted twice: %v, %v", deleted, err)
 	}
-	if deleted, err := w.Delete(t.Context(), Ref{APIVersion: "no.such/v1", Kind: "Thing", Namespace: "shop", Name: "a"}, "w"); deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, Ref{APIVersion: "no.such/v1", Kind: "Thing", Namespace: "shop", Name: "a"}, "w"); deleted || err != nil {
 		t.Errorf("deleted of a kind that is not served: %v, %v", deleted, err)
 	}
 }
@@ -342,7 +274,7 @@ func TestReplicasOfAnAutoscalerThatIsGone(t *testing.T) {
 	w.apply(hpa, m2)
 	w.edit(refOf(m), "kube-controller-manager", scaleTo(5), "scale")
 	w.apply(of, m)
-	if _, err := w.Delete(t.Context(), refOf(m2), "autoscaler"); err != nil {
+	if _, err := drop(t.Context(), w.Client, refOf(m2), "autoscaler"); err != nil {
 		t.Fatal(err)
 	}
 	w.writes.Store(0)
@@ -368,7 +300,7 @@ func TestReplicasOfAMemberThatDoesNotTell(t *testing.T) {
 		fail(rw, http.StatusForbidden, metav1.StatusReasonForbidden, target{resource: "horizontalpodautoscalers"}, "horizontalpodautoscalers.autoscaling is forbidden: sluice cannot list them")
 		return true
 	}
-	if _, err := w.Apply(t.Context(), of, 0, m, Options{}); err == nil || !strings.Contains(err.Error(), "horizontalpodautoscalers") {
+	if _, err := bring(t.Context(), w.Client, of, m, applying.TakeOverNever); err == nil || !strings.Contains(err.Error(), "horizontalpodautoscalers") {
 		t.Errorf("error %v, want it to name what cannot be read", err)
 	}
 	if got := field(w.live(refOf(m)), "spec", "replicas"); got != int64(5) {
@@ -393,7 +325,7 @@ func TestAManifestThatNamesNothing(t *testing.T) {
 	var refused *Refused
 	for _, m := range []map[string]any{nil, {}, {"apiVersion": "v1", "kind": "ConfigMap"}, {"apiVersion": 1, "kind": []any{}, "metadata": "x"},
 		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}} {
-		if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); !errors.As(err, &refused) {
+		if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); !errors.As(err, &refused) {
 			t.Errorf("%v: error %v", m, err)
 		}
 	}
@@ -404,12 +336,12 @@ func TestAWorkOfSeveralManifests(t *testing.T) {
 	of := work("two")
 	of.Spec.Workload.Manifests = append(of.Spec.Workload.Manifests, of.Spec.Workload.Manifests[0])
 	other := w.manifest(`{apiVersion: v1, kind: ConfigMap, metadata: {name: second, namespace: %s}}`)
-	for i, m := range []map[string]any{w.manifest(configMap), other} {
-		first, err := w.Apply(t.Context(), of, i, m, Options{})
+	for _, m := range []map[string]any{w.manifest(configMap), other} {
+		first, err := bring(t.Context(), w.Client, of, m, applying.TakeOverNever)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := w.Apply(t.Context(), of, i, m, Options{})
+		again, err := bring(t.Context(), w.Client, of, m, applying.TakeOverNever)
 		if was, is := field(first.Object, "metadata", "resourceVersion"), field(again.Object, "metadata", "resourceVersion"); err != nil || was != is {
 			t.Errorf("applied again: version %v, then %v, %v", was, is, err)
 		}

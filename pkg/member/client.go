@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -24,13 +25,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
-
-// LabelCreated, with the value "true", is on each namespace that Sluice made
-// because an object needed it: the template of that namespace may take it over.
-const LabelCreated = "sluice.dev/created"
 
 // Ref names an object in a member: by the key of its template.
 type Ref = propagation.TemplateKey
@@ -168,28 +166,11 @@ func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterfa
 // Observe is the object as the member has it: as its watch saw it last if it is
 // ours and watched, else as it is read now. outcome.ErrGone where there is none.
 func (c *Client) Observe(ctx context.Context, ref Ref) (*Observed, error) {
-	return c.observe(ctx, ref, false)
-}
-
-// observe is Observe. That there is no object in the way of one that was never
-// applied, the API server may tell from its cache, which costs it little: between
-// a read and a write there is time for others anyway.
-func (c *Client) observe(ctx context.Context, ref Ref, first bool) (*Observed, error) {
-	if s := c.shelf(ref.GroupVersionKind()); s != nil {
-		if o := s.get(keyOf(ref.Namespace, ref.Name)); o != nil {
-			return o, nil
-		}
-	}
-	if first {
-		if _, err := c.read(ctx, ref, metav1.GetOptions{ResourceVersion: "0"}); err != nil {
-			return nil, err
-		}
-	}
-	return c.read(ctx, ref, metav1.GetOptions{})
+	return c.look(ctx, ref, Looking{})
 }
 
 // read is the object as the API server has it.
-func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions) (*Observed, error) {
+func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole bool) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	at, err := c.resource(ctx, ref)
@@ -200,38 +181,73 @@ func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions) (*Obs
 	if err != nil {
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
-	return observe(obj), nil
+	return applying.Observe(obj.Object, whole), nil
 }
 
-// Delete asks the member to delete the object of that Work, its dependents in
-// the background. What is gone, or going, or not the Work's is left as it is:
-// deleted tells whether anything was asked for.
-func (c *Client) Delete(ctx context.Context, ref Ref, workName string) (deleted bool, err error) {
-	o, err := c.read(ctx, ref, metav1.GetOptions{})
-	var notServed *NotServed
-	switch {
-	case errors.Is(err, outcome.ErrGone), errors.As(err, &notServed):
-		return false, nil // with its kind every object is gone
-	case err != nil:
-		return false, err
-	case !o.Ours(workName) || o.Deleting:
-		return false, nil
+// errNoRemoval says that nothing permits to delete an object: a mistake in the
+// program, which must not be tried again.
+var errNoRemoval = outcome.Terminal(errors.New("nothing permits to delete the object"))
+
+// Delete asks the member to delete the object of the Removal, its dependents in
+// the background; gone tells whether it is there no more. Something may keep it:
+// a finalizer, or its grace period.
+func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone bool, err error) {
+	if !r.Permits() {
+		return false, fmt.Errorf("delete %s in %s: %w", ref, c.name, errNoRemoval)
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	at, err := c.resource(ctx, ref)
+	path, err := c.path(ctx, ref)
 	if err != nil {
 		return false, err
 	}
-	background := metav1.DeletePropagationBackground
-	err = at.Delete(ctx, ref.Name, metav1.DeleteOptions{
+	uid, background := r.UID(), metav1.DeletePropagationBackground
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
 		PropagationPolicy: &background,
-		Preconditions:     &metav1.Preconditions{UID: &o.UID},
+		Preconditions:     &metav1.Preconditions{UID: &uid},
 	})
-	if err = c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace); errors.Is(err, outcome.ErrGone) {
-		return false, nil
+	if err != nil {
+		return false, fmt.Errorf("encode: %w", err)
 	}
-	return err == nil, err
+	answer, err := c.plain.Delete().AbsPath(path...).SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", runtime.ContentTypeJSON).Body(body).DoRaw(ctx)
+	if err = c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace); errors.Is(err, outcome.ErrGone) {
+		return true, nil
+	}
+	return err == nil && went(answer), err
+}
+
+// went tells whether an object that was deleted is gone: the answer is a Status, or
+// the object as it was last; one that is kept says by what.
+func went(answer []byte) bool {
+	var kept struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := json.Unmarshal(answer, &kept); err != nil {
+		return false
+	}
+	grace := kept.Metadata.DeletionGracePeriodSeconds
+	return len(kept.Metadata.Finalizers) == 0 && (grace == nil || *grace == 0)
+}
+
+// path is where the object is served.
+func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
+	gvk := ref.GroupVersionKind()
+	r, served, err := c.kinds.find(ctx, gvk)
+	switch {
+	case err != nil:
+		return nil, err
+	case !served:
+		return nil, &NotServed{c.name, gvk}
+	}
+	path := []string{"/apis", gvk.Group, gvk.Version}
+	if gvk.Group == "" {
+		path = []string{"/api", gvk.Version}
+	}
+	if r.namespaced {
+		path = append(path, "namespaces", ref.Namespace)
+	}
+	return append(path, r.name, ref.Name), nil
 }
 
 // autoscaled tells whether a HorizontalPodAutoscaler of the member sets the number
@@ -265,15 +281,17 @@ func (c *Client) autoscaled(ctx context.Context, ref Ref) (bool, error) {
 	return false, nil
 }
 
-// EnsureNamespace makes the namespace, with LabelCreated, if there is none.
-func (c *Client) EnsureNamespace(ctx context.Context, name string) error {
+// EnsureNamespace makes the namespace, with LabelCreated and these labels, if there
+// is none.
+func (c *Client) EnsureNamespace(ctx context.Context, name string, labels map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	ref := Ref{APIVersion: "v1", Kind: "Namespace", Name: name}
-	ns := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace",
-		"metadata": map[string]any{"name": name, "labels": map[string]any{LabelCreated: "true"}},
-	}}
+	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	ns.SetName(name)
+	all := map[string]string{LabelCreated: "true"}
+	maps.Copy(all, labels)
+	ns.SetLabels(all)
 	at := c.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	_, err := at.Create(ctx, ns, metav1.CreateOptions{FieldManager: propagation.FieldManager})
 	if apierrors.IsAlreadyExists(err) {

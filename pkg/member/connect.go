@@ -140,10 +140,16 @@ func httpClient(cfg *rest.Config, proxyHeader map[string]string) (*http.Client, 
 		TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: 25,
 		IdleConnTimeout:     90 * time.Second,
+
+		MaxResponseHeaderBytes: maxHeader,
 	})
 	wrapped, err := rest.HTTPWrappersForConfig(cfg, base)
 	if err != nil {
 		return nil, fmt.Errorf("authentication: %w", err)
 	}
-	return &http.Client{Transport: wrapped}, nil
+	return &http.Client{
+		Transport: newGuard(wrapped),
+		// The guard makes an error of it; a redirect must not carry the credentials away.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }

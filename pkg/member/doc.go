@@ -5,15 +5,11 @@
 // deletes the objects that Works describe.
 //
 // Invariants:
-//   - What has no label of ours (propagation.LabelMemberWork) is left alone,
-//     unless the caller has the policy's word to overwrite it; it is never
-//     deleted.
+//   - What to write, and whether, is decided in pkg/core/applying. Nothing is
+//     deleted without a Removal, which only that makes.
 //   - Every write is a server-side apply with force by one field manager, so
 //     that the member's API server tells whose field is whose. What belongs to
 //     the member is not sent.
-//   - No write without a change: what the member has already is not applied
-//     again (Needed). Drift shows in our entry of the managed fields: whoever
-//     changes or removes a field of ours takes it out of there.
 //   - A request ends after ten seconds, so that a dead member holds up nobody.
 //   - Failures are types that say what a person can do: NotOurs, Refused,
 //     NotServed, NoNamespace, Unreachable. Their messages are stable: the same

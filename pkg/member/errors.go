@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -23,12 +26,17 @@ type NotOurs struct {
 	Ref     Ref
 	// Work that made it; empty: Sluice did not.
 	Work string
+	// Hub of that Work, where it is another one.
+	Hub string
 }
 
 // Error says what exists, and what can be done.
 func (e *NotOurs) Error() string {
 	maker := "was not made by Sluice"
-	if e.Work != "" {
+	switch {
+	case e.Hub != "":
+		maker = "belongs to another hub (" + e.Hub + "), there to the Work " + e.Work
+	case e.Work != "":
 		maker = "belongs to the Work " + e.Work
 	}
 	return fmt.Sprintf("%s exists in %s and %s; set conflictResolution: Overwrite to take it over", e.Ref, e.Cluster, maker)
@@ -85,7 +93,7 @@ func cause(err error) string {
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next
 	}
-	return err.Error()
+	return conditions.Message(printable(err.Error()))
 }
 
 // classify turns the error of a request into one of the types above, a conflict,
@@ -97,6 +105,10 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 		return nil
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return err // the caller gave up
+	case errors.Is(err, errBusy):
+		return err // and whoever asked comes again
+	case errors.As(err, new(*resting)):
+		return &Unreachable{c.name, err} // of its credentials the failures before have raised doubts
 	case !errors.As(err, &status):
 		return c.unreachable(err)
 	}
@@ -116,7 +128,17 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 	case s.Code == http.StatusUnauthorized:
 		c.doubted.Store(true)
 	}
-	return &Refused{c.name, s.Message}
+	return &Refused{c.name, conditions.Message(printable(s.Message))}
+}
+
+// printable is a member's text without what a terminal or a log would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // unreachable makes the fleet look at the credentials again.

@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -59,7 +60,7 @@ func TestWhatTheMemberAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := onFake(t)
 			w.api.answer = tc.answer
-			_, err := w.Apply(t.Context(), work("x"), 0, w.manifest(configMap), Options{})
+			_, err := bring(t.Context(), w.Client, work("x"), w.manifest(configMap), applying.TakeOverNever)
 			if !tc.want(err) {
 				t.Errorf("error %v", err)
 			}
@@ -84,7 +85,7 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	m := w.manifest(`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: %s}}`)
 	var notServed *NotServed
 	for range 3 {
-		if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); !errors.As(err, &notServed) || err.Error() != "member1 does not serve example.com/v1 Thing" {
+		if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); !errors.As(err, &notServed) || err.Error() != "member1 does not serve example.com/v1 Thing" {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -96,16 +97,16 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	w.api.kinds["example.com/v1"] = things
 	w.api.mu.Unlock()
 	now = now.Add(relist)
-	if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); err != nil {
+	if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); err != nil {
 		t.Fatalf("after the kind was defined: %v", err)
 	}
 	w.api.mu.Lock()
 	delete(w.api.kinds, "example.com/v1")
 	w.api.mu.Unlock()
-	if _, err := w.Apply(t.Context(), work("x"), 0, m, Options{}); !errors.As(err, &notServed) {
+	if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); !errors.As(err, &notServed) {
 		t.Fatalf("after the kind was removed: %v", err)
 	}
-	if deleted, err := w.Delete(t.Context(), refOf(m), "x"); deleted || err != nil {
+	if deleted, err := drop(t.Context(), w.Client, refOf(m), "x"); deleted || err != nil {
 		t.Errorf("deleted %v, error %v", deleted, err)
 	}
 }
@@ -115,7 +116,7 @@ func TestAMemberThatIsDown(t *testing.T) {
 	w.api.CloseClientConnections()
 	w.api.Close()
 	var unreachable *Unreachable
-	_, err := w.Apply(t.Context(), work("x"), 0, w.manifest(configMap), Options{})
+	_, err := bring(t.Context(), w.Client, work("x"), w.manifest(configMap), applying.TakeOverNever)
 	if !errors.As(err, &unreachable) || err.Error() != "member1 cannot be reached: connection refused" {
 		t.Errorf("error %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -142,7 +143,7 @@ func eventOf(obj any, deleted bool) (event, error) {
 	if !ok {
 		return event{}, fmt.Errorf("the watch sent a %T", obj)
 	}
-	return event{keyOf(u.GetNamespace(), u.GetName()), observe(u), deleted}, nil
+	return event{keyOf(u.GetNamespace(), u.GetName()), applying.Observe(u.Object, false), deleted}, nil
 }
 
 // Add is part of a reflector's store.

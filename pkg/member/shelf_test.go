@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -30,7 +31,9 @@ func TestShelf(t *testing.T) {
 	event := func(version string) step { return func(s *shelf) { _ = s.Update(seen(version)) } }
 	gone := func(version string) step { return func(s *shelf) { _ = s.Delete(seen(version)) } }
 	begin := func(s *shelf) { s.begin("/a") }
-	answer := func(version string) step { return func(s *shelf) { s.end("/a", observe(seen(version))) } }
+	answer := func(version string) step {
+		return func(s *shelf) { s.end("/a", applying.Observe(seen(version).Object, false)) }
+	}
 	failed := func(s *shelf) { s.end("/a", nil) }
 	list := func(version string, objects ...any) step {
 		return func(s *shelf) { _ = s.Replace(objects, version) }

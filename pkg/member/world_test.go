@@ -5,6 +5,7 @@ package member
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -104,7 +106,7 @@ func inWorld(t *testing.T, f *fakeAPI) *world {
 	}
 	w.Client, w.kubectl = client(), client()
 	w.http.Transport = &counter{w.http.Transport, &w.writes}
-	if err := w.kubectl.EnsureNamespace(t.Context(), w.namespace); err != nil {
+	if err := w.kubectl.EnsureNamespace(t.Context(), w.namespace, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -147,10 +149,70 @@ func work(name string) *propagation.Work {
 	return &propagation.Work{Key: propagation.WorkKey{Cluster: "member1", Name: name}, Spec: workv1alpha1.WorkSpec{Workload: workv1alpha1.WorkloadTemplate{Manifests: make([]workv1alpha1.Manifest, 1)}}}
 }
 
+// applied is what became of bring.
+type applied struct {
+	// Changed tells whether the member's object was written and is another now.
+	Changed bool
+	Object  map[string]any
+	State   workv1alpha1.AppliedState
+}
+
+// bring looks, decides and writes as the applier does.
+func bring(ctx context.Context, c *Client, of *propagation.Work, manifest map[string]any, t applying.TakeOver) (applied, error) {
+	live, err := c.Look(ctx, refOf(manifest), Looking{First: of.Status.Applied == nil})
+	if err != nil {
+		return applied{}, err
+	}
+	d := applying.Decide(applying.Input{Work: of, Manifest: manifest, Known: applying.KnownOf(of, manifest), Live: live, TakeOver: t})
+	switch {
+	case d.Action == applying.Keep:
+		return applied{Object: live.Value.Object, State: d.State}, nil
+	case d.Reason == applying.ReasonNotOurs:
+		return applied{}, &NotOurs{Cluster: c.name, Ref: refOf(manifest), Work: d.Other}
+	case d.Reason == applying.ReasonKindNotServed:
+		return applied{}, &NotServed{c.name, refOf(manifest).GroupVersionKind()}
+	}
+	now, err := c.Write(ctx, of, "", manifest, live.Value)
+	if err != nil {
+		return applied{}, err
+	}
+	return applied{
+		Changed: live.Value == nil || live.Value.Version != now.Version, Object: now.Object,
+		State: workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID},
+	}, nil
+}
+
+// drop looks, decides and deletes as the applier does with the Work of a template
+// that is gone.
+func drop(ctx context.Context, c *Client, ref Ref, workName string) (gone bool, err error) {
+	live, err := c.Look(ctx, ref, Looking{Live: true})
+	if err != nil {
+		return false, err
+	}
+	template, err := json.Marshal(ref)
+	if err != nil {
+		return false, err
+	}
+	of := work(propagation.WorkName(propagation.BindingOf(ref)))
+	of.Annotations = map[string]string{propagation.AnnotationTemplate: string(template)}
+	finding := applying.Examine(applying.Evidence{Work: of, Template: applying.None[*propagation.Template](), Cluster: applying.Have(&clusterv1alpha1.Cluster{})})
+	of.Key.Name = workName
+	r, ok := applying.Decide(applying.Input{Work: of, Live: live, Leaving: true, Finding: finding}).Removal()
+	if !ok {
+		return false, nil
+	}
+	return c.Delete(ctx, ref, r)
+}
+
+// drifted tells whether the reporter would take the object for drifted.
+func drifted(of *propagation.Work, manifest map[string]any, o *Observed) bool {
+	return applying.Decide(applying.Input{Work: of, Manifest: manifest, Known: applying.KnownOf(of, manifest), Live: applying.Have(o)}).Drift()
+}
+
 // apply applies and keeps the state in the Work, as the applier does.
-func (w *world) apply(of *propagation.Work, manifest map[string]any) Applied {
+func (w *world) apply(of *propagation.Work, manifest map[string]any) applied {
 	w.t.Helper()
-	a, err := w.Apply(w.t.Context(), of, 0, manifest, Options{})
+	a, err := bring(w.t.Context(), w.Client, of, manifest, applying.TakeOverNever)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@
 //	Conflict(err)  the world moved: read again in process, a few times, then later
 //	Terminal(err)  trying again cannot help: malformed event, invalid input
 //	After(d, err)  transient, and we know when to try again
+//	Partly(err)    done, and told, but for what err says: the next look finds it
 //	any other      assumed transient
 //
 // It must not know HTTP, Kubernetes or Redis.
@@ -18,9 +19,14 @@ import (
 	"time"
 )
 
-// ErrGone says that what was asked for does not exist. Stages turn it into
-// "done": it is never an answer.
+// ErrGone says that what was asked for does not exist: who serves its kind says
+// so of this very object. Stages turn it into "done": it is never an answer.
 var ErrGone = errors.New("gone")
+
+// ErrNotServed says that the API serves no such kind, group or version, or not
+// now. Of what exists it says nothing: nobody may take it for ErrGone, and nothing
+// is removed because of it.
+var ErrNotServed = errors.New("not served")
 
 // ErrNotBuilt says that Redis has lost its data, or never had it, and that
 // nothing may be decided before it is rebuilt from the hub.
@@ -69,4 +75,23 @@ func Delay(err error) (time.Duration, bool) {
 		return a.delay, true
 	}
 	return 0, false
+}
+
+type partly struct{ error }
+
+func (p partly) Unwrap() error { return p.error }
+
+// Partly marks what could not be done of many things, each of which is looked at
+// again by itself: what was emitted stands. Nil for nil.
+func Partly(err error) error {
+	if err == nil {
+		return nil
+	}
+	return partly{err}
+}
+
+// IsPartly tells whether all but what err says was done.
+func IsPartly(err error) bool {
+	var p partly
+	return errors.As(err, &p)
 }

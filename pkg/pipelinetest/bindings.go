@@ -34,6 +34,16 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.list(), nil
 }
 
+// BindingsIn are the bindings of a namespace.
+func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
+	if err := h.ask(ctx, "list", "bindings of "+namespace); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool { return b.Key.Namespace != namespace }), nil
+}
+
 // LinkedBindings are those of a namespace that are labelled as linked.
 func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
 	if err := h.ask(ctx, "list", "linked bindings of "+namespace); err != nil {
@@ -72,6 +82,7 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 			return nil, err
 		}
 		b.UID, b.Generation, b.Deleting, b.Status = r.value.UID, r.value.Generation, r.value.Deleting, r.value.Status
+		b.Labels, b.Annotations = patched(r.value.Labels, old.Labels, next.Labels), patched(r.value.Annotations, old.Annotations, next.Annotations)
 		if !same(r.value.Spec, b.Spec) {
 			b.Generation++
 		}
@@ -83,6 +94,20 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 		h.wrote(ctx, verb, next.Key.String(), old, b)
 	}
 	return b, nil
+}
+
+// patched is live with what makes next of old, as a merge patch does: what neither
+// of the two says stays.
+func patched(live, old, next map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, live)
+	for k := range old {
+		if _, stays := next[k]; !stays {
+			delete(out, k)
+		}
+	}
+	maps.Copy(out, next)
+	return out
 }
 
 func (h *Hub) storeBinding(b *propagation.Binding, own bool) {
@@ -115,7 +140,7 @@ func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, s
 	return &next, nil
 }
 
-// DeleteBinding deletes that very binding.
+// DeleteBinding deletes that very binding, if it still is as it was read.
 func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
 	if err := h.ask(ctx, "delete", b.Key.String()); err != nil {
 		return err
@@ -126,6 +151,9 @@ func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
 	if r == nil || r.uid != b.UID {
 		h.bindings.look(b.Key.ID())
 		return nil
+	}
+	if _, err := h.bindings.current(b.Key.ID(), b.UID, b.ResourceVersion); err != nil {
+		return err
 	}
 	h.bindings.remove(b.Key.ID(), true)
 	h.wrote(ctx, "delete", b.Key.String(), r.value, nil)

@@ -27,7 +27,11 @@ func (h *Hub) Policy(ctx context.Context, key propagation.PolicyKey) (*propagati
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.policies.get(key.ID(), key.String())
+	p, err := h.policies.get(key.ID(), key.String())
+	if err != nil {
+		return nil, err
+	}
+	return h.resolved(p), nil
 }
 
 // Policies are all policies of both scopes.
@@ -37,7 +41,11 @@ func (h *Hub) Policies(ctx context.Context) ([]*propagation.Policy, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.policies.list(), nil
+	all := h.policies.list()
+	for i, p := range all {
+		all[i] = h.resolved(p)
+	}
+	return all, nil
 }
 
 // PutPolicy lets somebody make a policy, or change its spec. It tells whether
@@ -124,14 +132,16 @@ func (h *Hub) LivePolicies() []*propagation.Policy {
 	return all
 }
 
-// Overrides are all overrides of both scopes.
-func (h *Hub) Overrides(ctx context.Context) ([]propagation.Override, error) {
+// Overrides are those that may concern what lives in the namespace.
+func (h *Hub) Overrides(ctx context.Context, namespace string) ([]propagation.Override, error) {
 	if err := h.ask(ctx, "list", "overrides"); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.overrides.list(), nil
+	return slices.DeleteFunc(h.overrides.list(), func(o propagation.Override) bool {
+		return o.Key.Namespace != "" && o.Key.Namespace != namespace
+	}), nil
 }
 
 // Features are the gates.
@@ -160,6 +170,16 @@ func (h *Hub) LiveFeatures() propagation.Features { return h.features }
 // Namespace is the labels of a namespace.
 func (h *Hub) Namespace(ctx context.Context, name string) (map[string]string, error) {
 	return nil, h.ask(ctx, "get", "namespace "+name)
+}
+
+// Namespaces are the names of those with these labels: nobody labels any.
+func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error) {
+	return nil, h.ask(ctx, "list", "namespaces with "+selector)
+}
+
+// NamespaceState is the state of a namespace: all are there.
+func (h *Hub) NamespaceState(ctx context.Context, name string) (hub.NamespaceState, error) {
+	return hub.NamespaceState{}, h.ask(ctx, "get", "namespace "+name)
 }
 
 // EnsureNamespace makes a namespace where there is none.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -83,6 +84,9 @@ type Hub struct {
 	reads   int
 	news    []*news
 
+	// serves are the versions that kinds are served in, where somebody said.
+	serves map[schema.GroupKind][]string
+
 	templates *table[*propagation.Template]
 	policies  *table[*propagation.Policy]
 	overrides *table[propagation.Override]
@@ -90,6 +94,7 @@ type Hub struct {
 	works     *table[*propagation.Work]
 	revisions *table[*propagation.Revision]
 	clusters  *table[*clusterv1alpha1.Cluster]
+	placing   placing
 
 	namespaces map[string]bool
 	features   propagation.Features
@@ -106,6 +111,7 @@ func NewHub(o Options) *Hub {
 	h.works.own = map[string]uint64{}
 	h.revisions = newTable[*propagation.Revision](h)
 	h.clusters = newTable[*clusterv1alpha1.Cluster](h)
+	h.placing = newPlacing(h)
 	return h
 }
 

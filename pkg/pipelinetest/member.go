@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
@@ -26,8 +26,8 @@ type Object struct {
 	Ref     member.Ref
 	UID     types.UID
 	Version int
-	// Work that made it; empty: it is not ours.
-	Work string
+	// Work that made it; empty: it is not ours. Hub of that.
+	Work, Hub string
 	// Content is what was applied, without the marks of its Work, and Manifest
 	// its hash.
 	Content  map[string]any
@@ -95,7 +95,7 @@ func (m *Member) ask(ctx context.Context, verb, about string) error {
 }
 
 // Observe is the object as the member has it.
-func (m *Member) Observe(ctx context.Context, ref member.Ref) (*member.Observed, error) {
+func (m *Member) Observe(ctx context.Context, ref member.Ref) (*applying.Observed, error) {
 	if err := m.ask(ctx, "get", ref.String()); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (m *Member) Observe(ctx context.Context, ref member.Ref) (*member.Observed,
 
 // observed is the object as pkg/member knows it: which fields are ours, and not
 // what they say.
-func (o *Object) observed() *member.Observed {
+func (o *Object) observed() *applying.Observed {
 	obj := maps.Clone(o.Content)
 	partial := o.Ref.Kind == "ConfigMap" && obj["data"] != nil
 	if partial {
@@ -123,7 +123,9 @@ func (o *Object) observed() *member.Observed {
 	if o.Status != nil {
 		obj["status"] = o.Status
 	}
-	seen := &member.Observed{UID: o.UID, Version: strconv.Itoa(o.Version), Work: o.Work, Manifest: o.Manifest, Object: obj, Partial: partial}
+	seen := &applying.Observed{
+		UID: o.UID, Version: strconv.Itoa(o.Version), Work: o.Work, Hub: o.Hub, Manifest: o.Manifest, Object: obj, Partial: partial,
+	}
 	if o.Work != "" {
 		seen.FieldsHash = propagation.HashJSON([]any{paths("", o.Content), o.Spoilt})
 	}
@@ -156,41 +158,29 @@ func paths(at string, v any) []string {
 	return all
 }
 
-// Apply brings the object up to the manifest.
-func (m *Member) Apply(ctx context.Context, w *propagation.Work, _ int, manifest map[string]any, opt member.Options) (member.Applied, error) {
+// Look tells what the member has of that name.
+func (m *Member) Look(ctx context.Context, ref member.Ref, _ member.Looking) (applying.Read[*applying.Observed], error) {
+	return member.Answer(m.Observe(ctx, ref))
+}
+
+// Write applies the manifest with the marks of its Work.
+func (m *Member) Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, _ *applying.Observed) (*applying.Observed, error) {
 	ref := keyOf(manifest)
-	live, err := m.Observe(ctx, ref)
-	if err != nil && !errors.Is(err, outcome.ErrGone) {
-		return member.Applied{}, err
-	}
-	if live != nil && !live.Ours(w.Key.Name) && !opt.Overwrite {
-		return member.Applied{}, &member.NotOurs{Cluster: m.Name, Ref: ref, Work: live.Work}
-	}
-	if !member.Needed(w, manifest, live) {
-		return member.Applied{Object: live.Object, State: *w.Status.Applied}, nil
-	}
-	if state, ok := member.Unrecorded(w, manifest, live); ok {
-		return member.Applied{Object: live.Object, State: state}, nil
-	}
 	if err := m.ask(ctx, "apply", ref.String()); err != nil {
-		return member.Applied{}, err
+		return nil, err
 	}
 	if ref.Namespace != "" && !m.namespaces[ref.Namespace] {
-		return member.Applied{}, &member.NoNamespace{Cluster: m.Name, Namespace: ref.Namespace}
+		return nil, &member.NoNamespace{Cluster: m.Name, Namespace: ref.Namespace}
 	}
-	now := m.apply(ctx, w, ref, manifest).observed()
-	return member.Applied{
-		Changed: live == nil || live.Version != now.Version, Object: now.Object,
-		State: workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID},
-	}, nil
+	return m.apply(ctx, w, hub, ref, manifest).observed(), nil
 }
 
 // apply writes; the same again is no write.
-func (m *Member) apply(ctx context.Context, w *propagation.Work, ref member.Ref, manifest map[string]any) *Object {
+func (m *Member) apply(ctx context.Context, w *propagation.Work, hub string, ref member.Ref, manifest map[string]any) *Object {
 	old := m.objects[ref]
-	next := &Object{Ref: ref, Work: w.Key.Name, Content: unshared(manifest), Manifest: propagation.HashJSON(manifest), Generation: 1}
+	next := &Object{Ref: ref, Work: w.Key.Owner(), Hub: hub, Content: unshared(manifest), Manifest: propagation.HashJSON(manifest), Generation: 1}
 	if old != nil {
-		if old.Work == next.Work && len(old.Spoilt) == 0 && reflect.DeepEqual(old.Content, next.Content) {
+		if old.Work == next.Work && old.Hub == next.Hub && old.Manifest == next.Manifest && len(old.Spoilt) == 0 && reflect.DeepEqual(old.Content, next.Content) {
 			return old
 		}
 		next.UID, next.Generation, next.Status = old.UID, old.Generation, old.Status
@@ -225,17 +215,10 @@ func (m *Member) remove(o *Object, own bool) {
 	m.news = append(m.news, MemberNews{Ref: o.Ref, Version: m.version, Deleted: true, Own: own})
 }
 
-// Delete deletes the object of that Work.
-func (m *Member) Delete(ctx context.Context, ref member.Ref, workName string) (bool, error) {
-	o, err := m.Observe(ctx, ref)
-	if errors.Is(err, outcome.ErrGone) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if !o.Ours(workName) {
-		return false, nil
+// Delete deletes the object of the Removal.
+func (m *Member) Delete(ctx context.Context, ref member.Ref, r applying.Removal) (bool, error) {
+	if !r.Permits() {
+		return false, fmt.Errorf("delete %s in %s: nothing permits to", ref, m.Name)
 	}
 	if err := m.ask(ctx, "delete", ref.String()); err != nil {
 		return false, err
@@ -243,8 +226,8 @@ func (m *Member) Delete(ctx context.Context, ref member.Ref, workName string) (b
 	old := m.objects[ref]
 	switch {
 	case old == nil:
-		return false, nil
-	case old.UID != o.UID:
+		return true, nil
+	case old.UID != r.UID():
 		return false, outcome.Conflict(fmt.Errorf("delete %s in %s: it is another now", ref, m.Name))
 	}
 	m.remove(old, true)
@@ -255,7 +238,7 @@ func (m *Member) Delete(ctx context.Context, ref member.Ref, workName string) (b
 }
 
 // EnsureNamespace makes a namespace where there is none.
-func (m *Member) EnsureNamespace(ctx context.Context, name string) error {
+func (m *Member) EnsureNamespace(ctx context.Context, name string, labels map[string]string) error {
 	if err := m.ask(ctx, "create", "namespace "+name); err != nil {
 		return err
 	}

@@ -36,7 +36,13 @@ func (h *Hub) Revision(ctx context.Context, b *propagation.Binding, name string)
 	if err == nil && r.Binding != b.Key {
 		return nil, fmt.Errorf("get revision %s: it is not one of %s: %w", name, b.Key, outcome.ErrGone)
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Genuine(r); err != nil {
+		return nil, fmt.Errorf("get revision %s of %s: %w: %w", name, b.Key, err, outcome.ErrGone)
+	}
+	return r, nil
 }
 
 // Revisions are all frozen contents of the binding's template.
@@ -53,7 +59,10 @@ func (h *Hub) Revisions(ctx context.Context, b *propagation.Binding) ([]*propaga
 func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *propagation.Revision) error {
 	id, verb := revisionID(b, r.Name), "create"
 	if known := h.revisions.seen[id]; known != nil && !known.gone {
-		if known.owner == b.UID {
+		switch {
+		case !says(b, known.value, r):
+			return h.replaceRevision(ctx, b, r.Name)
+		case known.owner == b.UID:
 			return nil
 		}
 		verb = "patch"
@@ -74,12 +83,53 @@ func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *pro
 		next.Content = unshared(r.Content)
 		h.storeRevision(b, &next)
 		h.wrote(ctx, "create", "revision "+r.Name, nil, &next)
+	case !says(b, known.value, r):
+		h.revisions.look(id)
+		return outcome.Conflict(fmt.Errorf("create revision %s: another is in its place", r.Name))
 	case known.owner != b.UID:
 		next := *known.value
 		h.storeRevision(b, &next)
 		h.wrote(ctx, "patch", "revision "+r.Name, known.value, &next)
 	}
 	return nil
+}
+
+// says tells whether what is kept is what shall be.
+func says(b *propagation.Binding, known, r *propagation.Revision) bool {
+	return known.Binding == b.Key && propagation.HashContent(known.Content) == r.Hash && b.Template().Identifies(known.Content) == nil
+}
+
+// replaceRevision makes room for a revision whose name something else has.
+func (h *Hub) replaceRevision(ctx context.Context, b *propagation.Binding, name string) error {
+	if err := h.DeleteRevision(ctx, b, name); err != nil {
+		return err
+	}
+	return outcome.Conflict(fmt.Errorf("create revision %s: another was in its place", name))
+}
+
+// ForgeRevision has an editor of the namespace make kept content anew, with the
+// content that forge makes of it. For tests.
+func (h *Hub) ForgeRevision(b *propagation.Binding, name string, forge func(content map[string]any) map[string]any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := h.revisions.live[revisionID(b, name)]
+	if known == nil {
+		return
+	}
+	next := *known.value
+	next.Content = forge(unshared(next.Content))
+	h.revisions.store(revisionID(b, name), &row[*propagation.Revision]{
+		key: known.key, uid: h.newUID(), version: h.next(), owner: known.owner, value: &next,
+	}, false)
+}
+
+// LoseRevision has an editor of the namespace delete kept content. For tests.
+func (h *Hub) LoseRevision(b *propagation.Binding, name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.revisions.live[revisionID(b, name)] != nil {
+		h.revisions.remove(revisionID(b, name), false)
+	}
 }
 
 // unshared is a copy of an object, with the numbers of the API machinery.

@@ -6,6 +6,7 @@ package pipelinetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -26,7 +27,91 @@ func (h *Hub) Template(ctx context.Context, key propagation.TemplateKey) (*propa
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.templates.get(key.ID(), key.String())
+	if err := h.located(&key); err != nil {
+		return nil, err
+	}
+	t, err := h.templates.get(key.ID(), key.String())
+	if err != nil {
+		return nil, err
+	}
+	return inVersion(t, key.APIVersion), nil
+}
+
+// LiveTemplate is the template as it is.
+func (h *Hub) LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
+	if err := h.ask(ctx, "get", key.String()); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.located(&key); err != nil {
+		return nil, err
+	}
+	if t := h.Live(key); t != nil {
+		return inVersion(t, key.APIVersion), nil
+	}
+	return nil, fmt.Errorf("get %s: %w", key, outcome.ErrGone)
+}
+
+// inVersion is the template as it is read in a version of its kind.
+func inVersion(t *propagation.Template, apiVersion string) *propagation.Template {
+	if t.Key.APIVersion == apiVersion {
+		return t
+	}
+	read := *t.As(apiVersion)
+	read.Key.APIVersion = apiVersion
+	return &read
+}
+
+// Serve sets in which versions a kind is served, the preferred one first; none: it
+// is not. Of kinds that nobody ever set, the templates' own versions are served.
+func (h *Hub) Serve(kind schema.GroupKind, versions ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.serves == nil {
+		h.serves = map[schema.GroupKind][]string{}
+	}
+	h.serves[kind] = versions
+}
+
+// versionsOf are those that a kind is served in; false: nobody said.
+func (h *Hub) versionsOf(kind schema.GroupVersionKind) ([]string, bool) {
+	if versions, known := h.serves[kind.GroupKind()]; known {
+		return versions, true
+	}
+	var versions []string
+	for _, r := range h.templates.live {
+		if gvk := r.key.GroupVersionKind(); gvk.GroupKind() == kind.GroupKind() {
+			versions = append(versions, gvk.Version)
+		}
+	}
+	return versions, len(versions) > 0
+}
+
+// located makes the key's version one that is served, or is outcome.ErrNotServed.
+func (h *Hub) located(key *propagation.TemplateKey) error {
+	gvk := key.GroupVersionKind()
+	versions, known := h.versionsOf(gvk)
+	switch {
+	case !known, slices.Contains(versions, gvk.Version):
+	case len(versions) == 0:
+		return fmt.Errorf("get %s: %w", key, outcome.ErrNotServed)
+	default:
+		key.APIVersion = schema.GroupVersion{Group: gvk.Group, Version: versions[0]}.String()
+	}
+	return nil
+}
+
+// resolved is the policy with the kinds that it names and that are not served.
+func (h *Hub) resolved(p *propagation.Policy) *propagation.Policy {
+	r := *p
+	for _, s := range p.Spec.ResourceSelectors {
+		gvk := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
+		if versions, known := h.versionsOf(gvk); known && !slices.Contains(versions, gvk.Version) && !slices.Contains(r.NotServed, gvk) {
+			r.NotServed = append(r.NotServed, gvk)
+		}
+	}
+	return &r
 }
 
 // ListTemplates lists the templates of a kind, sorted, in one page.
@@ -36,9 +121,16 @@ func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, na
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	at := propagation.TemplateKey{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind}
+	if err := h.located(&at); err != nil {
+		return nil, "", err
+	}
 	all := slices.DeleteFunc(h.templates.list(), func(t *propagation.Template) bool {
-		return t.Key.GroupVersionKind() != gvk || namespace != "" && t.Key.Namespace != namespace
+		return t.Key.GroupVersionKind().GroupKind() != gvk.GroupKind() || namespace != "" && t.Key.Namespace != namespace
 	})
+	for i, t := range all {
+		all[i] = inVersion(t, at.APIVersion)
+	}
 	return all, "", nil
 }
 

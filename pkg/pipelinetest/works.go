@@ -59,7 +59,7 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 	if old == nil {
 		verb = "create"
 	} else if maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) &&
-		slices.Equal(old.Finalizers, next.Finalizers) && same(old.Spec, next.Spec) {
+		slices.Equal(old.Finalizers, next.Finalizers) && same(old.Spec, next.Spec) && same(old.Strategy, next.Strategy) {
 		return old, nil
 	}
 	if err := h.ask(ctx, verb, id); err != nil {
@@ -70,7 +70,7 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 	w := copyOf(next)
 	if old == nil {
 		switch {
-		case !h.namespaces[propagation.WorkNamespace(next.Key.Cluster)]:
+		case !h.namespaces[next.Key.Namespace()]:
 			return nil, fmt.Errorf("create %s: no such namespace: %w", id, outcome.ErrGone)
 		case h.works.live[id] != nil:
 			h.works.look(id)
@@ -86,7 +86,8 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 		return nil, err
 	}
 	w.UID, w.Generation, w.Deleting, w.Status = r.value.UID, r.value.Generation, r.value.Deleting, r.value.Status
-	if !same(r.value.Spec, w.Spec) {
+	w.Results = r.value.Results
+	if !same(r.value.Spec, w.Spec) || !same(r.value.Strategy, w.Strategy) {
 		w.Generation++
 	}
 	h.storeWork(w, true)
@@ -97,7 +98,7 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 func workObject(k propagation.WorkKey) propagation.TemplateKey {
 	return propagation.TemplateKey{
 		APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: workv1alpha1.KindWork,
-		Namespace: propagation.WorkNamespace(k.Cluster), Name: k.Name,
+		Namespace: k.Namespace(), Name: k.Name,
 	}
 }
 
@@ -140,6 +141,9 @@ func (h *Hub) DeleteWork(ctx context.Context, w *propagation.Work) error {
 	if r == nil || r.uid != w.UID {
 		h.works.look(w.Key.String())
 		return nil
+	}
+	if _, err := h.works.current(w.Key.String(), w.UID, w.ResourceVersion); err != nil {
+		return err
 	}
 	h.deleteWork(r, true)
 	h.wrote(ctx, "delete", w.Key.String(), r.value, nil)

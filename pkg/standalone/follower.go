@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
@@ -51,7 +51,7 @@ func (f *follower) reporters(ctx context.Context, cluster string) (reporter.Memb
 	return f.p.fleet.Client(ctx, cluster)
 }
 
-// observedMember is a member whose objects are watched from the first apply of
+// observedMember is a member whose objects are watched from the first look at
 // their kind on.
 type observedMember struct {
 	*member.Client
@@ -59,12 +59,12 @@ type observedMember struct {
 	cluster string
 }
 
-// Apply has the manifest's kind watched, and applies.
-func (m observedMember) Apply(ctx context.Context, w *propagation.Work, ordinal int, manifest map[string]any, opt member.Options) (member.Applied, error) {
-	apiVersion, _ := manifest["apiVersion"].(string)
-	kind, _ := manifest["kind"].(string)
-	m.f.follow(ctx, followed{m.cluster, schema.FromAPIVersionAndKind(apiVersion, kind)})
-	return m.Client.Apply(ctx, w, ordinal, manifest, opt)
+// Look has the object's kind watched, and looks.
+func (m observedMember) Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error) {
+	if !how.Live {
+		m.f.follow(ctx, followed{m.cluster, ref.GroupVersionKind()})
+	}
+	return m.Client.Look(ctx, ref, how)
 }
 
 // follow starts the watch of a kind in a member, if it does not run. It

@@ -7,13 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/config"
-	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/localbroker"
@@ -77,22 +80,30 @@ func (p *pipeline) start(ctx context.Context) error {
 // remember watches the kinds of what was claimed or bound when this process
 // ended: the policies may have gone meanwhile.
 func (p *pipeline) remember(ctx context.Context) error {
-	kinds := map[schema.GroupVersionKind]bool{}
+	var kinds []schema.GroupVersionKind
 	bindings, err := p.hub.Bindings(ctx)
 	if err != nil {
 		return err
 	}
 	for _, b := range bindings {
-		kinds[b.Template().GroupVersionKind()] = true
+		kinds = append(kinds, b.Template().GroupVersionKind())
 	}
 	claimed, err := p.hub.Claimed(ctx)
 	if err != nil { // as where an aggregated API is down, which nothing waits for
 		function.Logger(ctx).Warn("find what is claimed", "error", err)
 	}
-	for _, gvk := range claimed {
-		kinds[gvk] = true
-	}
+	kinds = append(kinds, claimed...)
+	p.memory.Store(&kinds)
 	return p.watch(ctx, kinds)
+}
+
+// remembered are the kinds that remember found: their watch is opened again, should
+// it have ended because nobody served them for a while.
+func (p *pipeline) remembered() []schema.GroupVersionKind {
+	if kinds := p.memory.Load(); kinds != nil {
+		return *kinds
+	}
+	return nil
 }
 
 // persist tries until it succeeds or ctx ends: the hub may come up later.
@@ -124,13 +135,20 @@ func (p *pipeline) announce(ctx context.Context) func(hub.Change) {
 				function.Logger(ctx).Error("cluster "+name, "error", err)
 			}
 		}
-		if _, ok := hub.PolicyKeyOf(c.Key); ok {
+		if selects(c.Key) {
 			if err := p.follow(ctx); err != nil {
 				function.Logger(ctx).Warn("follow the policies", "error", err)
 			}
 		}
 		p.publish(ctx, resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
 	}
+}
+
+// selects tells whether an object says which others are templates.
+func selects(key propagation.TemplateKey) bool {
+	_, policy := hub.PolicyKeyOf(key)
+	_, placement := hub.PlacementKeyOf(key)
+	return policy || placement
 }
 
 var resourceTypes = map[hub.ChangeType]string{
@@ -161,32 +179,42 @@ func (p *pipeline) cluster(name string, left bool) error {
 	return p.broker.AddTrigger(t)
 }
 
-// follow watches the kinds that policies select, and what these may depend on.
-// A kind that the hub does not serve yet is tried again with the next tick.
+// follow watches the kinds that policies and placements select, and what these may
+// depend on. A kind that the hub does not serve yet is tried again with the next tick.
 func (p *pipeline) follow(ctx context.Context) error {
 	policies, err := p.hub.Policies(ctx)
 	if err != nil {
 		return err
 	}
-	kinds := map[schema.GroupVersionKind]bool{}
-	for _, pol := range policies {
-		for _, s := range pol.Spec.ResourceSelectors {
-			kinds[schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)] = true
-		}
-		if pol.Spec.PropagateDeps || pol.Spec.Association {
-			for _, k := range dependencies.Kinds {
-				kinds[k.GroupVersionKind()] = true
-			}
-		}
-	}
-	return p.watch(ctx, kinds)
+	placed, err := p.placed(ctx)
+	kinds := slices.Concat(matching.Kinds(policies), placed, p.remembered())
+	return errors.Join(err, p.watch(ctx, kinds))
 }
 
-// watch watches kinds of templates, but for those that the hub does not serve.
-func (p *pipeline) watch(ctx context.Context, kinds map[schema.GroupVersionKind]bool) error {
+// placed are the kinds that placements select.
+func (p *pipeline) placed(ctx context.Context) ([]schema.GroupVersionKind, error) {
+	placements, err := p.hub.Placements(ctx)
+	if err != nil || len(placements) == 0 {
+		return nil, err
+	}
+	inside, err := p.hub.KindsInNamespaces(ctx)
+	return placing.Kinds(placements, inside), err
+}
+
+// watch watches kinds of templates, each in one version, but for those that the hub
+// does not serve.
+func (p *pipeline) watch(ctx context.Context, kinds []schema.GroupVersionKind) error {
+	watched := map[schema.GroupKind]schema.GroupVersionKind{}
+	for _, gvk := range p.hub.Watched() {
+		watched[gvk.GroupKind()] = gvk
+	}
 	var failed []error
-	for gvk := range kinds {
-		if err := p.hub.Watch(ctx, gvk, p.announce(ctx)); err != nil && !errors.Is(err, outcome.ErrGone) {
+	for _, gvk := range kinds {
+		if first, ok := watched[gvk.GroupKind()]; ok {
+			gvk = first
+		}
+		watched[gvk.GroupKind()] = gvk
+		if err := p.hub.Watch(ctx, gvk, p.announce(ctx)); err != nil && !errors.Is(err, outcome.ErrNotServed) {
 			failed = append(failed, err)
 		}
 	}

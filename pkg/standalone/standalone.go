@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
 	events "sluice.dev/apis/events/v1"
@@ -31,15 +33,19 @@ import (
 	"sluice.dev/pkg/localbroker"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pending"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipeline/dependencies"
 	"sluice.dev/pkg/pipeline/detector"
 	"sluice.dev/pkg/pipeline/gate"
+	"sluice.dev/pkg/pipeline/placer"
 	"sluice.dev/pkg/pipeline/preemptor"
 	"sluice.dev/pkg/pipeline/renderer"
 	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/pipeline/rollout"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
+	"sluice.dev/pkg/positions"
 	"sluice.dev/pkg/suspension"
 )
 
@@ -152,6 +158,8 @@ type pipeline struct {
 	follower *follower
 	loaded   chan struct{} // closed when all but templates is known
 	ready    chan struct{}
+	// memory is what was claimed or bound when this process started.
+	memory atomic.Pointer[[]schema.GroupVersionKind]
 	// lost is told when a stage finds that Redis lost its data.
 	lost chan struct{}
 }
@@ -167,16 +175,18 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 		return nil, err
 	}
 	p.registry.MustRegister(p.broker)
-	p.sweeper = sweeper.New(h, p.claims, p.fleet.Probe, time.Now)
+	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage)
 	for _, s := range []function.Stage{
 		detector.New(h, p.claims, p.claims, brakes),
 		preemptor.New(h, p.claims),
 		gate.New(h, time.Now),
 		dependencies.New(h, brakes),
-		scheduler.New(h, h, time.Now),
+		scheduler.New(h, h, h, time.Now),
 		renderer.New(h, time.Now),
 		applier.New(h, brakes, p.follower.appliers, time.Now),
+		placer.New(h, pending.New(rdb), nil, time.Now),
 		reporter.New(h, p.follower.reporters, time.Now),
+		rollout.New(h, time.Now),
 		p.sweeper,
 	} {
 		p.broker.Register(s)

@@ -17,6 +17,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -163,7 +164,7 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	b.table.print(os.Stdout)
-	return err
+	return errors.Join(err, b.table.over())
 }
 
 // say tells on stderr what goes on; stdout is the table's.

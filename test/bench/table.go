@@ -28,13 +28,30 @@ func (t *table) print(out io.Writer) {
 	}
 }
 
+// over is an error if something is beyond its budget.
+func (t *table) over() error {
+	n := 0
+	for _, r := range t.rows {
+		if strings.Contains(r[1], beyond) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d measurements are beyond their budgets", n, len(t.rows))
+}
+
+// beyond begins what is said of a measurement that is.
+const beyond = "**over:** "
+
 // verdict marks what is beyond its budget.
 func verdict(within bool, format string, args ...any) string {
 	s := fmt.Sprintf(format, args...)
 	if within {
 		return s
 	}
-	return "**over:** " + s
+	return beyond + s
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d.Microseconds())/1000) }

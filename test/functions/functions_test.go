@@ -34,7 +34,7 @@ import (
 )
 
 // stages are the folders of functions that serve a stage.
-var stages = []string{"detector", "preemptor", "gate", "dependencies", "scheduler", "renderer", "applier", "reporter", "sweeper"}
+var stages = []string{"detector", "preemptor", "gate", "dependencies", "scheduler", "renderer", "applier", "reporter", "placer", "rollout", "sweeper"}
 
 func TestEachStageIsAProcess(t *testing.T) {
 	bin := binaries(t)

@@ -95,6 +95,9 @@ func (w *world) people(o op) bool {
 		return w.members[o.cluster].Lose(o.key)
 	case plantObject:
 		return w.members[o.cluster].Plant(o.key, w.foreign(o))
+	case forgeContent, loseContent:
+		w.meddle(o)
+		return false // nobody asked for anything
 	case removeWork:
 		return w.hub.RemoveWork(propagation.WorkKey{Cluster: o.cluster, Name: propagation.WorkName(propagation.BindingOf(o.key))})
 	}
@@ -186,6 +189,7 @@ func (w *world) rest() {
 			w.fail("after %d sweeps there are still %d writes; still to be delivered: %s", rounds, w.writes.Load()-before, w.queued())
 		}
 		w.pass(time.Minute)
+		w.useKept()
 		w.tick()
 	}
 	if w.err == nil {

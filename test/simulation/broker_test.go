@@ -59,6 +59,9 @@ func (w *world) publish(e event.Event) {
 	}
 	b := &w.broker
 	for _, r := range b.routes.For(e) {
+		if w.stages[r.Stage] == nil {
+			continue // there are no placements in this world
+		}
 		lane, _ := e.Extensions()[events.ExtPartitionKey].(string)
 		d := delivery{event: e, stage: r.Stage, trigger: r.Trigger, lane: r.Trigger + lane}
 		d.hint = r.Trigger + "\x00" + e.Type() + "\x00" + hintOf(e)

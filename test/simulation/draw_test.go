@@ -121,11 +121,15 @@ func (d drawer) people(s style) op {
 }
 
 func (d drawer) tampering(s style) op {
-	switch d.IntN(3) {
+	switch d.IntN(5) {
 	case 0:
 		return op{verb: unclaimTemplate, key: d.template(s)}
 	case 1:
 		return op{verb: forgeTemplate, key: d.template(s), policy: d.policy(s)}
+	case 2:
+		return op{verb: forgeContent, key: d.template(s), n: d.IntN(4)}
+	case 3:
+		return op{verb: loseContent, key: d.template(s)}
 	}
 	return op{verb: replaceTemplate, key: d.template(s), content: d.content()}
 }

@@ -21,11 +21,7 @@ func (w *world) checkExplained(key propagation.TemplateKey, s state, pending boo
 	sub := explaining.Subject{Template: w.hub.Live(key), Binding: w.hub.LiveBinding(propagation.BindingOf(key))}
 	if b := sub.Binding; b != nil {
 		sub.Revision = w.revision(b)
-		for _, work := range w.hub.LiveWorks() {
-			if work.Binding() == b.Key {
-				sub.Works = append(sub.Works, work)
-			}
-		}
+		sub.Works = w.worksOf(b)
 	}
 	r := seen.Explain(sub)
 	holder := ""

@@ -154,11 +154,13 @@ func tampering(w *world, o op) func(claimed) claimed {
 	}
 	switch o.verb {
 	case unclaimTemplate:
-		return func(c claimed) claimed { return claimed{wait: c.wait} }
+		return func(c claimed) claimed { return c.forgot(claimed{wait: c.wait}) }
 	case replaceTemplate:
-		return func(claimed) claimed { return claimed{} }
+		return func(c claimed) claimed { return c.forgot(claimed{}) }
 	case forgeTemplate:
-		return func(c claimed) claimed { return claimed{policy: t.Claim.Policy.ID(), id: t.Claim.ID, wait: c.wait} }
+		return func(c claimed) claimed {
+			return c.forgot(claimed{policy: t.Claim.Policy.ID(), id: t.Claim.ID, wait: c.wait})
+		}
 	}
 	return nil
 }
@@ -391,6 +393,6 @@ func (s state) normal() state {
 		s.wait = ""
 	}
 	s.wait, _, _ = strings.Cut(s.wait, "@")
-	s.used = ""
+	s.used, s.former = "", holding{}
 	return s
 }

@@ -98,6 +98,20 @@ type claimed struct {
 	// wait is the content that a Lazy policy found, and that is no change; with
 	// a mark that tells one claim from another. Empty: none.
 	wait string
+	// former is who held it when somebody else wrote that.
+	former holding
+}
+
+// holding is a policy, by its key's ID and its permanent id.
+type holding struct{ policy, id string }
+
+// forgot is what is left of c where somebody wrote something else.
+func (c claimed) forgot(now claimed) claimed {
+	now.former = c.former
+	if c.id != "" {
+		now.former = holding{c.policy, c.id}
+	}
+	return now
 }
 
 // bound is what a binding says is in force.
@@ -189,6 +203,25 @@ func (r rule) lazy() bool { return r.Spec.ActivationPreference == policyv1alpha1
 // was first. mark tells this claim's wait from others.
 func claim(t thing, rules []rule, f propagation.Features, c claimed, b bound, mark string) []claimed {
 	all := ranked(rules, t)
+	return append(choose(t, all, f, c, b, mark), c.restored(t, all, mark)...)
+}
+
+// restored is the claim that somebody took off or wrote over, as long as its
+// policy selects the template (Z9): index and binding know of it, or one of them,
+// or none where that was lost. Where a Lazy policy waited it may wait on.
+func (c claimed) restored(t thing, all []match, mark string) []claimed {
+	i := slices.IndexFunc(all, claimed{policy: c.former.policy, id: c.former.id}.by)
+	if c.former.id == "" || i < 0 {
+		return nil
+	}
+	held := claimed{policy: c.former.policy, id: c.former.id}
+	if !all[i].lazy() {
+		return []claimed{held}
+	}
+	return append(taken(t, all[i], true, mark), held)
+}
+
+func choose(t thing, all []match, f propagation.Features, c claimed, b bound, mark string) []claimed {
 	held := slices.IndexFunc(all, c.by)
 	if f.Static && b.form != "" {
 		switch {

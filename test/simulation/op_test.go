@@ -37,6 +37,8 @@ const (
 	loseObject      verb = "lose"  // an object in a member
 	plantObject     verb = "plant" // one that is not ours
 	removeWork      verb = "delete work"
+	forgeContent    verb = "forge content" // kept content is made anew with another
+	loseContent     verb = "lose content"  // kept content is deleted
 )
 
 // What befalls the system.
@@ -83,7 +85,7 @@ func (o op) String() string {
 	switch o.verb {
 	case putTemplate, replaceTemplate:
 		return fmt.Sprintf("%s %s: %s", o.verb, o.key, o.content.describe(o.key))
-	case dropTemplate, unclaimTemplate, holdTemplate, releaseTemplate:
+	case dropTemplate, unclaimTemplate, holdTemplate, releaseTemplate, forgeContent, loseContent:
 		return fmt.Sprintf("%s %s", o.verb, o.key)
 	case markTemplate, reportTemplate:
 		return fmt.Sprintf("%s %s: %d", o.verb, o.key, o.n)

@@ -158,13 +158,12 @@ func (w *world) complete(c hub.Change) bool {
 	if c.Type == hub.Deleted || t == nil || b == nil {
 		return false
 	}
-	var works []*propagation.Work
-	for _, o := range w.hub.LiveWorks() {
-		if o.Key.Name == propagation.WorkName(b.Key) {
-			works = append(works, o)
-		}
-	}
-	return reporting.Complete(t, b, works)
+	return reporting.Complete(t, b, w.worksOf(b))
+}
+
+// worksOf are the Works of a binding as they are.
+func (w *world) worksOf(b *propagation.Binding) []*propagation.Work {
+	return slices.DeleteFunc(w.hub.LiveWorks(), func(work *propagation.Work) bool { return work.Binding() != b.Key })
 }
 
 // tick is PingSource's.

@@ -16,6 +16,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
@@ -31,6 +32,7 @@ import (
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/positions"
 	"sluice.dev/pkg/suspension"
 )
 
@@ -77,6 +79,8 @@ type world struct {
 	noRedis bool
 	// missed is what sources lost since the last tick.
 	missed []hub.Change
+	// meddled are the bindings whose kept content people wrote or deleted.
+	meddled map[propagation.BindingKey]bool
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -90,7 +94,7 @@ type world struct {
 func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
 	w := &world{
 		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		members: map[string]*pipelinetest.Member{}, trace: func(string, ...any) {},
+		members: map[string]*pipelinetest.Member{}, meddled: map[propagation.BindingKey]bool{}, trace: func(string, ...any) {},
 	}
 	redis.Ask = nil
 	redis.FlushAll(w.ctx)
@@ -128,14 +132,14 @@ func (w *world) assemble() {
 	w.claims = claims.New(w.redis)
 	flags := suspension.New(w.redis)
 	brakes := braking{flags, w}
-	w.sweeper = sweeper.New(w.hub, w.claims, w.probe, w.time)
+	w.sweeper = sweeper.New(w.hub, w.claims, positions.New(w.redis), w.probe, w.time)
 	w.stages = map[string]function.Stage{}
 	for _, s := range []function.Stage{
 		detector.New(w.hub, w.claims, w.claims, brakes),
 		preemptor.New(w.hub, w.claims),
 		gate.New(w.hub, w.time),
 		dependencies.New(w.hub, brakes),
-		scheduler.New(w.hub, w.hub, w.time),
+		scheduler.New(w.hub, w.hub, unplaced{}, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
 		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
@@ -351,4 +355,13 @@ func templateOf(work *propagation.Work) propagation.TemplateKey {
 		return propagation.TemplateKey{}
 	}
 	return key
+}
+
+// unplaced is a hub without placements.
+type unplaced struct{ placements }
+
+type placements = scheduler.Placements
+
+func (unplaced) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
+	return nil, nil
 }

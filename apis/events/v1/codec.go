@@ -4,6 +4,7 @@
 package v1
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -119,6 +120,7 @@ func setExtensions(e *event.Event, d Data) {
 	if d.Policy != nil {
 		set(ExtPolicy, strings.TrimPrefix(d.Policy.Namespace+"/"+d.Policy.Name, "/"))
 	}
+	set(ExtPlacement, d.Placement)
 	set(ExtSchedulerName, d.SchedulerName)
 	set(ExtCluster, d.Cluster)
 	set(ExtReason, d.Reason)
@@ -132,6 +134,8 @@ const maxKey = 128
 // binding, which every template has one of; else what it is about.
 func partitionKey(d Data) string {
 	switch {
+	case d.Placement != "":
+		return partition("placement/", d.Placement)
 	case d.Binding != nil:
 		return partition("binding/", d.Binding.ID())
 	case d.Template != nil:
@@ -173,11 +177,14 @@ func Decode(e event.Event) (Data, error) {
 		return d, fmt.Errorf("%w: type %q is not in the catalog", ErrMalformed, e.Type())
 	}
 	for _, need := range entry.Needs {
-		if !has(d, need) {
+		if !has(d, need) && !(need == FieldBinding && ofPlacement(d)) {
 			return d, fmt.Errorf("%w: data of %s lacks %s", ErrMalformed, e.Type(), need)
 		}
 	}
-	return d, nil
+	if err := d.names(); err != nil {
+		return d, err
+	}
+	return d, agrees(e, d)
 }
 
 // Object is what a source's event is about.
@@ -205,11 +212,16 @@ func DecodeResource(e event.Event) (Object, error) {
 			return Object{}, fmt.Errorf("%w: data of %s: %w", ErrMalformed, e.Type(), err)
 		}
 	}
+	var differs error
 	ext := func(name, other string) string {
-		if s, ok := e.Extensions()[name].(string); ok && s != "" {
-			return s
+		s, ok := e.Extensions()[name].(string)
+		if !ok || s == "" {
+			return other
 		}
-		return other
+		if other != "" && s != other {
+			differs = fmt.Errorf("%w: extension %s is %q, the data say %q", ErrMalformed, name, s, other)
+		}
+		return s
 	}
 	o := Object{
 		TemplateKey: propagation.TemplateKey{
@@ -221,6 +233,9 @@ func DecodeResource(e event.Event) (Object, error) {
 	}
 	if o.APIVersion == "" || o.Kind == "" || o.Name == "" {
 		return Object{}, fmt.Errorf("%w: %s names no object: want apiversion, kind and name", ErrMalformed, e.Type())
+	}
+	if err := cmp.Or(differs, templateNames(o.TemplateKey), segments(o.Cluster)); err != nil {
+		return Object{}, err
 	}
 	return o, nil
 }

@@ -22,6 +22,12 @@ type Data struct {
 	Binding *propagation.BindingKey `json:"binding,omitempty"`
 	// BindingVersion is the resourceVersion of the binding that was seen.
 	BindingVersion string `json:"bindingVersion,omitempty"`
+	// Placement is the name of the ClusterResourcePlacement that the event is
+	// about; its Works have no binding of a policy.
+	Placement string `json:"placement,omitempty"`
+	// SnapshotIndex is the index of the placement's resource snapshot that was
+	// seen.
+	SnapshotIndex string `json:"snapshotIndex,omitempty"`
 	// Work that the event is about.
 	Work *propagation.WorkKey `json:"work,omitempty"`
 	// WorkVersion is the resourceVersion of the Work that was seen.

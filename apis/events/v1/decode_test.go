@@ -44,6 +44,8 @@ func TestDecodeRefusesWhatIsMalformed(t *testing.T) {
 		"a template without kind":             raw(events.TemplateTouched, `{"template":{"apiVersion":"v1","name":"a"}}`),
 		"a policy without a name":             raw(events.PolicyChanged, `{"policy":{"scope":"Cluster"}}`),
 		"a Work without a cluster":            raw(events.WorkApplied, `{`+template+`,"binding":{"name":"b"},"work":{"name":"w"},"cluster":"m"}`),
+		"a Work of an unknown form":           raw(events.WorkApplied, `{`+template+`,"binding":{"name":"b"},"work":{"name":"w","cluster":"m","form":"x"},"cluster":"m"}`),
+		"a policy's Work without a binding":   raw(events.WorkApplied, `{`+template+`,"placement":"p","work":{"name":"w","cluster":"m"},"cluster":"m"}`),
 		"one need of several":                 raw(events.BindingActivated, `{`+template+`}`),
 		"oversized":                           raw(events.TemplateTouched, `{`+template+`,"message":"`+strings.Repeat("x", events.MaxSize)+`"}`),
 		"foreign":                             raw("com.example.order.placed", `{}`),
@@ -56,6 +58,57 @@ func TestDecodeRefusesWhatIsMalformed(t *testing.T) {
 				t.Errorf("got the error %v, want %v", err, events.ErrMalformed)
 			}
 		})
+	}
+}
+
+// Z33: names that are no names, and extensions that say otherwise than the data.
+func TestZ33DecodeRefusesForgedNames(t *testing.T) {
+	data := func(kind, namespace, name, cluster string) string {
+		return `{"template":{"apiVersion":"v1","kind":"` + kind + `","namespace":"` + namespace + `","name":"` + name + `"},"cluster":"` + cluster + `"}`
+	}
+	with := func(e event.Event, extensions ...string) event.Event {
+		for i := 0; i < len(extensions); i += 2 {
+			e.SetExtension(extensions[i], extensions[i+1])
+		}
+		return e
+	}
+	for name, e := range map[string]event.Event{
+		"a path as name":            raw(events.TemplateTouched, data("ConfigMap", "n", "../x", "")),
+		"a path as namespace":       raw(events.TemplateTouched, data("ConfigMap", "n/configmaps", "x", "")),
+		"dots as name":              raw(events.TemplateTouched, data("ConfigMap", "n", "..", "")),
+		"an escape":                 raw(events.TemplateTouched, data("ConfigMap", "n", "a%2fb", "")),
+		"a path as kind":            raw(events.TemplateTouched, data("Config/Map", "n", "x", "")),
+		"a version that is a path":  raw(events.TemplateTouched, `{"template":{"apiVersion":"apps/v1/..","kind":"A","name":"a"}}`),
+		"a cluster with a slash":    raw(events.ClusterChanged, `{"cluster":"member1/"}`),
+		"another name for filters":  with(raw(events.TemplateTouched, data("ConfigMap", "n", "x", "")), events.ExtName, "y"),
+		"another kind for filters":  with(raw(events.TemplateTouched, data("ConfigMap", "n", "x", "")), events.ExtKind, "Secret"),
+		"a namespace for filters":   with(raw(events.TemplateTouched, data("ConfigMap", "", "x", "")), events.ExtNamespace, "n"),
+		"another cluster's Work":    raw(events.WorkApplied, `{"template":{"apiVersion":"v1","kind":"A","name":"a"},"binding":{"name":"b"},"work":{"name":"w","cluster":"m"},"cluster":"other"}`),
+		"another cluster's filters": with(raw(events.ClusterChanged, `{"cluster":"member1"}`), events.ExtCluster, "member2"),
+	} {
+		if _, err := events.Decode(e); !errors.Is(err, events.ErrMalformed) {
+			t.Errorf("%s: %v, want %v", name, err, events.ErrMalformed)
+		}
+	}
+	for name, e := range map[string]event.Event{
+		"a Cluster with a slash": raw(events.ResourceDeleted, `{"apiVersion":"cluster.karmada.io/v1alpha1","kind":"Cluster","name":"member1/"}`),
+		"a member with a slash":  with(raw(events.ResourceDeleted, `{"apiVersion":"v1","kind":"ConfigMap","name":"a"}`), events.ExtCluster, "member1/"),
+		"extensions that differ": with(raw(events.ResourceDeleted, `{"apiVersion":"v1","kind":"ConfigMap","name":"a"}`), events.ExtName, "b"),
+	} {
+		if _, err := events.DecodeResource(e); !errors.Is(err, events.ErrMalformed) {
+			t.Errorf("of a source, %s: %v, want %v", name, err, events.ErrMalformed)
+		}
+	}
+}
+
+func TestDecodeAcceptsThePlacementOfAWork(t *testing.T) {
+	e := raw(events.WorkApplied, `{"template":{"apiVersion":"v1","kind":"ConfigMap","name":"a"},"placement":"p","work":{"name":"w","cluster":"m","form":"placement"},"cluster":"m"}`)
+	d, err := events.Decode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "fleet-member-m"; d.Work.Namespace() != want {
+		t.Errorf("the Work is in %s, want %s", d.Work.Namespace(), want)
 	}
 }
 

@@ -47,6 +47,8 @@ func sample(eventType string) events.Data {
 			d.Previous = all.Previous
 		case events.FieldBinding:
 			d.Binding, d.BindingVersion = all.Binding, "1003"
+		case events.FieldPlacement:
+			d.Placement, d.SnapshotIndex = "crp-1", "4"
 		case events.FieldWork:
 			d.Work, d.WorkVersion = all.Work, "1004"
 		case events.FieldCluster:

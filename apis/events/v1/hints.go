@@ -45,6 +45,31 @@ func Tells(e event.Event) string {
 	return b.String()
 }
 
+// Names is equal for events whose data name the same objects, whatever versions,
+// reasons and messages are with them. Data that cannot be read names what it is.
+func Names(e event.Event) string {
+	whole := func() string { return string(e.Data()) }
+	if isResource(e.Type()) {
+		var ref struct{ APIVersion, Kind, Namespace, Name string }
+		if len(e.Data()) > 0 && json.Unmarshal(e.Data(), &ref) != nil {
+			return whole()
+		}
+		return strings.Join([]string{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name}, "\x00")
+	}
+	d, err := Decode(e)
+	if err != nil {
+		return whole()
+	}
+	named, err := json.Marshal(Data{
+		Template: d.Template, Policy: d.Policy, Previous: d.Previous, Binding: d.Binding, Placement: d.Placement, Work: d.Work,
+		SchedulerName: d.SchedulerName, Cluster: d.Cluster, Continue: d.Continue,
+	})
+	if err != nil {
+		return whole()
+	}
+	return string(named)
+}
+
 // Lane is what an event should be handled one after the other with: those with its
 // partition key, which for a source's event is that of the template that its object
 // is, or comes of; without one it is alone with those that tell the same.

@@ -25,6 +25,7 @@ type definition struct {
 	Type       string                 `json:"type"`
 	Properties map[string]*definition `json:"properties"`
 	Required   []string               `json:"required"`
+	AnyOf      []*definition          `json:"anyOf"`
 	Enum       []string               `json:"enum"`
 	MinLength  int                    `json:"minLength"`
 }
@@ -61,6 +62,9 @@ func (p published) faults(at string, d *definition, v any) (all []string) {
 			if _, ok := x[name]; !ok {
 				all = append(all, at+" lacks "+name)
 			}
+		}
+		if len(d.AnyOf) > 0 && !slices.ContainsFunc(d.AnyOf, func(o *definition) bool { return len(p.faults(at, o, v)) == 0 }) {
+			all = append(all, at+" has none of what it may have")
 		}
 		for name, value := range x {
 			if property := d.Properties[name]; property != nil {

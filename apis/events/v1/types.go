@@ -43,6 +43,19 @@ const (
 	ClusterChanged = "dev.sluice.cluster.changed"
 	// PolicyChanged continues the fan-out of a policy's change (paged).
 	PolicyChanged = "dev.sluice.policy.changed"
+	// PlacementTouched: something that a placement's selection depends on changed.
+	PlacementTouched = "dev.sluice.placement.touched"
+	// PlacementSnapshotted: the placement's snapshots say what it selects and
+	// where it wants that.
+	PlacementSnapshotted = "dev.sluice.placement.snapshotted"
+	// PlacementScheduled: the placement's clusters are picked.
+	PlacementScheduled = "dev.sluice.placement.scheduled"
+	// PlacementWaiting: the rollout of the placement waits, and for what.
+	PlacementWaiting = "dev.sluice.placement.waiting"
+	// PlacementBound: what one member shall get of a placement is settled.
+	PlacementBound = "dev.sluice.placement.bound"
+	// PlacementReported: the status of a placement is up to date.
+	PlacementReported = "dev.sluice.placement.reported"
 	// OverridesChanged continues the fan-out of an override's change (paged).
 	OverridesChanged = "dev.sluice.overrides.changed"
 	// GatesChanged: a feature gate was switched.
@@ -70,6 +83,7 @@ const (
 	ExtNamespace     = "namespace"     // of the template or object
 	ExtCluster       = "cluster"       // the member concerned
 	ExtPolicy        = "policy"        // "namespace/name" or "name"
+	ExtPlacement     = "placement"     // the name of a ClusterResourcePlacement
 	ExtSchedulerName = "schedulername" // of the binding
 	ExtPartitionKey  = "partitionkey"  // what must stay in order
 	ExtReason        = "reason"        // from the fixed list of reasons
@@ -78,6 +92,10 @@ const (
 
 // MaxSize is the size that no event of ours exceeds, in bytes.
 const MaxSize = 4 << 10
+
+// ReasonFollowsNobody is the reason of a binding.scheduled that the sweeper emits:
+// the binding follows parents that are missing, or nobody needs it, for a while.
+const ReasonFollowsNobody = "FollowsNobody"
 
 // ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
 // Work has no conclusion yet, and it is time that it has one.

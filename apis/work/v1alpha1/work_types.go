@@ -136,6 +136,12 @@ type ManifestStatus struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Healthy;Unhealthy;Unknown
 	Health ResourceHealth `json:"health,omitempty"`
+
+	// Applied is what the member held right after our last apply of this object,
+	// in a Work of several; of one alone, the Work's own status says so. Released
+	// clients do not know it.
+	// +optional
+	Applied *AppliedState `json:"applied,omitempty"`
 }
 
 // ResourceIdentifier says which object in a Work is meant.

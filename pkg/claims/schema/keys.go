@@ -3,7 +3,7 @@
 
 // Package schema says what Sluice keeps in Redis, and guards it: the keys, the
 // form of the values, the answers of scripts, and the check in front of each.
-// It is shared by packages claims and suspension and means nothing to others.
+// It is shared by the packages that have scripts, and means nothing to others.
 //
 // Invariants:
 //   - Every key is named in this file and has the one hash tag, so that a script
@@ -15,6 +15,9 @@
 //     everything or nothing: no eviction (maxmemory-policy noeviction), and
 //     either no persistence or one that keeps each acknowledged write.
 //
+// The tag has a number, which another form of what is kept raises: two releases at
+// work side by side must not believe each other's, and the hub is the record.
+//
 // It must not decide anything, nor know what policies and templates are.
 package schema
 
@@ -23,41 +26,46 @@ package schema
 const (
 	// Epoch is a string: the token of the rebuild that built the rest. Where it
 	// is missing, nothing else may be believed.
-	Epoch = "{sluice}:epoch"
+	Epoch = "{sluice2}:epoch"
 	// Lock is a string with an expiry: the token of the rebuild that is running.
-	Lock = "{sluice}:lock"
+	Lock = "{sluice2}:lock"
 	// Revision is an integer that grows with each change of Index and of
 	// Templates. A rebuild starts it at the time in microseconds, so that no number
 	// comes twice.
-	Revision = "{sluice}:revision"
+	Revision = "{sluice2}:revision"
 	// Indexed is the revision of the last change of Index.
-	Indexed = "{sluice}:indexed"
+	Indexed = "{sluice2}:indexed"
 	// Policies is a hash: policy id → "version since digest".
-	Policies = "{sluice}:policies"
+	Policies = "{sluice2}:policies"
 	// Selectors is a hash: policy id → its entries in Index, one a line.
-	Selectors = "{sluice}:selectors"
+	Selectors = "{sluice2}:selectors"
 	// Index is a sorted set: entry "\n" policy id.
-	Index = "{sluice}:index"
+	Index = "{sluice2}:index"
 	// Templates is a hash: template id → revision of its last change "\n" record;
 	// the record's first line is the id of the policy that holds the template,
 	// empty while it waits.
-	Templates = "{sluice}:templates"
+	Templates = "{sluice2}:templates"
 	// Held is a sorted set: policy id "\n" template id.
-	Held = "{sluice}:held"
+	Held = "{sluice2}:held"
 	// Waiting is a sorted set: place "\n" template id; two places a template.
-	Waiting = "{sluice}:waiting"
+	Waiting = "{sluice2}:waiting"
 	// PolicyFlags is a hash: policy id → version "\n" suspension flag.
-	PolicyFlags = "{sluice}:suspended-policies"
+	PolicyFlags = "{sluice2}:suspended-policies"
 	// BindingFlags is a hash: binding id → version "\n" suspension flag.
-	BindingFlags = "{sluice}:suspended-bindings"
+	BindingFlags = "{sluice2}:suspended-bindings"
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
-	Positions = "{sluice}:positions"
+	Positions = "{sluice2}:positions"
 	// DeadLetters is a hash: what an event says, as a hash → the event as JSON.
-	DeadLetters = "{sluice}:dead-letters"
+	DeadLetters = "{sluice2}:dead-letters"
+	// Placements is a hash: placement → "token known lost first held last selected", see
+	// pkg/pending.
+	Placements = "{sluice2}:placements"
+	// PlacementChanges is a sorted set: placement "\n" "new" or "held" "\n" object.
+	PlacementChanges = "{sluice2}:placement-changes"
 )
 
 // Data lists the keys that a rebuild empties: all but Epoch and Lock.
 func Data() []string {
-	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags, Positions, DeadLetters}
+	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags, Positions, DeadLetters, Placements, PlacementChanges}
 }

@@ -84,7 +84,7 @@ func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 
 // notChosen are the joined clusters that the template does not go to, and why.
 func (w World) notChosen(b *propagation.Binding) []Cluster {
-	if b == nil || b.ActedHash() == "" || b.Spec.Placement == nil || foreignScheduler(b) != "" {
+	if b == nil || b.ActedHash() == "" || b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return nil
 	}
 	affinity := b.Spec.Placement.ClusterAffinity

@@ -6,15 +6,17 @@ package explaining
 import (
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/cli/textdiff"
 	"sluice.dev/pkg/core/propagation"
 )
 
+// context is how many lines are shown around each change.
 const context = 3
 
 // notThePolicys are the fields of a binding's spec that no policy says.
@@ -26,8 +28,21 @@ func policyDiff(b, next *propagation.Binding) string {
 	if b != nil && b.ActedHash() != "" {
 		before = policyText(&b.Spec)
 	}
-	return textdiff.Unified(before, policyText(&next.Spec), context)
+	return unified(before, policyText(&next.Spec))
 }
+
+// unified is the unified diff of two texts without a file header; empty where they
+// are equal.
+func unified(before, after string) string {
+	out, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: lines(before), B: lines(after), Context: context})
+	if err != nil { // it writes to memory
+		return err.Error()
+	}
+	return out
+}
+
+// lines are those of a text, each with its line break.
+func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
 func policyText(s *workv1alpha2.ResourceBindingSpec) string {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
@@ -43,7 +58,7 @@ func contentDiff(k propagation.TemplateKey, before, after map[string]any) string
 	if k.APIVersion == "v1" && k.Kind == "Secret" {
 		before, after = masked(before, after)
 	}
-	return textdiff.Unified(text(before), text(after), context)
+	return unified(text(before), text(after))
 }
 
 // masked hides what Secrets hold, and shows which keys differ.

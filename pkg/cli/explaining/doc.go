@@ -17,7 +17,6 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
-	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -55,10 +54,8 @@ func (w World) With(p *propagation.Policy) World {
 // stands: the policy exists, and selects the template. Nil: nobody.
 func (w World) Holder(t *propagation.Template) *propagation.Policy {
 	for _, p := range w.Policies {
-		if t.Claim.By(p) {
-			if _, miss := matching.Select(p, t); miss == "" {
-				return p
-			}
+		if claiming.Stands(t, p) {
+			return p
 		}
 	}
 	return nil

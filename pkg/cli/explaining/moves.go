@@ -99,7 +99,7 @@ func Released(in gating.Input) *propagation.Binding {
 // moves compares the clusters of a binding (nil: none) with those that it has
 // once it is next.
 func (w World) moves(b, next *propagation.Binding) Moves {
-	if s := foreignScheduler(next); s != "" {
+	if s := next.ForeignScheduler(); s != "" {
 		return Moves{Unknown: "scheduler " + s + " chooses the clusters"}
 	}
 	before, replicas, content := []string(nil), map[string]int32{}, ""

@@ -13,6 +13,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 )
 
 // Standing is where a template stands with a policy.
@@ -44,7 +45,9 @@ type PolicyReport struct {
 	Preempts   bool                  `json:"preempts,omitempty"`
 	Lazy       bool                  `json:"lazy,omitempty"`
 	// Suspended says which clusters it holds back: "none", "all", or names.
-	Suspended string           `json:"suspended"`
+	Suspended string `json:"suspended"`
+	// NotServed says which kinds it names that the hub does not serve.
+	NotServed string           `json:"notServed,omitempty"`
 	Counts    map[Standing]int `json:"counts"`
 	Templates []TemplateLine   `json:"templates"`
 }
@@ -63,7 +66,7 @@ type TemplateLine struct {
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
-		Suspended: heldBack(p.Spec.Suspension.Dispatch()), Counts: map[Standing]int{},
+		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), Counts: map[Standing]int{},
 	}
 	for _, s := range subjects {
 		line, concerned := w.line(p, s)

@@ -66,7 +66,7 @@ func (w World) Stands(s Subject, wish string) bool {
 // waited for. What time will not mend is an error.
 func (w World) Available(s Subject) (done bool, missing string, err error) {
 	b := s.Binding
-	if foreign := foreignScheduler(b); foreign == "" {
+	if foreign := b.ForeignScheduler(); foreign == "" {
 		d := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters})
 		switch {
 		case d.Unschedulable:

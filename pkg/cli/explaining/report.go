@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
@@ -130,7 +129,7 @@ func settled(in gating.Input, d gating.Decision) (reason, message string) {
 func (w World) claim(s Subject) Claim {
 	d := w.Claim(s)
 	c := Claim{
-		Settled:  d.Verdict == claiming.Keep || d.Verdict == claiming.Wait,
+		Settled:  d.Settled(),
 		Decision: Verdict{Verdict: string(d.Verdict), Reason: string(d.Reason), Message: d.Message},
 	}
 	if s.Template.Claim.Held() {
@@ -169,7 +168,8 @@ func policyLine(p *propagation.Policy, t *propagation.Template) Policy {
 }
 
 var misses = map[matching.Mismatch]string{
-	matching.OtherKind:      "it selects no object of this kind and version",
+	matching.OtherKind:      "it selects no object of this kind",
+	matching.KindNotServed:  "the hub does not serve the version of this kind that it names",
 	matching.OtherNamespace: "it selects in another namespace",
 	matching.OtherName:      "it selects another name",
 	matching.OtherLabels:    "the labels do not match its labelSelector",
@@ -203,18 +203,11 @@ func (w World) scheduled(b *propagation.Binding) Verdict {
 	if c := meta.FindStatusCondition(b.Status.Conditions, workv1alpha2.ConditionScheduled); c != nil {
 		return Verdict{Verdict: string(c.Status), Reason: c.Reason, Message: c.Message}
 	}
-	if s := foreignScheduler(b); s != "" {
+	if s := b.ForeignScheduler(); s != "" {
 		return Verdict{Verdict: "Unknown", Message: "scheduler " + s + " has not said"}
 	}
 	c := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Condition
 	return Verdict{Verdict: string(c.Status), Reason: c.Reason, Message: c.Message}
-}
-
-func foreignScheduler(b *propagation.Binding) string {
-	if b.Spec.SchedulerName == propagation.DefaultScheduler {
-		return ""
-	}
-	return b.Spec.SchedulerName
 }
 
 // pending says what waits, and what it would do.

@@ -5,6 +5,7 @@ package joining
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -23,6 +25,8 @@ type Identity struct {
 	// ID tells two names of one cluster: the uid of its namespace kube-system.
 	ID      string
 	Version string
+	// Without are kinds that the credentials may not write.
+	Without []string
 }
 
 // Check asks the member whether it is ready, lets the credentials do what Sluice
@@ -35,7 +39,8 @@ func (c *Credentials) Check(ctx context.Context) (Identity, error) {
 	if err := c.ready(ctx, client); err != nil {
 		return Identity{}, err
 	}
-	if err := c.rights(ctx, client); err != nil {
+	without, err := c.rights(ctx, client)
+	if err != nil {
 		return Identity{}, err
 	}
 	id, err := SystemID(ctx, client)
@@ -46,7 +51,7 @@ func (c *Credentials) Check(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("ask the member for its version: %w", err)
 	}
-	return Identity{ID: id, Version: version.GitVersion}, nil
+	return Identity{ID: id, Version: version.GitVersion, Without: without}, nil
 }
 
 func (c *Credentials) client() (*kubernetes.Clientset, error) {
@@ -70,26 +75,47 @@ func (c *Credentials) ready(ctx context.Context, client kubernetes.Interface) er
 	return fmt.Errorf("the member at %s does not answer: is it running, and is this address right? %w", c.Endpoint, err)
 }
 
-// verbs are what Sluice does with objects of any kind in a member.
-var verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
+// rights tells which of the kinds the credentials may not write; none where they may
+// write every kind. That they may write no kind at all is an error.
+func (c *Credentials) rights(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+	denied, err := c.denied(ctx, client, schema.GroupResource{Group: "*", Resource: "*"}, verbs)
+	if err != nil || len(denied) == 0 {
+		return nil, err
+	}
+	var without []string
+	for _, kind := range Kinds {
+		some, err := c.denied(ctx, client, kind, verbs)
+		if err != nil {
+			return nil, err
+		}
+		if len(some) > 0 {
+			without = append(without, kind.String())
+		}
+	}
+	if len(without) == len(Kinds) {
+		return nil, fmt.Errorf("the credentials of %s may not %s any kind of object in the member: 'join --print-role' prints the least that they need", c.source, strings.Join(denied, ", "))
+	}
+	if no, err := c.denied(ctx, client, schema.GroupResource{Resource: "namespaces"}, []string{"get", "create"}); err != nil || len(no) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("the credentials of %s may not %s namespaces in the member: 'join --print-role' prints the least that they need", c.source, strings.Join(no, ", ")))
+	}
+	return without, nil
+}
 
-func (c *Credentials) rights(ctx context.Context, client kubernetes.Interface) error {
+// denied are the verbs that the credentials may not do to objects of the kind.
+func (c *Credentials) denied(ctx context.Context, client kubernetes.Interface, kind schema.GroupResource, verbs []string) ([]string, error) {
 	var denied []string
 	for _, verb := range verbs {
 		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: "*", Resource: "*"}},
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: kind.Group, Resource: kind.Resource}},
 		}, metav1.CreateOptions{})
 		if err != nil {
-			return fmt.Errorf("ask the member what the credentials of %s may do: %w", c.source, err)
+			return nil, fmt.Errorf("ask the member what the credentials of %s may do: %w", c.source, err)
 		}
 		if !review.Status.Allowed {
 			denied = append(denied, verb)
 		}
 	}
-	if len(denied) > 0 {
-		return fmt.Errorf("the credentials of %s may not %s every kind of object in the member: bind their user to the ClusterRole cluster-admin", c.source, strings.Join(denied, ", "))
-	}
-	return nil
+	return denied, nil
 }
 
 // SystemID is the identity of a cluster.

@@ -108,7 +108,7 @@ func minify(kc *clientcmdapi.Config, file string) error {
 func inline(kc *clientcmdapi.Config, file string) error {
 	name := kc.Contexts[kc.CurrentContext].AuthInfo
 	user := kc.AuthInfos[name]
-	const instead = "make a ServiceAccount in the member, bind it to cluster-admin, and use its token"
+	const instead = "make a ServiceAccount in the member with what 'join --print-role' prints, and use its token"
 	switch {
 	case user.Exec != nil:
 		return fmt.Errorf("user %q of %s gets its credentials from the program %q, which the hub does not have: %s", name, file, user.Exec.Command, instead)

@@ -10,6 +10,8 @@
 //     policy is entitled to more, or the gate Static is open and the template
 //     changed.
 //   - Nobody is left holding what he no longer selects.
+//   - The template's owner cannot end a claim: what he takes off its metadata, or
+//     puts there, is restored from the index and the binding.
 //   - Nothing here says when a policy acts: that is gating.
 //
 // It must not read anything, know the time, or log.
@@ -30,8 +32,10 @@ type Input struct {
 	// Candidates are policies that exist now, among them all that select the
 	// template, and the one that holds it if it exists.
 	Candidates []Candidate
-	// Binding of the template; nil where there is none. Only StaticPolicy
-	// needs it.
+	// Recorded is who held this very template when the index last heard of it;
+	// zero where that is not known.
+	Recorded propagation.Claim
+	// Binding of the template; nil where there is none.
 	Binding  *propagation.Binding
 	Features propagation.Features
 }
@@ -67,9 +71,11 @@ type Reason string
 
 // The reasons.
 const (
-	StillSelected  Reason = "StillSelected"
-	BestMatch      Reason = "BestMatch"
-	Successor      Reason = "Successor"
+	StillSelected Reason = "StillSelected"
+	BestMatch     Reason = "BestMatch"
+	Successor     Reason = "Successor"
+	// Restored: the template's metadata lost what says who holds it.
+	Restored       Reason = "Restored"
 	Preempted      Reason = "Preempted"
 	TemplateChange Reason = "TemplateChanged"
 	NoPolicy       Reason = "NoPolicy"
@@ -93,6 +99,9 @@ type Decision struct {
 	Message  string
 }
 
+// Settled tells whether the claim is as it has to be.
+func (d Decision) Settled() bool { return d.Verdict == Keep || d.Verdict == Wait }
+
 // Decide says who holds the template.
 func Decide(in Input) Decision {
 	t := in.Template
@@ -100,7 +109,7 @@ func Decide(in Input) Decision {
 		return in.nobody(NeverTemplate, why)
 	}
 	ranked := in.rank()
-	holder := holderAmong(ranked, t.Claim)
+	holder := in.holder(ranked)
 	if in.Features.Static && in.propagated() {
 		return in.static(ranked, holder)
 	}
@@ -115,7 +124,32 @@ func Decide(in Input) Decision {
 			return in.take(Contest, c.Policy, holder.Policy)
 		}
 	}
-	return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
+	return in.keep(holder.Policy)
+}
+
+// keep is the claim of p, which stands; where the template does not say so, it is
+// restored.
+func (in Input) keep(p *propagation.Policy) Decision {
+	if in.Template.Claim != p.Claim() {
+		return in.restore(p)
+	}
+	return Decision{Verdict: Keep, Policy: p, Holder: p, Reason: StillSelected, Message: p.Key.String() + " holds the template"}
+}
+
+// restore puts the claim of p back. A Lazy policy that waited for the template's
+// change goes on to wait, unless the change came along.
+func (in Input) restore(p *propagation.Policy) Decision {
+	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, which did not say so any more"}
+	waits := in.Seen.Of(in.Template) == in.Seen
+	if in.propagated() {
+		waits = waits && in.changed()
+	} else {
+		waits = in.older(p)
+	}
+	if p.Lazy() && waits {
+		d.Baseline = propagation.NewBaseline(in.Template)
+	}
+	return d
 }
 
 // static is the rule of the gate StaticPolicy for a template that was
@@ -124,13 +158,13 @@ func Decide(in Input) Decision {
 func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
 	switch {
 	case holder != nil && (!in.changed() || in.elected()):
-		return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
+		return in.keep(holder.Policy)
 	case !in.changed():
 		return in.nobody(StaticWaits, "with StaticPolicy on, the template is claimed when it changes")
 	case len(ranked) == 0:
 		return in.nobody(NoPolicy, "no policy selects the template")
 	case holder != nil && holder.Policy == ranked[0].Policy:
-		return Decision{Verdict: Keep, Policy: holder.Policy, Holder: holder.Policy, Reason: StillSelected, Message: holder.Policy.Key.String() + " holds the template"}
+		return in.keep(holder.Policy)
 	}
 	var h *propagation.Policy
 	if holder != nil {
@@ -213,6 +247,50 @@ func (in Input) rank() []matching.Candidate {
 		policies[i] = c.Policy
 	}
 	return matching.Rank(policies, in.Template)
+}
+
+// holder is who holds the template. Its metadata says so, unless the index and the
+// binding agree on another: then somebody wrote there who may not. Where it says
+// nothing, whoever held it last holds it still.
+func (in Input) holder(ranked []matching.Candidate) *matching.Candidate {
+	claim, bound := in.Template.Claim, Bound(in.Template, in.Binding)
+	if in.Recorded.Held() && in.Recorded == bound {
+		claim = bound
+	}
+	if claim.Held() {
+		return holderAmong(ranked, claim)
+	}
+	if h := holderAmong(ranked, in.Recorded); h != nil {
+		return h
+	}
+	return holderAmong(ranked, bound)
+}
+
+// Bound is who held this very template when its binding was written; zero: nobody.
+func Bound(t *propagation.Template, b *propagation.Binding) propagation.Claim {
+	if b == nil || b.Spec.Resource.UID != t.UID {
+		return propagation.Claim{}
+	}
+	return b.Claim()
+}
+
+// Lost tells whether the template does not say any more that p holds it, though the
+// binding knows so and p selects it: the claim has to be restored first.
+func Lost(t *propagation.Template, b *propagation.Binding, p *propagation.Policy) bool {
+	if t.Claim.Held() || !Bound(t, b).By(p) || matching.Exempt(t.Key) != "" {
+		return false
+	}
+	_, miss := matching.Select(p, t)
+	return miss == ""
+}
+
+// Stands tells whether p holds the template, as its metadata says.
+func Stands(t *propagation.Template, p *propagation.Policy) bool {
+	if !t.Claim.By(p) {
+		return false
+	}
+	_, miss := matching.Select(p, t)
+	return miss == ""
 }
 
 func holderAmong(ranked []matching.Candidate, c propagation.Claim) *matching.Candidate {

@@ -8,6 +8,8 @@
 //     observed generation included, so that no status write follows.
 //   - The transition time moves with the status alone.
 //   - The list is a copy, sorted by type.
+//   - No message is longer than MaxMessage, so that a status can be written
+//     whatever went wrong.
 //
 // It must not know the time: it is told.
 package conditions
@@ -24,6 +26,7 @@ import (
 // Set is list with c in it, and whether that differs. ObservedGeneration counts
 // as a difference only where c's is not 0.
 func Set(list []metav1.Condition, c metav1.Condition, now time.Time) ([]metav1.Condition, bool) {
+	c.Message = Message(c.Message)
 	old := meta.FindStatusCondition(list, c.Type)
 	if old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message &&
 		(c.ObservedGeneration == 0 || old.ObservedGeneration == c.ObservedGeneration) {

@@ -59,6 +59,17 @@ func Detach(dependency *propagation.Binding, parent propagation.BindingKey) *pro
 	return done(dependency, next)
 }
 
+// Nowhere is the binding, which names no cluster of its own any more where nobody
+// needs it; the very binding where somebody does.
+func Nowhere(b *propagation.Binding) *propagation.Binding {
+	if Needed(b) || len(b.Spec.Clusters) == 0 {
+		return b
+	}
+	next := clone(b)
+	next.Spec.Clusters = nil
+	return next
+}
+
 // Requires tells whether the dependency's binding names parent.
 func Requires(dependency *propagation.Binding, parent propagation.BindingKey) bool {
 	return slices.ContainsFunc(dependency.Spec.RequiredBy, of(parent))

@@ -60,6 +60,7 @@ const (
 	StaticPolicy             Reason = "StaticPolicyWaitsForTemplate"
 	NoPolicy                 Reason = "NoPolicy"
 	TemplateDeleting         Reason = "TemplateDeleting"
+	TooLarge                 Reason = "TooLarge"
 	UpToDate                 Reason = "UpToDate"
 )
 
@@ -94,6 +95,8 @@ func Decide(in Input) Decision {
 	case Closed:
 		d.PolicyPending = in.policyPending()
 		switch {
+		case d.Reason == TooLarge:
+			d.Next = in.deferred() // where there is none, one that says so
 		case in.Binding == nil:
 		case in.serves() && !in.acted() && !in.Template.Deleting:
 			d.Next = in.carried()
@@ -111,7 +114,7 @@ func Decide(in Input) Decision {
 // verdict asks the rules one after the other; the first that answers decides.
 func (in Input) verdict() Decision {
 	for _, rule := range []func(Input) (Verdict, Reason, bool){
-		deleting, unclaimed, requested, static, lazy,
+		deleting, tooLarge, unclaimed, requested, static, lazy,
 	} {
 		if v, r, ok := rule(in); ok {
 			return Decision{Verdict: v, Reason: r}
@@ -126,6 +129,19 @@ func (in Input) verdict() Decision {
 // A template that is being deleted gets nothing new.
 func deleting(in Input) (Verdict, Reason, bool) {
 	return Closed, TemplateDeleting, in.Template.Deleting
+}
+
+// What is too large to be kept is not acted on until it changes.
+func tooLarge(in Input) (Verdict, Reason, bool) {
+	if in.Policy == nil && in.Binding == nil || !in.contentPending() {
+		return "", "", false
+	}
+	_, _, is := in.size()
+	return Closed, TooLarge, is
+}
+
+func (in Input) size() (has, may int, tooLarge bool) {
+	return propagation.TooLarge(in.Template.Key, propagation.Content(in.Template.Object))
 }
 
 // Without a policy nothing acts, but what others depend on follows its owner.
@@ -217,6 +233,9 @@ func (in Input) explain(d Decision) string {
 	active := "nothing was ever propagated"
 	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {
 		active = "in force is " + activeForm(a)
+		if a.Lost() {
+			active += ", whose content is kept no more: members keep what they have"
+		}
 	}
 	switch d.Reason {
 	case NoPolicy:
@@ -224,6 +243,9 @@ func (in Input) explain(d Decision) string {
 			return "the template changed and no policy carries the change; " + active
 		}
 		return "no policy holds the template; " + active
+	case TooLarge:
+		has, may, _ := in.size()
+		return fmt.Sprintf("the template has %d bytes, of which at most %d can be carried; %s", has, may, active)
 	case TemplateDeleting:
 		return "the template is being deleted; " + active
 	}

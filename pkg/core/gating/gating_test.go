@@ -4,6 +4,7 @@
 package gating_test
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -26,6 +27,7 @@ func TestDecide(t *testing.T) {
 		eager  = make.Policy("p").To("member1")
 		other  = make.Policy("q").Lazy().To("member2")
 		static = propagation.Features{Static: true}
+		huge   = strings.Repeat("x", 1500<<10)
 	)
 	for name, tc := range map[string]struct {
 		template make.TemplateBuilder
@@ -41,6 +43,9 @@ func TestDecide(t *testing.T) {
 		same bool
 	}{
 		"nobody holds what was never propagated":                                           {template: nginx, want: gating.Idle, reason: gating.NoPolicy},
+		"Z29 what is too large for a Work is not acted on, and its binding says so":        {template: nginx.Label("x", huge), policy: &eager, want: gating.Closed, reason: gating.TooLarge, pending: true},
+		"Z29 what grew too large stays as it was":                                          {template: nginx.Label("x", huge), policy: &eager, binding: after(nginx, eager), want: gating.Closed, reason: gating.TooLarge, pending: true, where: "member1", same: true},
+		"Z29 what was too large and is no more acts":                                       {template: nginx, policy: &eager, binding: after(nginx.Label("x", huge), eager), want: gating.Open, reason: gating.FirstPropagation, where: "member1"},
 		"L2 an immediate policy acts at once":                                              {template: nginx, policy: &eager, want: gating.Open, reason: gating.FirstPropagation, where: "member1"},
 		"L28 a Lazy policy that was first acts at once":                                    {template: nginx, policy: &lazy, want: gating.Open, reason: gating.FirstPropagation, where: "member1"},
 		"L29 a Lazy policy that came second waits":                                         {template: nginx.Baseline(), policy: &lazy, want: gating.Closed, reason: gating.WaitingForTemplateChange, pending: true},

@@ -44,7 +44,8 @@ func (in Input) carried() *propagation.Binding {
 }
 
 // deferred is the binding as it is, or an empty one, with what is never
-// deferred: whose claim it records, and the suspension.
+// deferred: whose claim it records, the suspension, and whether the template is
+// protected from deletion.
 func (in Input) deferred() *propagation.Binding {
 	b := in.base()
 	claim := propagation.Claim{}
@@ -55,6 +56,11 @@ func (in Input) deferred() *propagation.Binding {
 	labels, annotations := claim.Metadata()
 	merge(b.Labels, labels)
 	merge(b.Annotations, annotations)
+	protected := ""
+	if propagation.Protected(in.Template.Labels) {
+		protected = "true"
+	}
+	setOrDelete(b.Annotations, propagation.AnnotationDeletionProtected, protected)
 	return b
 }
 

@@ -33,11 +33,12 @@ func Exempt(k propagation.TemplateKey) string {
 
 func reservedNamespace(ns string) bool {
 	_, work := propagation.ClusterOfWorkNamespace(ns)
-	return work || ns == propagation.SystemNamespace || strings.HasPrefix(ns, "kube-") || strings.HasPrefix(ns, "karmada-")
+	return work || ns == propagation.SystemNamespace || strings.HasPrefix(ns, "kube-") || strings.HasPrefix(ns, "karmada-") || strings.HasPrefix(ns, "fleet-")
 }
 
 var ownGroups = map[string]bool{
 	"policy.karmada.io": true, "work.karmada.io": true, "cluster.karmada.io": true,
+	"placement.kubernetes-fleet.io": true, "cluster.kubernetes-fleet.io": true,
 }
 
 var neverTemplates = map[string]bool{

@@ -10,6 +10,9 @@
 //     alone), then the name that comes first in the alphabet.
 //   - A namespaced policy selects nothing outside its namespace, and so nothing
 //     cluster-scoped.
+//   - A selector selects a kind of a group, in whatever version the template was
+//     read. One that names a version, a group or a spelling that the hub does not
+//     serve selects nothing but what is known by just that version.
 //   - Every "no" says why (Mismatch).
 //
 // It must not know who holds a template: that is claiming.
@@ -18,12 +21,15 @@ package matching
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -73,9 +79,11 @@ const (
 	OtherLabels    Mismatch = "OtherLabels"
 	ScopeMismatch  Mismatch = "ScopeMismatch"
 	PolicyDeleting Mismatch = "PolicyDeleting"
+	// KindNotServed: the hub does not serve the version that the selector names.
+	KindNotServed Mismatch = "KindNotServed"
 )
 
-var nearness = map[Mismatch]int{OtherKind: 0, OtherNamespace: 1, OtherName: 2, OtherLabels: 3}
+var nearness = map[Mismatch]int{OtherKind: 0, KindNotServed: 1, OtherNamespace: 2, OtherName: 3, OtherLabels: 4}
 
 // Select tells whether and how p selects t. Where it does not, the mismatch is
 // that of the selector that came nearest.
@@ -91,7 +99,7 @@ func Select(p *propagation.Policy, t *propagation.Template) (Candidate, Mismatch
 	c, miss := Candidate{Policy: p}, OtherKind
 	for i := range p.Spec.ResourceSelectors {
 		s := &p.Spec.ResourceSelectors[i]
-		by, why := selects(s, t)
+		by, why := selects(s, t, p.NotServed)
 		if why != "" {
 			if nearness[why] > nearness[miss] {
 				miss = why
@@ -110,10 +118,13 @@ func Select(p *propagation.Policy, t *propagation.Template) (Candidate, Mismatch
 }
 
 // selects tells how one selector selects t, or why it does not.
-func selects(s *policyv1alpha1.ResourceSelector, t *propagation.Template) (Specificity, Mismatch) {
+func selects(s *policyv1alpha1.ResourceSelector, t *propagation.Template, notServed []schema.GroupVersionKind) (Specificity, Mismatch) {
+	kind := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
 	switch {
-	case s.APIVersion != t.Key.APIVersion || s.Kind != t.Key.Kind:
+	case kind.GroupKind() != t.Key.GroupVersionKind().GroupKind():
 		return 0, OtherKind
+	case s.APIVersion != t.Key.APIVersion && slices.Contains(notServed, kind):
+		return 0, KindNotServed
 	case s.Namespace != "" && s.Namespace != t.Key.Namespace:
 		return 0, OtherNamespace
 	case s.Name != "" && s.Name != t.Key.Name:
@@ -126,6 +137,44 @@ func selects(s *policyv1alpha1.ResourceSelector, t *propagation.Template) (Speci
 		return 0, OtherLabels
 	}
 	return ByLabels, ""
+}
+
+// Version is the version in which p names the kind of the template, of those that
+// the hub serves; false: in none.
+func Version(p *propagation.Policy, t propagation.TemplateKey) (string, bool) {
+	for _, s := range p.Spec.ResourceSelectors {
+		kind := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
+		if kind.GroupKind() == t.GroupVersionKind().GroupKind() && !slices.Contains(p.NotServed, kind) {
+			return s.APIVersion, true
+		}
+	}
+	return "", false
+}
+
+// Kinds are those that the policies select, and what these may depend on: each once,
+// whatever versions they name, in one that the hub serves where they name one.
+func Kinds(policies []*propagation.Policy) []schema.GroupVersionKind {
+	best := map[schema.GroupKind]schema.GroupVersionKind{}
+	served := map[schema.GroupKind]bool{}
+	take := func(kind schema.GroupVersionKind, yes bool) {
+		gk := kind.GroupKind()
+		old, known := best[gk]
+		if better := yes && !served[gk]; !known || better || yes == served[gk] && kind.Version < old.Version {
+			best[gk], served[gk] = kind, yes
+		}
+	}
+	for _, p := range policies {
+		for _, s := range p.Spec.ResourceSelectors {
+			kind := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
+			take(kind, !slices.Contains(p.NotServed, kind))
+		}
+		if p.Spec.PropagateDeps || p.Spec.Association {
+			for _, kind := range dependencies.Kinds {
+				take(kind.GroupVersionKind(), true)
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(best), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
 }
 
 // MatchesLabels tells whether the selector's labels, if it has any, match. A

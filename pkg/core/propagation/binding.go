@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 )
@@ -39,6 +40,13 @@ func (b *Binding) Template() TemplateKey {
 // is none.
 func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
 
+// OutlivesTemplate tells whether the binding is there for others that depend on
+// its template, and for no policy of its own: then one that is made anew takes the
+// place of the former, and members keep what they have in between.
+func (b *Binding) OutlivesTemplate() bool {
+	return b.AwaitsTemplate() || len(b.Spec.RequiredBy) > 0 && b.Annotations[AnnotationActivePolicy] == ""
+}
+
 // Claim is the claim as the binding records it.
 func (b *Binding) Claim() Claim { return ClaimFrom(b.Labels, b.Annotations) }
 
@@ -47,6 +55,22 @@ func (b *Binding) ActedHash() string { return b.Annotations[AnnotationContentHas
 
 // Revision is the name of the frozen content; empty: none yet.
 func (b *Binding) Revision() string { return b.Annotations[AnnotationRevision] }
+
+// ForeignScheduler is the scheduler that the binding asks for, where it is not
+// Sluice's; else empty.
+func (b *Binding) ForeignScheduler() string {
+	if b.Spec.SchedulerName == DefaultScheduler {
+		return ""
+	}
+	return b.Spec.SchedulerName
+}
+
+// Lost tells whether a policy is in force whose content is kept no more, as the
+// gate takes the binding then: members keep what they have until it lets a content
+// through again. On the hub the binding names that content still.
+func (b *Binding) Lost() bool {
+	return b.ActedHash() == "" && b.Annotations[AnnotationActivePolicy] != ""
+}
 
 // TargetClusters are the names of all clusters that shall have the template,
 // sorted: those that its own policy chose, and those of the templates that
@@ -98,6 +122,10 @@ type Work struct {
 	Finalizers      []string
 	Spec            workv1alpha1.WorkSpec
 	Status          workv1alpha1.WorkStatus
+	// Strategy is how a placement's objects are written; nil: as by default.
+	Strategy *placementv1.ApplyStrategy
+	// Results are what came of each of a placement's objects.
+	Results []placementv1.ManifestCondition
 }
 
 // Binding is the key of the Work's binding.
@@ -108,26 +136,45 @@ func (w *Work) Binding() BindingKey {
 	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
 }
 
+// Placement is the name of the Work's placement; empty: it is a policy's.
+func (w *Work) Placement() string {
+	if w.Key.Form != PlacementForm {
+		return ""
+	}
+	return w.Labels[placementv1.LabelParentCRP]
+}
+
+// AnnotationSuspended on a placement holds its Works back: "true" in all members,
+// else in those that it names, separated by commas.
+const AnnotationSuspended = "sluice.dev/suspended"
+
+// PlacementSuspended tells whether the annotations of a placement hold its Works
+// back in the cluster.
+func PlacementSuspended(annotations map[string]string, cluster string) bool {
+	v := annotations[AnnotationSuspended]
+	return v == "true" || slices.Contains(strings.Split(v, ","), cluster)
+}
+
+// PlacementKey is the key of a placement, as of any object of the hub.
+func PlacementKey(name string) TemplateKey {
+	return TemplateKey{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement, Name: name}
+}
+
 // Suspended is the Work's own brake.
 func (w *Work) Suspended() bool {
 	return w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching
 }
 
-// Revision is frozen content: what the gate let through.
-type Revision struct {
-	Namespace string
-	Name      string
-	Binding   BindingKey
-	Hash      string
-	// Number grows by one with each revision of a binding.
-	Number int64
-	// Content is Content(template) at that time, as decoded JSON.
-	Content map[string]any
-}
-
-// Template is the key of the Work's template, as its annotation says.
+// Template is the key of the Work's template, as its annotation says; that of a
+// placement's is the placement.
 func (w *Work) Template() (TemplateKey, error) {
 	var k TemplateKey
+	if w.Key.Form == PlacementForm {
+		if w.Placement() == "" {
+			return k, fmt.Errorf("%s names no placement", w.Key)
+		}
+		return PlacementKey(w.Placement()), nil
+	}
 	if err := json.Unmarshal([]byte(w.Annotations[AnnotationTemplate]), &k); err != nil {
 		return k, fmt.Errorf("annotation %s of %s: %w", AnnotationTemplate, w.Key, err)
 	}

@@ -110,3 +110,49 @@ func HashJSON(v any) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }
+
+// What is kept of a template, and what a Work carries of it, is one object each,
+// of which etcd takes 1.5 MiB, and which says a little besides.
+const (
+	// MaxManifest is how many bytes a manifest has at most.
+	MaxManifest = 1400 << 10
+	// maxSecret is how many bytes the API server takes in one Secret.
+	maxSecret = 1 << 20
+)
+
+// TooLarge tells whether the content is too large to be kept, and how many bytes
+// it has, and may have.
+func TooLarge(key TemplateKey, content map[string]any) (has, may int, tooLarge bool) {
+	may = MaxManifest
+	if gvk := key.GroupVersionKind(); gvk.Group == "" && gvk.Kind == "Secret" {
+		may = maxSecret
+	}
+	const longest = 6 // bytes of JSON for one of text
+	if n := SizeOf(content); n*longest < may {
+		return n, may, false
+	}
+	b, err := json.Marshal(content)
+	return len(b), may, err != nil || len(b) > may
+}
+
+// SizeOf is how many bytes decoded JSON has, about, and found without encoding
+// it; texts that have to be escaped have more.
+func SizeOf(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case map[string]any:
+		n := 2
+		for k, e := range v {
+			n += len(k) + 4 + SizeOf(e)
+		}
+		return n
+	case []any:
+		n := 2
+		for _, e := range v {
+			n += 1 + SizeOf(e)
+		}
+		return n
+	}
+	return 8
+}

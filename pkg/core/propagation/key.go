@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Scope says whether an object lives in a namespace or in the whole cluster.
@@ -100,25 +101,84 @@ func (k BindingKey) ID() string { return k.Namespace + "/" + k.Name }
 // String is for people.
 func (k BindingKey) String() string { return "binding " + join(k.Namespace, k.Name) }
 
-// WorkKey names what one member gets for one binding. The Work lives in the
-// namespace that WorkNamespace(Cluster) names.
+// Form says in which of the two APIs a Work is written: a Work is one concept
+// with two wire forms, as scope is one path for two kinds.
+type Form string
+
+// The two forms.
+const (
+	// PolicyForm is that of a policy's Work: one template for one member.
+	PolicyForm Form = ""
+	// PlacementForm is that of a placement's Work: a part of a snapshot, with
+	// many objects.
+	PlacementForm Form = "placement"
+)
+
+// Forms lists both forms, for tables and loops that serve either.
+var Forms = []Form{PolicyForm, PlacementForm}
+
+// The hub namespaces of a member's Works begin with these.
+var workNamespacePrefixes = map[Form]string{PolicyForm: "karmada-es-", PlacementForm: "fleet-member-"}
+
+// Namespace is the hub namespace that holds a member's Works of the form.
+func (f Form) Namespace(cluster string) string { return workNamespacePrefixes[f] + cluster }
+
+// ClusterOf is the inverse of Namespace; false where the namespace is no
+// member's.
+func (f Form) ClusterOf(namespace string) (string, bool) {
+	cluster, ok := strings.CutPrefix(namespace, workNamespacePrefixes[f])
+	return cluster, ok && cluster != ""
+}
+
+// WorkKey names what one member gets for one binding, or for one part of a
+// placement. The Work lives in the namespace that Namespace names.
 type WorkKey struct {
 	Cluster string `json:"cluster"`
 	Name    string `json:"name"`
+	Form    Form   `json:"form,omitempty"`
 }
 
-// String is for people: "work member1/nginx-deployment-6f9c".
-func (k WorkKey) String() string { return "work " + k.Cluster + "/" + k.Name }
+// Namespace is the hub namespace that holds the Work.
+func (k WorkKey) Namespace() string { return k.Form.Namespace(k.Cluster) }
 
-const workNamespacePrefix = "karmada-es-"
+// Owner is how an object in the member names the Work that it comes from: the
+// value of LabelMemberWork. No policy's Work has an underscore in its name.
+func (k WorkKey) Owner() string {
+	if k.Form == PolicyForm {
+		return k.Name
+	}
+	const prefix = "placement_"
+	if len(prefix)+len(k.Name) <= validation.LabelValueMaxLength {
+		return prefix + k.Name
+	}
+	return prefix + hashedName(k.Name, k.Name, validation.LabelValueMaxLength-len(prefix))
+}
 
-// WorkNamespace is the hub namespace that holds a member's Works.
-func WorkNamespace(cluster string) string { return workNamespacePrefix + cluster }
+// IsPlacementOwner tells whether an object's LabelMemberWork names a placement's
+// Work.
+func IsPlacementOwner(owner string) bool { return strings.HasPrefix(owner, "placement_") }
 
-// ClusterOfWorkNamespace is the inverse of WorkNamespace; false where the
-// namespace is no member's.
+// String is for people: "work member1/nginx-deployment-6f9c", and for a
+// placement's "work fleet-member-member1/crp-1-work".
+func (k WorkKey) String() string {
+	if k.Form == PlacementForm {
+		return "work " + k.Namespace() + "/" + k.Name
+	}
+	return "work " + k.Cluster + "/" + k.Name
+}
+
+// WorkNamespace is the hub namespace that holds a member's Works of policies.
+func WorkNamespace(cluster string) string { return PolicyForm.Namespace(cluster) }
+
+// ClusterOfWorkNamespace is the cluster whose Works, of either form, are in the
+// namespace; false where the namespace is no member's.
 func ClusterOfWorkNamespace(namespace string) (string, bool) {
-	return strings.CutPrefix(namespace, workNamespacePrefix)
+	for _, f := range Forms {
+		if cluster, ok := f.ClusterOf(namespace); ok {
+			return cluster, true
+		}
+	}
+	return "", false
 }
 
 func join(namespace, name string) string {

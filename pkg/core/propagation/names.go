@@ -64,6 +64,7 @@ const (
 	AnnotationClusterBindingName = "clusterresourcebinding.karmada.io/name"
 	AnnotationTemplate           = "sluice.dev/template" // TemplateKey as JSON
 	AnnotationBindingUID         = "sluice.dev/binding-uid"
+	AnnotationTemplateUID        = "sluice.dev/template-uid"
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
 
 	// FinalizerWork keeps a Work until its objects have left the member.

@@ -3,11 +3,17 @@
 
 package propagation
 
-import policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+)
 
 // Override is an override policy of either scope, as it was read.
 type Override struct {
 	// Key: of scope Cluster or Namespaced, as policies'.
 	Key  PolicyKey
 	Spec policyv1alpha1.OverrideSpec
+	// NotServed is as that of a Policy.
+	NotServed []schema.GroupVersionKind
 }

@@ -6,6 +6,7 @@ package propagation
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -25,6 +26,9 @@ type Policy struct {
 	LastUserWrite time.Time
 	Deleting      bool
 	Spec          policyv1alpha1.PropagationSpec
+	// NotServed are the kinds that the selectors name and that the hub does not
+	// serve, in that group, version and spelling, as it was when this was read.
+	NotServed []schema.GroupVersionKind
 	// Status as it was written last. No decision depends on it.
 	Status policyv1alpha1.PropagationStatus
 }

@@ -6,14 +6,69 @@ package rendering
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 )
 
 // ConditionRendered on a binding is False while some cluster's manifest cannot
 // be made; it is absent as long as that never happened.
 const ConditionRendered = "Rendered"
+
+// The reasons of ConditionRendered.
+const (
+	ReasonRendered = "Rendered"
+	// ReasonOverrideFailed: an override asks for what the object does not allow.
+	ReasonOverrideFailed = "OverrideFailed"
+	// ReasonTooLarge: what the overrides make of the object fits into no Work.
+	ReasonTooLarge = "TooLarge"
+)
+
+// Failure is why a cluster's manifest cannot be made.
+type Failure struct {
+	Cluster string
+	Err     error
+}
+
+// Rendered is the condition that says which clusters' manifests cannot be made;
+// what many have in common is said once.
+func Rendered(failures []Failure) metav1.Condition {
+	c := metav1.Condition{Type: ConditionRendered, Status: metav1.ConditionTrue, Reason: ReasonRendered, Message: "every cluster's manifest is made"}
+	if len(failures) == 0 {
+		return c
+	}
+	c.Status, c.Reason = metav1.ConditionFalse, ReasonOverrideFailed
+	var why []string
+	clusters := map[string][]string{}
+	for _, f := range failures {
+		text := f.Err.Error()
+		if clusters[text] == nil {
+			why = append(why, text)
+		}
+		clusters[text] = append(clusters[text], f.Cluster)
+		if tooLarge := (*TooLarge)(nil); errors.As(f.Err, &tooLarge) {
+			c.Reason = ReasonTooLarge
+		}
+	}
+	for i, text := range why {
+		why[i] = some(clusters[text]) + ": " + text
+	}
+	c.Message = conditions.List(why)
+	return c
+}
+
+// some names a few clusters and counts the others.
+func some(clusters []string) string {
+	const few = 5
+	if len(clusters) <= few {
+		return strings.Join(clusters, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:few], ", "), len(clusters)-few)
+}
 
 // Render is the Work that the cluster gets of the content that is in force.
 func Render(b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
@@ -46,6 +101,9 @@ func Manifest(content map[string]any, cluster *clusterv1alpha1.Cluster, template
 	if obj == nil {
 		return nil, fmt.Errorf("the content of %s is empty", template)
 	}
+	if err := template.Identifies(obj); err != nil {
+		return nil, fmt.Errorf("the content of %s: %w", template, err)
+	}
 	Prune(obj)
 	if replicas != nil {
 		setReplicas(obj, *replicas)
@@ -56,7 +114,7 @@ func Manifest(content map[string]any, cluster *clusterv1alpha1.Cluster, template
 		if err != nil {
 			return nil, err
 		}
-		if err := sameObject(obj, next); err != nil {
+		if err := sameObject(template, next); err != nil {
 			return nil, &OverrideError{Override: o.Key, Err: err}
 		}
 		obj = next
@@ -82,15 +140,15 @@ func setReplicas(obj map[string]any, n int32) {
 // The kinds whose replicas may be absent and still mean a number.
 var scalable = map[string]bool{"apps/Deployment": true, "apps/StatefulSet": true, "apps/ReplicaSet": true, "/ReplicationController": true}
 
-// sameObject says which part of the object's identity differs. The version of
-// its API is none: a cluster may serve another.
-func sameObject(a, b map[string]any) error {
-	ma, mb := child(a, "metadata"), child(b, "metadata")
+// sameObject says which part of the template's identity the object does not
+// have. The version of its API is none: a cluster may serve another.
+func sameObject(template propagation.TemplateKey, obj map[string]any) error {
+	is := propagation.KeyOf(obj)
 	switch {
-	case group(a) != group(b) || a["kind"] != b["kind"]:
+	case is.ID() == template.ID():
+		return nil
+	case is.GroupVersionKind().GroupKind() != template.GroupVersionKind().GroupKind():
 		return errors.New("changes the kind")
-	case ma["name"] != mb["name"] || ma["namespace"] != mb["namespace"]:
-		return errors.New("changes the name or the namespace")
 	}
-	return nil
+	return errors.New("changes the name or the namespace")
 }

@@ -47,7 +47,7 @@ func specificity(o propagation.Override, template propagation.TemplateKey, label
 		return 0, o.Key.Scope == propagation.Cluster || o.Key.Namespace == template.Namespace
 	}
 	// A policy with the same selectors selects the same.
-	p := &propagation.Policy{Key: o.Key, Spec: policyv1alpha1.PropagationSpec{ResourceSelectors: o.Spec.ResourceSelectors}}
+	p := &propagation.Policy{Key: o.Key, NotServed: o.NotServed, Spec: policyv1alpha1.PropagationSpec{ResourceSelectors: o.Spec.ResourceSelectors}}
 	c, miss := matching.Select(p, &propagation.Template{Key: template, Labels: labels})
 	return c.By, miss == ""
 }

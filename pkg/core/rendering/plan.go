@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -25,6 +26,9 @@ const (
 	Hold Action = "Hold"
 	// Delete the Work: its cluster is no target any more.
 	Delete Action = "Delete"
+	// Doubt whether the Work has to be: nothing wants it, and nothing proves that
+	// it may go. It stays.
+	Doubt Action = "Doubt"
 	// Leave the Work: it is being deleted already. Where its cluster is a
 	// target again, the event of its end leads to a new one.
 	Leave Action = "Leave"
@@ -48,16 +52,20 @@ func (s Step) Key() propagation.WorkKey {
 }
 
 // Plan compares the Works that exist with those desired, by cluster. Where the
-// manifest of a cluster could not be made (failed), its Work stays as it is. A
-// nil binding, or one that is being deleted, means that the template is gone:
-// only then is a suspended Work deleted. Steps are sorted by cluster; what goes
-// comes after what comes.
-func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[string]*propagation.Work, failed map[string]bool) []Step {
+// manifest of a cluster could not be made (failed), its Work stays as it is. What
+// is not desired goes if leaves says so, and if it is not suspended while its
+// binding lives: only the end of the template passes that. Steps are sorted by
+// cluster; what goes comes after what comes.
+func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[string]*propagation.Work, failed map[string]bool, leaves func(*propagation.Work) bool) []Step {
 	var steps []Step
 	there := map[propagation.WorkKey]bool{}
 	for _, w := range existing {
 		there[w.Key] = true
-		steps = append(steps, step(b, w, desired[w.Key.Cluster], failed[w.Key.Cluster]))
+		s := step(b, w, desired[w.Key.Cluster], failed[w.Key.Cluster])
+		if s.Action == Delete && !leaves(w) {
+			s.Action = Doubt
+		}
+		steps = append(steps, s)
 	}
 	for _, w := range desired {
 		if !there[w.Key] {
@@ -80,6 +88,8 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 	switch {
 	case w.Deleting:
 		return Step{Action: Leave, Existing: w}
+	case desired != nil && again(w, desired):
+		return Step{Action: Delete, Existing: w}
 	case desired != nil && !Equal(w, desired):
 		return Step{Action: Update, Existing: w, Desired: merge(w, desired)}
 	case desired != nil, alive && failed:
@@ -88,6 +98,14 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 		return hold(w)
 	}
 	return Step{Action: Delete, Existing: w}
+}
+
+// again tells whether the Work is of a former template whose object has done what
+// it was to do: that of the present one has to do it again, and cannot take it over.
+func again(w, desired *propagation.Work) bool {
+	was := w.Annotations[propagation.AnnotationTemplateUID]
+	k, err := desired.Template()
+	return err == nil && applying.RunsOnce(k) && was != "" && was != desired.Annotations[propagation.AnnotationTemplateUID]
 }
 
 // hold keeps a Work back. It is written once where it does not say so itself.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -16,12 +17,23 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
+// TooLarge says that a manifest has more bytes than a Work can carry.
+type TooLarge struct{ Bytes int }
+
+// Error says how many.
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("the manifest has %d bytes, of which a Work can carry %d", e.Bytes, propagation.MaxManifest)
+}
+
 // Work is what the hub holds for the cluster: the manifest, which content it
 // was made from (AnnotationRevision), and the brakes of the binding.
 func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*propagation.Work, error) {
 	raw, err := json.Marshal(manifest)
 	if err != nil {
 		return nil, fmt.Errorf("encode the manifest of %s for %s: %w", b.Template(), cluster, err)
+	}
+	if len(raw) > propagation.MaxManifest {
+		return nil, &TooLarge{len(raw)}
 	}
 	annotations, err := workAnnotations(b)
 	if err != nil {
@@ -36,6 +48,9 @@ func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*pro
 			Workload:                    workv1alpha1.WorkloadTemplate{Manifests: []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}},
 			PreserveResourcesOnDeletion: b.Spec.PreserveResourcesOnDeletion,
 		},
+	}
+	if b.Preserves() {
+		w.Spec.PreserveResourcesOnDeletion = new(true)
 	}
 	if b.SuspendedOn(cluster) {
 		w.Spec.SuspendDispatching = new(true)
@@ -55,6 +70,7 @@ func workAnnotations(b *propagation.Binding) (map[string]string, error) {
 	a := map[string]string{
 		propagation.AnnotationTemplate:           string(template),
 		propagation.AnnotationBindingUID:         string(b.UID),
+		propagation.AnnotationTemplateUID:        string(b.Spec.Resource.UID),
 		propagation.AnnotationConflictResolution: string(conflict),
 		propagation.AnnotationRevision:           b.Revision(),
 	}
@@ -73,6 +89,7 @@ func Equal(existing, desired *propagation.Work) bool {
 	return has(existing.Labels, desired.Labels) && has(existing.Annotations, desired.Annotations) &&
 		!slices.ContainsFunc(desired.Finalizers, func(f string) bool { return !slices.Contains(existing.Finalizers, f) }) &&
 		yes(existing.Spec.SuspendDispatching) == yes(desired.Spec.SuspendDispatching) &&
+		equality.Semantic.DeepEqual(existing.Strategy, desired.Strategy) &&
 		yes(existing.Spec.PreserveResourcesOnDeletion) == yes(desired.Spec.PreserveResourcesOnDeletion) &&
 		slices.EqualFunc(existing.Spec.Workload.Manifests, desired.Spec.Workload.Manifests, sameJSON)
 }
@@ -106,7 +123,7 @@ func merge(existing, desired *propagation.Work) *propagation.Work {
 			w.Finalizers = append(w.Finalizers, f)
 		}
 	}
-	w.Spec = desired.Spec
+	w.Spec, w.Strategy = desired.Spec, desired.Strategy
 	return &w
 }
 

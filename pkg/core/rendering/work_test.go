@@ -127,21 +127,24 @@ func TestPlan(t *testing.T) {
 		existing works
 		desired  []string // clusters
 		want     []string // "Action cluster suspended"
+		// doubtful: nothing proves that a Work may go.
+		doubtful bool
 	}{
-		"a Work that cannot be made anew stays":                {b, works{work("member9", old)}, nil, []string{"Keep member9"}},
-		"without its template it goes all the same":            {nil, works{work("member9", old)}, nil, []string{"Delete member9"}},
-		"new clusters get a Work":                              {b, nil, []string{"member2", "member1"}, []string{"Create member1", "Create member2"}},
-		"what is as it shall be is kept":                       {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}},
-		"what is not is updated":                               {b, works{work("member1", old)}, []string{"member1"}, []string{"Update member1"}},
-		"what comes is there before what goes":                 {b, works{work("member1")}, []string{"member2"}, []string{"Create member2", "Delete member1"}},
-		"what is being deleted is left":                        {b, works{work("member1", dying)}, []string{"member1"}, []string{"Leave member1"}},
-		"a Work of another name goes":                          {b, works{work("member1", renamed)}, []string{"member1"}, []string{"Create member1", "Delete member1"}},
-		"S27 a dropped cluster that is suspended is held":      {suspended, works{work("member2", held)}, []string{"member1"}, []string{"Create member1", "Hold member2 suspended"}},
-		"S27 it is told so where it does not know":             {suspended, works{work("member2")}, nil, []string{"Update member2 suspended"}},
-		"S27 it goes when it is resumed":                       {b, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}},
-		"S24 deletion of the template passes a suspension":     {nil, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}},
-		"S24 a binding that is being deleted is as good as no": {deleting, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}},
-		"nothing there and nothing wanted":                     {nil, nil, nil, nil},
+		"Z3, Z11: what nothing proves to be unwanted stays":    {nil, works{work("member1")}, nil, []string{"Doubt member1"}, true},
+		"a Work that cannot be made anew stays":                {b, works{work("member9", old)}, nil, []string{"Keep member9"}, false},
+		"without its template it goes all the same":            {nil, works{work("member9", old)}, nil, []string{"Delete member9"}, false},
+		"new clusters get a Work":                              {b, nil, []string{"member2", "member1"}, []string{"Create member1", "Create member2"}, false},
+		"what is as it shall be is kept":                       {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}, false},
+		"what is not is updated":                               {b, works{work("member1", old)}, []string{"member1"}, []string{"Update member1"}, false},
+		"what comes is there before what goes":                 {b, works{work("member1")}, []string{"member2"}, []string{"Create member2", "Delete member1"}, false},
+		"what is being deleted is left":                        {b, works{work("member1", dying)}, []string{"member1"}, []string{"Leave member1"}, false},
+		"a Work of another name goes":                          {b, works{work("member1", renamed)}, []string{"member1"}, []string{"Create member1", "Delete member1"}, false},
+		"S27 a dropped cluster that is suspended is held":      {suspended, works{work("member2", held)}, []string{"member1"}, []string{"Create member1", "Hold member2 suspended"}, false},
+		"S27 it is told so where it does not know":             {suspended, works{work("member2")}, nil, []string{"Update member2 suspended"}, false},
+		"S27 it goes when it is resumed":                       {b, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
+		"S24 deletion of the template passes a suspension":     {nil, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
+		"S24 a binding that is being deleted is as good as no": {deleting, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
+		"nothing there and nothing wanted":                     {nil, nil, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			desired := map[string]*propagation.Work{}
@@ -149,7 +152,7 @@ func TestPlan(t *testing.T) {
 				desired[c] = mustWork(t, b, c)
 			}
 			var got []string
-			for _, s := range Plan(tc.binding, tc.existing, desired, map[string]bool{"member9": true}) {
+			for _, s := range Plan(tc.binding, tc.existing, desired, map[string]bool{"member9": true}, func(*propagation.Work) bool { return !tc.doubtful }) {
 				w := s.Existing
 				if s.Desired != nil {
 					w = s.Desired
@@ -176,7 +179,7 @@ func TestAnUpdateKeepsWhatOthersAdded(t *testing.T) {
 	existing.Labels["x"], existing.Annotations["x"], existing.Finalizers = "y", "y", []string{"other/finalizer"}
 	existing.Spec.SuspendDispatching = new(true)
 	before := *existing
-	steps := Plan(b, []*propagation.Work{existing}, map[string]*propagation.Work{"member1": mustWork(t, b, "member1")}, nil)
+	steps := Plan(b, []*propagation.Work{existing}, map[string]*propagation.Work{"member1": mustWork(t, b, "member1")}, nil, nil)
 	w := steps[0].Desired
 	if w.Labels["x"] != "y" || w.Annotations["x"] != "y" || len(w.Finalizers) != 2 || w.Suspended() {
 		t.Errorf("updated to %+v", w)

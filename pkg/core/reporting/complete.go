@@ -26,8 +26,7 @@ func Complete(t *propagation.Template, b *propagation.Binding, works []*propagat
 	case b.Spec.PropagateDeps, b.Labels[propagation.LabelLinked] != "":
 		return false
 	}
-	of := byCluster(works)
-	if len(of) != len(b.TargetClusters()) || !Concluded(b, works) {
+	if len(works) != len(b.TargetClusters()) || !Concluded(b, works) {
 		return false
 	}
 	for _, w := range works {

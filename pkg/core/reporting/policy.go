@@ -4,6 +4,9 @@
 package reporting
 
 import (
+	"strings"
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -43,4 +46,41 @@ func Counts(bindings []*propagation.Binding) map[propagation.Claim]policyv1alpha
 		counts[claim] = c
 	}
 	return counts
+}
+
+// ConditionKindsServed on a policy is False while the hub does not serve what a
+// selector names: such a selector selects nothing, and what is in force stays.
+const ConditionKindsServed = "KindsServed"
+
+// The reasons of ConditionKindsServed.
+const (
+	ReasonKindsServed   = "KindsServed"
+	ReasonKindNotServed = "KindNotServed"
+)
+
+// NotServed says, for people, which kinds a policy names that the hub does not
+// serve; empty: none.
+func NotServed(p *propagation.Policy) string {
+	if len(p.NotServed) == 0 {
+		return ""
+	}
+	var names []string
+	for _, gvk := range p.NotServed {
+		names = append(names, "kind "+gvk.Kind+" of "+gvk.GroupVersion().String())
+	}
+	return "the hub does not serve " + strings.Join(names, ", ") + ": check the spelling of apiVersion and kind; what is in force stays"
+}
+
+// PolicyConditions are the conditions of a policy, and whether they differ from
+// those that it has. Of what is well nothing is said that was not said otherwise.
+func PolicyConditions(p *propagation.Policy, now time.Time) ([]metav1.Condition, bool) {
+	c := metav1.Condition{
+		Type: ConditionKindsServed, Status: metav1.ConditionTrue, Reason: ReasonKindsServed, Message: "the hub serves all kinds that the policy names",
+	}
+	if why := NotServed(p); why != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, ReasonKindNotServed, why
+	} else if !conditions.Has(p.Status.Conditions, ConditionKindsServed) {
+		return p.Status.Conditions, false
+	}
+	return conditions.Set(p.Status.Conditions, c, now)
 }

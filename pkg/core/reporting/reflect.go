@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // Health tells whether an object does its job.
@@ -69,9 +70,29 @@ func ManifestStatus(ordinal int, obj map[string]any) workv1alpha1.ManifestStatus
 			Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Resource: plural.Resource,
 			Namespace: text(obj, "metadata", "namespace"), Name: text(obj, "metadata", "name"),
 		},
-		Status: encode(status),
+		Status: encode(bounded(status)),
 		Health: health,
 	}
+}
+
+// LastStatus is what is known of an object that is there no more: what the Work
+// says of it, or else what the binding keeps of an earlier Work. b may be nil.
+func LastStatus(w *propagation.Work, b *propagation.Binding, ordinal int, manifest map[string]any) workv1alpha1.ManifestStatus {
+	s := ManifestStatus(ordinal, manifest)
+	for _, last := range w.Status.ManifestStatuses {
+		if i := last.Identifier; i.Kind == s.Identifier.Kind && i.Namespace == s.Identifier.Namespace && i.Name == s.Identifier.Name {
+			s.Status, s.Health = last.Status, last.Health
+			return s
+		}
+	}
+	if b != nil {
+		for _, last := range b.Status.AggregatedStatus {
+			if last.ClusterName == w.Key.Cluster {
+				s.Status, s.Health = last.Status, workv1alpha1.ResourceHealth(last.Health)
+			}
+		}
+	}
+	return s
 }
 
 // WithStatus is a copy of the list with s in the place of its ordinal.

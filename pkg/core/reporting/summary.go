@@ -129,7 +129,7 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, workv1alpha2.ReasonFullyAppliedFailed, messageNotFullyApplied
 	}
 	status.Conditions, _ = conditions.Set(status.Conditions, c, now)
-	return status
+	return BoundBinding(status)
 }
 
 // item is what one Work says.

@@ -78,6 +78,9 @@ func condition(obj map[string]any, conditionType string) string {
 	return ""
 }
 
+// KindOf is "group/kind" of an object.
+func KindOf(obj map[string]any) string { return kindKey(text(obj, "apiVersion"), text(obj, "kind")) }
+
 // kindKey is "group/kind", the key of the rules.
 func kindKey(apiVersion, kind string) string {
 	group, _, found := strings.Cut(apiVersion, "/")

@@ -21,6 +21,12 @@ const (
 	MessageApplied = "the member has what the Work says"
 )
 
+// The reasons of a Work that could not be asked for: they are not the object's.
+const (
+	ReasonNotJoined   = "ClusterNotJoined"
+	ReasonUnreachable = "ClusterUnreachable"
+)
+
 // Settling tells whether the object is on its way: its status will follow soon,
 // and is worth waiting for.
 func Settling(obj map[string]any) bool {

@@ -50,7 +50,7 @@ func Decide(in Input) Decision {
 	switch {
 	case spec.Suspension.SchedulingSuspended():
 		return refuse(spec.Clusters, ReasonSuspended, "Scheduling of the binding is suspended.")
-	case spec.Placement == nil && len(spec.RequiredBy) > 0:
+	case spec.Placement == nil && follows(in.Binding):
 		return accept(nil, "", "The template follows those that refer to it.")
 	}
 	clusters := byName(in.Clusters)
@@ -69,13 +69,19 @@ func Decide(in Input) Decision {
 	return refuseAll(tried, len(clusters), spec.Clusters)
 }
 
+// follows tells whether the binding goes where others take it: they refer to its
+// template, or did so, and no policy ever acted on it.
+func follows(b *propagation.Binding) bool {
+	return len(b.Spec.RequiredBy) > 0 || b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] == ""
+}
+
 // Settled tells whether the binding's clusters are those that its placement asks
 // for, as far as it can be satisfied. Until then nothing may be rendered: new
 // content would reach clusters that the new placement does not want. The
 // clusters of a binding that another scheduler serves are taken as they are.
 func Settled(in Input) bool {
 	spec := &in.Binding.Spec
-	if spec.Placement == nil || spec.SchedulerName != "" && spec.SchedulerName != propagation.DefaultScheduler {
+	if spec.Placement == nil || in.Binding.ForeignScheduler() != "" {
 		return true
 	}
 	d := Decide(in)

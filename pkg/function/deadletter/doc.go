@@ -6,7 +6,9 @@
 //
 // Consumes: any event, with what the broker says about its failure.
 // Commits: the event in Redis, from where the sweeper sends it once more, unless
-// it is one that its stage would never take.
+// it is one that its stage would never take, or that is none of the contract's: the
+// room is for what somebody waits for. Where Knative has tokens, who brings a letter
+// shows one, as for each function.
 // Emits: nothing.
 //
 // What it takes is one log line at level error, and one in

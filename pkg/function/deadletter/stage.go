@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/function"
 )
 
@@ -43,7 +44,7 @@ func (Stage) Name() string { return Name }
 
 // stages are those whose events are sent again. What somebody else's subscriber
 // does not take is his, and would come back to everybody with every tick.
-var stages = []string{"applier", "dependencies", "detector", "gate", "preemptor", "renderer", "reporter", "scheduler", "sweeper"}
+var stages = []string{"applier", "dependencies", "detector", "gate", "placer", "preemptor", "renderer", "reporter", "rollout", "scheduler", "sweeper"}
 
 // Ours tells whether an event was for a stage: for its Trigger at the Broker's
 // filter, or for its Service. Where the broker does not say, it was on its way
@@ -63,6 +64,21 @@ func Ours(destination string) bool {
 	return (at == system || strings.HasPrefix(at, system+".")) && slices.ContainsFunc(stages, func(s string) bool { return name == s || strings.HasPrefix(name, s+"-") })
 }
 
+// genuine is nil for what a stage may have failed at: an event of the contract, or of
+// a source. What says nothing that a stage understands would take the place of what
+// does.
+func genuine(e event.Event) error {
+	switch e.Type() {
+	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
+		_, err := events.DecodeResource(e)
+		return err
+	case events.Ping:
+		return fmt.Errorf("%w: the next tick comes by itself", events.ErrMalformed)
+	}
+	_, err := events.Decode(e)
+	return err
+}
+
 // system is the namespace that the stages run in.
 const system = "sluice-system"
 
@@ -73,7 +89,9 @@ func (s Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error)
 	kept, why := false, error(nil)
 	destination, _ := ext[extDestination].(string)
 	if fmt.Sprint(ext[extCode]) != strconv.Itoa(http.StatusUnprocessableEntity) && Ours(destination) {
-		kept, why = s.letters.Keep(ctx, e)
+		if why = genuine(e); why == nil {
+			kept, why = s.letters.Keep(ctx, e)
+		}
 	}
 	function.Logger(ctx).Error("dead letter",
 		"id", e.ID(), "type", e.Type(), "source", e.Source(), "subject", e.Subject(),

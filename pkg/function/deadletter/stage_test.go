@@ -13,6 +13,8 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
 )
 
@@ -27,15 +29,23 @@ func (l *letters) Keep(context.Context, event.Event) (bool, error) {
 	return l.why == nil, l.why
 }
 
+// about is what a work.rendered says.
+var about = func() events.Data {
+	template := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}
+	return events.Data{Template: &template, Binding: new(propagation.BindingOf(template)), Work: &propagation.WorkKey{Cluster: "member1", Name: "w"}, Cluster: "member1"}
+}()
+
 func TestADeadLetterIsToldWithItsFailureAndKept(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code  any
 		why   error
+		junk  bool
 		kept  int
 		wants []string
 	}{
 		"a stage that failed":                   {code: 503, kept: 1, wants: []string{"503", `"kept":true`}},
 		"a broker that does not say":            {kept: 1, wants: []string{`"kept":true`}},
+		"Z35: what says nothing takes no place": {code: 503, junk: true, wants: []string{"malformed", `"kept":false`}},
 		"an event that no stage would take":     {code: 422, wants: []string{"422", `"kept":false`}},
 		"a Redis that keeps nothing is told of": {code: 503, why: errors.New("redis is down"), kept: 1, wants: []string{"redis is down", `"kept":false`}},
 	} {
@@ -46,6 +56,9 @@ func TestADeadLetterIsToldWithItsFailureAndKept(t *testing.T) {
 			e.SetID("1")
 			e.SetType("dev.sluice.work.rendered")
 			e.SetSource("/sluice/renderer")
+			if !tc.junk {
+				_ = e.SetData(event.ApplicationJSON, about)
+			}
 			e.SetExtension("knativeerrordest", "http://applier.sluice-system.svc.cluster.local")
 			if tc.code != nil {
 				e.SetExtension("knativeerrorcode", tc.code)

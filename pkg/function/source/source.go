@@ -7,7 +7,8 @@
 // for that token where its kubeconfig leads, which is the member.
 //
 // Invariants:
-//   - What is watched, and what is told of it, is Knative's adapter's alone.
+//   - What is watched, and what is told of it, is Knative's adapter's alone, except
+//     that a group which the cluster does not serve keeps it from nothing else.
 //
 // It must not hold content of objects: the adapter runs in Reference mode.
 package source
@@ -19,8 +20,10 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/cloudevents/sdk-go/v2/protocol"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	"k8s.io/client-go/kubernetes"
 	"knative.dev/eventing/pkg/adapter/apiserver"
 	"knative.dev/eventing/pkg/adapter/v2"
+	kubeclient "knative.dev/pkg/client/injection/kube/client"
 
 	"sluice.dev/pkg/function/token"
 )
@@ -30,7 +33,9 @@ const Name = "source"
 
 // New is Knative's adapter, as adapter.MainWithContext makes it.
 func New(ctx context.Context, env adapter.EnvConfigAccessor, broker cloudevents.Client) adapter.Adapter {
-	return apiserver.NewAdapter(ctx, env, bearer{broker, token.File})
+	cluster := newLenient(kubeclient.Get(ctx))
+	ctx = context.WithValue(ctx, kubeclient.Key{}, kubernetes.Interface(cluster))
+	return &ending{apiserver.NewAdapter(ctx, env, bearer{broker, token.File}), cluster, lookAgain}
 }
 
 // bearer sends with the token in a file.

@@ -15,8 +15,10 @@ import (
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
@@ -25,33 +27,37 @@ import (
 
 // The reasons of a Work that its member does not have as it says.
 const (
-	reasonNotJoined    = "ClusterNotJoined"
-	reasonUnreachable  = "ClusterUnreachable"
-	reasonNotServed    = "KindNotServed"
+	reasonNotJoined    = reporting.ReasonNotJoined
+	reasonUnreachable  = reporting.ReasonUnreachable
 	reasonRefused      = "RefusedByMember"
-	reasonConflict     = "ExistsAndIsNotOurs"
 	reasonInvalid      = "InvalidManifest"
 	reasonNoNamespace  = "NamespaceSkipped"
 	skipNamespaceLabel = "namespace.karmada.io/skip-auto-propagation"
 )
 
+// done is what became of one manifest.
+type done struct {
+	manifest map[string]any
+	// object is the member's, as it was observed; nil: it does not have to be there.
+	object map[string]any
+	state  workv1alpha1.AppliedState
+}
+
 // apply brings the member up to the Work, and says on the Work how that went.
 // What was applied and has not settled is said by the reporter when it has, so
 // that it costs one write, unless somebody waits for it (urgent).
-func (s *Stage) apply(ctx context.Context, w *propagation.Work, urgent bool) (result, error) {
-	applied, err := s.write(ctx, w)
+func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagation.Binding, urgent bool) (result, error) {
+	applied, err := s.write(ctx, w, bound)
 	if err != nil {
 		return s.fail(ctx, w, err)
 	}
 	r := result{event: events.WorkApplied, reason: reporting.ReasonApplied, message: reporting.MessageApplied}
-	var manifests []workv1alpha1.ManifestStatus
 	settling := false
-	for i, a := range applied {
-		manifests = append(manifests, reporting.ManifestStatus(i, a.Object))
-		settling = settling || reporting.Settling(a.Object)
+	for _, a := range applied {
+		settling = settling || a.object != nil && reporting.Settling(a.object)
 	}
-	status := reporting.Succeeded(w, applied[0].State, manifests, s.now())
-	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].State) {
+	status := reporting.Succeeded(w, applied[0].state, statuses(w, bound, applied), s.now())
+	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
 		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it"}, nil
 	}
 	s.tell(ctx, w, metav1.ConditionTrue)
@@ -59,6 +65,23 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, urgent bool) (re
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	return r, nil
+}
+
+// statuses are what the Work says of its objects. One that has come to its end and
+// is gone is as it was last.
+func statuses(w *propagation.Work, bound *propagation.Binding, applied []done) []workv1alpha1.ManifestStatus {
+	out := make([]workv1alpha1.ManifestStatus, len(applied))
+	for i, a := range applied {
+		if a.object == nil {
+			out[i] = reporting.LastStatus(w, bound, i, a.manifest)
+		} else {
+			out[i] = reporting.ManifestStatus(i, a.object)
+		}
+		if len(applied) > 1 {
+			out[i].Applied = &applied[i].state
+		}
+	}
+	return out
 }
 
 // fail says on the Work why its member does not have what it says.
@@ -78,58 +101,124 @@ func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (r
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	if news {
-		s.hub.Record(ctx, aboutWork(w), hub.Warning, reason, failure.Error())
+		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, failure.Error())
 	}
 	return result{event: events.WorkFailed, reason: reason, message: failure.Error()}, nil
 }
 
 // write applies the Work's manifests in their order; the first that fails ends
 // it.
-func (s *Stage) write(ctx context.Context, w *propagation.Work) ([]member.Applied, error) {
+func (s *Stage) write(ctx context.Context, w *propagation.Work, bound *propagation.Binding) ([]done, error) {
 	manifests, err := manifestsOf(w)
 	if err != nil {
 		return nil, err
+	}
+	if err := genuine(w, manifests); err != nil {
+		return nil, &invalidManifest{err}
 	}
 	m, err := s.members(ctx, w.Key.Cluster)
 	if err != nil {
 		return nil, fmt.Errorf("reach %s: %w", w.Key.Cluster, err)
 	}
-	applied := make([]member.Applied, len(manifests))
+	identity, err := s.hub.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	applied := make([]done, len(manifests))
 	for i, manifest := range manifests {
-		if applied[i], err = s.writeOne(ctx, m, w, i, manifest); err != nil {
+		in := applying.Input{
+			Work: w, Manifest: manifest, Known: applying.KnownOf(w, manifest), Hub: identity,
+			Ended: applying.Finished(w, bound, manifest), TakeOver: takeOver(w),
+		}
+		if applied[i], err = s.writeOne(ctx, m, in); err != nil {
 			return nil, err
 		}
 	}
 	return applied, nil
 }
 
-// writeOne applies one manifest; the namespace that it lives in is made where
-// the member has none, unless its owner on the hub asked for the contrary.
-func (s *Stage) writeOne(ctx context.Context, m Member, w *propagation.Work, i int, manifest map[string]any) (member.Applied, error) {
-	opt := member.Options{Overwrite: w.Annotations[propagation.AnnotationConflictResolution] == string(policyv1alpha1.ConflictOverwrite)}
-	applied, err := m.Apply(ctx, w, i, manifest, opt)
+// takeOver is what the policy says of objects that are not ours.
+func takeOver(w *propagation.Work) applying.TakeOver {
+	if w.Annotations[propagation.AnnotationConflictResolution] == string(policyv1alpha1.ConflictOverwrite) {
+		return applying.TakeOverAlways
+	}
+	return applying.TakeOverNever
+}
+
+// writeOne looks at the member's object, decides, and does what was decided.
+func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done, error) {
+	ref, err := refOf(in.Manifest), error(nil)
+	in.Live, err = m.Look(ctx, ref, member.Looking{First: in.Known == nil, Whole: in.TakeOver == applying.TakeOverIfNoDiff})
+	if err != nil {
+		return done{}, err
+	}
+	d := applying.Decide(in)
+	switch {
+	case d.Action == applying.Keep:
+		a := done{manifest: in.Manifest, state: d.State}
+		if in.Live.Answer == applying.Found {
+			a.object = in.Live.Value.Object
+		}
+		return a, nil
+	case !d.Writes():
+		return done{}, undone(in.Work.Key.Cluster, ref, d)
+	}
+	now, err := s.put(ctx, m, in)
+	if err != nil {
+		return done{}, err
+	}
+	return done{in.Manifest, now.Object, workv1alpha1.AppliedState{
+		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID,
+	}}, nil
+}
+
+// put writes the manifest; the namespace that it lives in is made where the
+// member has none, unless its owner on the hub asked for the contrary.
+func (s *Stage) put(ctx context.Context, m Member, in applying.Input) (*applying.Observed, error) {
+	now, err := m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value)
 	var missing *member.NoNamespace
 	if !errors.As(err, &missing) {
-		return applied, err
+		return now, err
 	}
 	labels, nsErr := s.hub.Namespace(ctx, missing.Namespace)
 	if nsErr != nil && !errors.Is(nsErr, outcome.ErrGone) {
-		return applied, fmt.Errorf("get namespace %s: %w", missing.Namespace, nsErr)
+		return nil, fmt.Errorf("get namespace %s: %w", missing.Namespace, nsErr)
 	}
 	if labels[skipNamespaceLabel] == "true" {
-		return applied, err
+		return nil, err
 	}
-	if err := m.EnsureNamespace(ctx, missing.Namespace); err != nil {
-		return applied, fmt.Errorf("make namespace %s in %s: %w", missing.Namespace, w.Key.Cluster, err)
+	if err := m.EnsureNamespace(ctx, missing.Namespace, rendering.NamespaceLabels(labels)); err != nil {
+		return nil, fmt.Errorf("make namespace %s in %s: %w", missing.Namespace, in.Work.Key.Cluster, err)
 	}
-	return m.Apply(ctx, w, i, manifest, opt)
+	return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value)
+}
+
+// waiting is a decision to wait: the member does not have what the Work says, or
+// still has what it does not say any more.
+type waiting struct {
+	reason  applying.Reason
+	message string
+}
+
+func (e *waiting) Error() string { return e.message }
+
+// undone says why the object was left as it is.
+func undone(cluster string, ref member.Ref, d applying.Decision) error {
+	e := &waiting{d.Reason, fmt.Sprintf("%s in %s: %s", ref, cluster, d.Message)}
+	switch d.Reason {
+	case applying.ReasonNotOurs:
+		e.message = (&member.NotOurs{Cluster: cluster, Ref: ref, Work: d.Other, Hub: d.OtherHub}).Error()
+	case applying.ReasonKindNotServed:
+		e.message = d.Message
+	}
+	return e
 }
 
 // reasonOf names a failure that people have to know of; empty: it is ours to
 // try again.
 func reasonOf(err error) string {
 	var (
-		notOurs     *member.NotOurs
+		wait        *waiting
 		refused     *member.Refused
 		notServed   *member.NotServed
 		unreachable *member.Unreachable
@@ -137,12 +226,12 @@ func reasonOf(err error) string {
 		invalid     *invalidManifest
 	)
 	switch {
-	case errors.As(err, &notOurs):
-		return reasonConflict
+	case errors.As(err, &wait):
+		return string(wait.reason)
 	case errors.As(err, &refused):
 		return reasonRefused
 	case errors.As(err, &notServed):
-		return reasonNotServed
+		return string(applying.ReasonKindNotServed)
 	case errors.As(err, &unreachable):
 		return reasonUnreachable
 	case errors.As(err, &noNamespace):
@@ -160,10 +249,35 @@ func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (resu
 	s.tell(ctx, w, metav1.ConditionFalse)
 	status := w.Status
 	status.Conditions = s.dispatching(w, metav1.ConditionFalse)
+	if len(status.ManifestStatuses) == 0 {
+		// A Work that was made anew does not know yet how what it holds back is doing.
+		status.ManifestStatuses = s.seen(ctx, w)
+	}
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
+}
+
+// seen is how the objects of the Work are doing that are in the member already. What
+// cannot be seen now, the reporter says when it hears of it.
+func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.ManifestStatus {
+	manifests, err := manifestsOf(w)
+	if err != nil {
+		return nil
+	}
+	m, err := s.members(ctx, w.Key.Cluster)
+	if err != nil {
+		return nil
+	}
+	var out []workv1alpha1.ManifestStatus
+	for i, manifest := range manifests {
+		live, err := m.Look(ctx, refOf(manifest), member.Looking{})
+		if err == nil && live.Answer == applying.Found && live.Value.Ours(w.Key.Owner()) {
+			out = append(out, reporting.ManifestStatus(i, live.Value.Object))
+		}
+	}
+	return out
 }
 
 // dispatching is the Work's conditions with Dispatching set.
@@ -189,13 +303,27 @@ func (s *Stage) tell(ctx context.Context, w *propagation.Work, on metav1.Conditi
 	if on == metav1.ConditionFalse {
 		message = workv1alpha1.MessageSuspendDispatching
 	}
-	s.hub.Record(ctx, aboutWork(w), hub.Normal, workv1alpha1.EventReasonWorkDispatching, message)
+	s.hub.Record(ctx, hub.AboutWork(w), hub.Normal, workv1alpha1.EventReasonWorkDispatching, message)
 }
 
 // invalidManifest says which manifest of a Work cannot be read.
 type invalidManifest struct{ error }
 
 func (e *invalidManifest) Unwrap() error { return e.error }
+
+// genuine says which manifest is of another object than the Work's template.
+func genuine(w *propagation.Work, manifests []map[string]any) error {
+	template, err := w.Template()
+	if err != nil {
+		return err
+	}
+	for i, m := range manifests {
+		if err := template.Identifies(m); err != nil {
+			return fmt.Errorf("spec.workload.manifests[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
 
 func manifestsOf(w *propagation.Work) ([]map[string]any, error) {
 	if len(w.Spec.Workload.Manifests) == 0 {

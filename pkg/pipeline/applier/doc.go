@@ -5,9 +5,10 @@
 //
 // Consumes: work.rendered and work.removed of its cluster: one Trigger for each
 // member, so that a dead member's backlog delays nobody.
-// Reads: the Work; its binding, for the suspension and, where the Work is being
-// deleted, whether it still exists; the brake in Redis; the member's object.
-// Decides: suspended? whose object is it? is there anything to change?
+// Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
+// object. Where the Work is being deleted, live: the template, the binding and the
+// Cluster (pkg/pipeline/proving).
+// Decides with: pkg/core/applying.
 // Commits: server-side apply or deletion in the member; the Work's conditions
 // and what the member has; the Work's finalizer.
 // Emits: work.applied, work.held, work.failed, work.deleted.
@@ -16,8 +17,9 @@
 // that says the same is not written.
 //
 // Invariants: if the brake cannot be asked, the member is not written. An object
-// that is not ours is left alone. Only the deletion of the template passes a
-// suspension.
+// that is not ours is left alone, and none is deleted without a proof. Only the
+// deletion of the template passes a suspension.
 //
-// It must not read templates or policies.
+// It must not write anything of a template to a member but what its Work says, and
+// it must not read policies.
 package applier

@@ -6,20 +6,46 @@ package applier
 import (
 	"context"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/pipeline/proving"
 	"sluice.dev/pkg/suspension"
 )
 
-// Hub is the control plane's API.
-type Hub interface {
+// Works are what members get.
+type Works interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
+}
+
+// Inputs are what else a decision depends on.
+type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Namespace(ctx context.Context, name string) (labels map[string]string, err error)
+	Identity(ctx context.Context) (string, error)
+}
+
+// Placements are what decides about the objects of a placement's Works.
+type Placements interface {
+	PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
+	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
+	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
+	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)
+}
+
+// Hub is the control plane's API.
+type Hub interface {
+	Works
+	Placements
+	Inputs
+	proving.Hub
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
@@ -30,9 +56,10 @@ type Brakes interface {
 
 // Member is one cluster.
 type Member interface {
-	Apply(ctx context.Context, w *propagation.Work, ordinal int, manifest map[string]any, opt member.Options) (member.Applied, error)
-	Delete(ctx context.Context, ref member.Ref, workName string) (deleted bool, err error)
-	EnsureNamespace(ctx context.Context, name string) error
+	Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error)
+	Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error)
+	Delete(ctx context.Context, ref member.Ref, r applying.Removal) (gone bool, err error)
+	EnsureNamespace(ctx context.Context, name string, labels map[string]string) error
 }
 
 // Members finds a cluster; outcome.ErrGone where it is not joined.

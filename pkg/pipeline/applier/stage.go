@@ -12,9 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -59,45 +57,35 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", msg.Work, err)
 	}
+	if w.Key.Form == propagation.PlacementForm {
+		r, err := s.placed(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		out.Emit(r.event, about(msg, w, r.reason, r.message))
+		return out.Events()
+	}
 	bound, err := s.hub.Binding(ctx, w.Binding())
-	if err != nil && !errors.Is(err, outcome.ErrGone) {
+	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
 		return nil, fmt.Errorf("get %s: %w", w.Binding(), err)
 	}
-	if w.Deleting && (bound == nil || bound.AwaitsTemplate()) {
-		return s.end(ctx, out, msg, w)
+	if w.Deleting {
+		r, err := s.leave(ctx, w, *msg.Template, bound, msg.Reason == events.ReasonUnfinished)
+		if err != nil {
+			return nil, err
+		}
+		out.Emit(r.event, about(msg, w, r.reason, r.message))
+		return out.Events()
 	}
 	held, err := s.held(ctx, *msg.Template, w, bound)
 	if err != nil {
 		return nil, err
 	}
 	var r result
-	switch {
-	case held != "" && w.Deleting:
-		r = result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: held}
-	case w.Deleting:
-		r, err = s.remove(ctx, w)
-	case held != "":
+	if held != "" {
 		r, err = s.hold(ctx, w, held)
-	default:
-		r, err = s.apply(ctx, w, msg.Reason == events.ReasonUnfinished)
-	}
-	if err != nil {
-		return nil, err
-	}
-	out.Emit(r.event, about(msg, w, r.reason, r.message))
-	return out.Events()
-}
-
-// end takes away a Work whose template is gone and, unless they are to be
-// preserved, its objects: no suspension holds that. A binding that something
-// holds does not go while its template is there.
-func (s *Stage) end(ctx context.Context, out *events.Batch, msg events.Data, w *propagation.Work) ([]event.Event, error) {
-	r := result{event: events.WorkDeleted, reason: "Preserved"}
-	var err error
-	if keep := w.Spec.PreserveResourcesOnDeletion; keep == nil || !*keep {
-		r, err = s.remove(ctx, w)
-	} else if err = s.hub.ReleaseWork(ctx, w); err != nil {
-		err = fmt.Errorf("release %s: %w", w.Key, err)
+	} else {
+		r, err = s.apply(ctx, w, bound, msg.Reason == events.ReasonUnfinished)
 	}
 	if err != nil {
 		return nil, err
@@ -110,7 +98,7 @@ func (s *Stage) end(ctx context.Context, out *events.Batch, msg events.Data, w *
 type result struct{ event, reason, message string }
 
 func about(msg events.Data, w *propagation.Work, reason, message string) events.Data {
-	d := events.Data{Template: msg.Template, Binding: msg.Binding, Work: msg.Work, Cluster: msg.Work.Cluster, Reason: reason, Message: message}
+	d := events.Data{Template: msg.Template, Binding: msg.Binding, Placement: msg.Placement, SnapshotIndex: msg.SnapshotIndex, Work: msg.Work, Cluster: msg.Work.Cluster, Reason: reason, Message: message}
 	if w != nil {
 		d.WorkVersion = w.ResourceVersion
 	}
@@ -135,40 +123,4 @@ func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *p
 		return "the Work is suspended", nil
 	}
 	return "", nil
-}
-
-// remove takes the Work's objects out of the member, and lets the Work go.
-func (s *Stage) remove(ctx context.Context, w *propagation.Work) (result, error) {
-	if err := s.delete(ctx, w); err != nil {
-		return result{}, err
-	}
-	if err := s.hub.ReleaseWork(ctx, w); err != nil {
-		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
-	}
-	return result{event: events.WorkDeleted, reason: "Deleted"}, nil
-}
-
-// delete deletes the Work's objects; a cluster that is not joined has none.
-func (s *Stage) delete(ctx context.Context, w *propagation.Work) error {
-	m, err := s.members(ctx, w.Key.Cluster)
-	if errors.Is(err, outcome.ErrGone) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reach %s: %w", w.Key.Cluster, err)
-	}
-	manifests, err := manifestsOf(w)
-	if err != nil {
-		return nil //nolint:nilerr // what cannot be read was never applied
-	}
-	for _, manifest := range manifests {
-		if _, err := m.Delete(ctx, refOf(manifest), w.Key.Name); err != nil {
-			return fmt.Errorf("delete %s in %s: %w", refOf(manifest), w.Key.Cluster, err)
-		}
-	}
-	return nil
-}
-
-func aboutWork(w *propagation.Work) hub.About {
-	return hub.About{APIVersion: "work.karmada.io/v1alpha1", Kind: "Work", Namespace: propagation.WorkNamespace(w.Key.Cluster), Name: w.Key.Name, UID: w.UID}
 }

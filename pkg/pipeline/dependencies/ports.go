@@ -13,6 +13,9 @@ import (
 // Hub is the control plane's API.
 type Hub interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	// TemplateNow is the template as it is, whatever a watch told.
+	TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -50,7 +49,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
 	}
 	out := events.From(Name, e)
-	strays, err := s.strays(ctx, out, parent)
+	strays, err := s.strays(ctx, out, parent, msg.Reason == events.ReasonFollowsNobody)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return out.Events() // the binding is another now, and is told of again
 	}
 	before := dependencies.Recorded(parent)
-	wanted, err := s.wanted(ctx, parent)
+	wanted, err := s.wanted(ctx, out, *msg.Template, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -93,39 +92,53 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 }
 
 // strays lets go a binding that follows parents which do not say so: whoever
-// deleted them, nobody was left who knew what had been attached. A binding that
-// only a suspension kept goes with that. It tells whether there was anything.
-func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Binding) (bool, error) {
+// deleted them, nobody was left who knew what had been attached. A parent whose
+// binding is missing may be about to get it back: that counts when the sweeper has
+// found it missing for a while (late). A binding that only a suspension kept goes
+// with that. It tells whether there was anything.
+func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Binding, late bool) (bool, error) {
 	var failed error
+	missing := map[propagation.BindingKey]bool{}
 	stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding {
 		p, err := s.hub.Binding(ctx, key)
 		if err != nil && !errors.Is(err, outcome.ErrGone) {
 			failed = fmt.Errorf("get %s: %w", key, err)
 		}
+		missing[key] = p == nil
 		return p
 	})
 	if failed != nil {
 		return false, failed
 	}
+	stray = slices.DeleteFunc(stray, func(key propagation.BindingKey) bool { return missing[key] && !late })
 	for _, parent := range stray {
 		if err := s.detach(ctx, out, b.Template(), parent); err != nil {
 			return false, err
 		}
 	}
-	if len(stray) == 0 && !dependencies.Needed(b) {
+	if len(stray) > 0 || dependencies.Needed(b) {
+		return len(stray) > 0, nil
+	}
+	if len(b.Spec.Clusters) > 0 || b.AwaitsTemplate() {
 		return true, s.commit(ctx, out, b, b)
 	}
-	return len(stray) > 0, nil
+	if late {
+		return true, s.bury(ctx, out, b)
+	}
+	return true, nil
 }
 
 // wanted is what the binding's frozen content refers to, if that shall follow.
-func (s *Stage) wanted(ctx context.Context, parent *propagation.Binding) ([]propagation.TemplateKey, error) {
+func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagation.TemplateKey, parent *propagation.Binding) ([]propagation.TemplateKey, error) {
 	if !parent.Spec.PropagateDeps || parent.ActedHash() == "" {
 		return nil, nil
 	}
 	rev, err := s.hub.Revision(ctx, parent, parent.Revision())
 	if errors.Is(err, outcome.ErrGone) {
-		return nil, outcome.After(100*time.Millisecond, fmt.Errorf("revision %s of %s is not there yet", parent.Revision(), parent.Key))
+		// It is not there yet, or kept no more. An event of the gate's follows where
+		// it keeps it again; until then all stays as it is.
+		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
+		return dependencies.Recorded(parent), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get revision %s: %w", parent.Revision(), err)
@@ -157,7 +170,7 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 		b = nil
 	}
 	t, err := s.hub.Template(ctx, key)
-	if errors.Is(err, outcome.ErrGone) {
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
 		t, err = &propagation.Template{Key: key}, nil // it may come yet
 	}
 	if err != nil {
@@ -203,15 +216,18 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 	return next, s.commit(ctx, out, b, next)
 }
 
-// commit writes the dependency's binding; one that nobody needs any more goes.
+// commit writes the dependency's binding. One that nobody needs any more names no
+// cluster, for that is what members lose the object by: the absence of a binding
+// would prove nothing. It goes when that is long done (bury), or at once where there
+// is no template.
 func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
 	key := b.Template()
-	if !dependencies.Needed(next) {
+	if !dependencies.Needed(next) && b.AwaitsTemplate() {
 		if err := s.hub.DeleteBinding(ctx, b); err != nil {
 			return fmt.Errorf("delete %s: %w", b.Key, err)
 		}
 		out.Emit(events.BindingRemoved, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})
-	} else if next != b {
+	} else if next = dependencies.Nowhere(next); next != b {
 		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
 			return fmt.Errorf("detach %s: %w", b.Key, err)
 		}
@@ -219,12 +235,31 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
 		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
 	}
+	if !dependencies.Needed(next) && !b.AwaitsTemplate() {
+		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})
+	}
 	out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "NotRequiredAnyMore"})
 	return nil
 }
 
+// bury deletes a binding that nobody needs and of which no Work is left.
+func (s *Stage) bury(ctx context.Context, out *events.Batch, b *propagation.Binding) error {
+	works, err := s.hub.WorksOf(ctx, b.Key)
+	if err != nil {
+		return fmt.Errorf("list the Works of %s: %w", b.Key, err)
+	}
+	if len(works) > 0 || len(b.TargetClusters()) > 0 {
+		return nil
+	}
+	if err := s.hub.DeleteBinding(ctx, b); err != nil {
+		return fmt.Errorf("delete %s: %w", b.Key, err)
+	}
+	out.Emit(events.BindingRemoved, events.Data{Template: new(b.Template()), Binding: &b.Key, Reason: "NotRequiredAnyMore"})
+	return nil
+}
+
 // orphans looks after both sides of a binding that is gone: what followed it is
-// let go, and those that it followed attach it anew, for its template may be
+// let go if its template is gone, too, and those that it followed attach it anew, for its template may be
 // made again. What refers to another is in the namespace of that.
 func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation.TemplateKey, gone propagation.BindingKey) ([]event.Event, error) {
 	if gone.Namespace == "" {
@@ -234,9 +269,14 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 	if err != nil {
 		return nil, fmt.Errorf("list the linked bindings in %s: %w", gone.Namespace, err)
 	}
+	_, err = s.hub.TemplateNow(ctx, template)
+	if err != nil && !errors.Is(err, outcome.ErrGone) && !errors.Is(err, outcome.ErrNotServed) {
+		return nil, fmt.Errorf("get %s: %w", template, err)
+	}
+	ended := errors.Is(err, outcome.ErrGone) && propagation.BindingOf(template) == gone
 	out, parents := events.From(Name, e), map[propagation.BindingKey]*propagation.Binding{}
 	for _, b := range all {
-		if dependencies.Requires(b, gone) {
+		if ended && dependencies.Requires(b, gone) {
 			if err := s.detach(ctx, out, b.Template(), gone); err != nil {
 				return nil, err
 			}

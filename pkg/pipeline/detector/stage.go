@@ -81,6 +81,9 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if errors.Is(err, outcome.ErrGone) {
 		return s.gone(ctx, e, key)
 	}
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil // nobody can tell whether there is such a template: who holds it holds it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 
 // historyLimit is how many revisions a binding keeps, the active one included.
 const historyLimit = 3
+
+// mostRevisions is above every number that a revision can come to have.
+const mostRevisions = 1 << 53
 
 // commit writes what the decision changes: the frozen content, the binding, its
 // Active condition. The binding is nil where there is to be none.
@@ -111,10 +115,12 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 // trim deletes what goes beyond the history limit once one more is added, never
 // the one in force, and returns the number of the next revision.
 func (s *Stage) trim(ctx context.Context, b *propagation.Binding, old []*propagation.Revision) (int64, error) {
-	slices.SortFunc(old, func(x, y *propagation.Revision) int { return int(x.Number - y.Number) })
+	slices.SortFunc(old, func(x, y *propagation.Revision) int { return cmp.Compare(x.Number, y.Number) })
 	number := int64(1)
-	if len(old) > 0 {
-		number = old[len(old)-1].Number + 1
+	for _, r := range old {
+		if b.Genuine(r) == nil && r.Number < mostRevisions {
+			number = max(number, r.Number+1)
+		}
 	}
 	excess := len(old) + 1 - historyLimit
 	for _, r := range old {

@@ -14,6 +14,9 @@ import (
 // Inputs are what the gate depends on.
 type Inputs interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	// LiveTemplate is that as the API server has it at this moment: outcome.ErrGone
+	// proves that there is none.
+	LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Features(ctx context.Context) (propagation.Features, error)
 }

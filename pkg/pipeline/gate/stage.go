@@ -13,9 +13,9 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/gating"
-	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/standing"
 )
 
 // Name of the stage.
@@ -40,11 +40,13 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	in, err := s.load(ctx, *msg.Template)
+	in, err := standing.LoadGate(ctx, s.hub, *msg.Template, func(in *gating.Input) error { return s.prepare(ctx, in) })
 	switch {
 	case errors.Is(err, outcome.ErrGone):
 		return s.remove(ctx, e, *msg.Template, in.Binding)
-	case errors.Is(err, errStale):
+	case errors.Is(err, outcome.ErrNotServed):
+		return nil, nil // nobody can tell what became of the template: what is in force stays
+	case errors.Is(err, standing.ErrStale):
 		out := events.From(Name, e)
 		out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "ClaimDoesNotStand"})
 		return out.Events()
@@ -52,8 +54,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	out := events.From(Name, e)
-	if b := in.Binding; b != nil && !b.AwaitsTemplate() && b.Spec.Resource.UID != in.Template.UID {
-		if err := s.hub.DeleteBinding(ctx, b); err != nil {
+	former := in.Binding
+	if former != nil && !former.OutlivesTemplate() && former.Spec.Resource.UID != in.Template.UID {
+		if err := s.hub.DeleteBinding(ctx, former); err != nil {
 			return nil, fmt.Errorf("delete the binding of the former %s: %w", in.Template.Key, err)
 		}
 		in.Binding = nil
@@ -66,12 +69,17 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, err
 	}
+	if b == nil && former != nil {
+		// Nobody holds this one, but the former may be one that others depend on.
+		out.Emit(events.BindingRemoved, events.Data{Template: &in.Template.Key, Binding: &former.Key, Reason: "TemplateReplaced"})
+		return out.Events()
+	}
 	if b == nil {
 		return nil, nil // nobody holds it, and nothing ever acted on it
 	}
 	data := events.Data{
 		Template: &in.Template.Key, TemplateVersion: in.Template.ResourceVersion, Binding: &b.Key, BindingVersion: b.ResourceVersion,
-		SchedulerName: foreignScheduler(b), Reason: string(d.Reason), Message: d.Message,
+		SchedulerName: b.ForeignScheduler(), Reason: string(d.Reason), Message: d.Message,
 	}
 	if in.Policy != nil {
 		data.Policy, data.PolicyVersion = &in.Policy.Key, in.Policy.ResourceVersion
@@ -86,70 +94,44 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-// errStale says that the claim on the template does not stand.
-var errStale = errors.New("claim does not stand")
-
-// load reads the binding, which may be written, and then what it depends on.
-// Where the template is gone the binding is there all the same.
-func (s *Stage) load(ctx context.Context, key propagation.TemplateKey) (gating.Input, error) {
-	var in gating.Input
-	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
-	switch {
-	case err == nil && b.Deleting:
-		return in, outcome.After(200*time.Millisecond, fmt.Errorf("%s is being deleted", b.Key))
-	case err == nil:
-		in.Binding = b
-	case !errors.Is(err, outcome.ErrGone):
-		return in, fmt.Errorf("get binding of %s: %w", key, err)
+// prepare waits for a binding that goes, and sees to it that its content is there.
+func (s *Stage) prepare(ctx context.Context, in *gating.Input) error {
+	if in.Binding != nil && in.Binding.Deleting {
+		return outcome.After(200*time.Millisecond, fmt.Errorf("%s is being deleted", in.Binding.Key))
 	}
-	if in.Template, err = s.hub.Template(ctx, key); err != nil {
-		return in, fmt.Errorf("get %s: %w", key, err)
-	}
-	if err := s.repair(ctx, &in); err != nil {
-		return in, err
-	}
-	if in.Features, err = s.hub.Features(ctx); err != nil {
-		return in, fmt.Errorf("get gates: %w", err)
-	}
-	claim := in.Template.Claim
-	if !claim.Held() {
-		return in, nil
-	}
-	p, err := s.hub.Policy(ctx, claim.Policy)
-	if errors.Is(err, outcome.ErrGone) {
-		return in, errStale
-	}
-	if err != nil {
-		return in, fmt.Errorf("get %s: %w", claim.Policy, err)
-	}
-	if _, miss := matching.Select(p, in.Template); miss != "" || !claim.By(p) {
-		return in, errStale
-	}
-	in.Policy = p
-	return in, nil
+	return s.repair(ctx, in)
 }
 
-// remove takes away the binding of a template that is gone.
+// remove takes away the binding of a template that is gone, once that is proven.
 func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.TemplateKey, b *propagation.Binding) ([]event.Event, error) {
-	if b != nil && b.AwaitsTemplate() {
+	if b == nil {
+		return removed(e, key)
+	}
+	switch {
+	case b.AwaitsTemplate():
 		return nil, nil
+	case b.Template().ID() != key.ID():
+		return nil, nil // it is another template's that is gone
+	case b.Deleting:
+		return nil, outcome.After(200*time.Millisecond, fmt.Errorf("%s is being deleted", b.Key))
 	}
-	if b != nil {
-		if err := s.hub.DeleteBinding(ctx, b); err != nil {
-			return nil, fmt.Errorf("delete %s: %w", b.Key, err)
-		}
+	t, err := s.hub.LiveTemplate(ctx, b.Template())
+	switch {
+	case errors.Is(err, outcome.ErrNotServed), err == nil && t.UID == b.Spec.Resource.UID:
+		return nil, nil // it is there, or nobody can tell: what is in force stays
+	case err != nil && !errors.Is(err, outcome.ErrGone):
+		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
+	if err := s.hub.DeleteBinding(ctx, b); err != nil {
+		return nil, fmt.Errorf("delete %s: %w", b.Key, err)
+	}
+	return removed(e, key)
+}
+
+// removed has the Works looked at, also where the binding went before.
+func removed(e event.Event, key propagation.TemplateKey) ([]event.Event, error) {
 	binding := propagation.BindingOf(key)
 	out := events.From(Name, e)
 	out.Emit(events.BindingRemoved, events.Data{Template: &key, Binding: &binding, Reason: "TemplateDeleted"})
 	return out.Events()
-}
-
-// foreignScheduler is the scheduler that the binding asks for, if it is not
-// Sluice's.
-func foreignScheduler(b *propagation.Binding) string {
-	if b.Spec.SchedulerName == propagation.DefaultScheduler {
-		return ""
-	}
-	return b.Spec.SchedulerName
 }

@@ -58,6 +58,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil // its deletion is an event of its own
 	}
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil // nobody can tell of it: who holds it holds it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,18 +6,21 @@
 // Consumes: binding.scheduled, binding.removed, work.deleted; changes of
 // override policies, and overrides.changed.
 // Reads: the binding's Works, then the binding, its frozen content, the
-// overrides, the fleet.
+// overrides, the fleet, whether the namespace is protected from deletion.
 // Decides with: pkg/core/rendering.
 // Commits: the Works (create, update, delete), the binding's Rendered condition
 // where it is False or was.
 // Emits: work.rendered and work.removed, one for each member, whether or not
-// the Work changed; on a change of overrides, binding.scheduled for each binding
-// that may be concerned, page by page; template.touched where the frozen content
+// the Work changed; on a change of an override, binding.scheduled for each binding
+// that it may concern (of its namespace, if it has one), page by page; template.touched where the frozen content
 // is not there.
 //
 // Twice is safe: the same binding, content, overrides and fleet yield the same
 // Works, and a Work that is as it has to be is not written.
 //
-// It must not read the template: what the gate has not let through must reach
-// no member.
+// Invariant: a Work goes because a binding in force leaves its cluster out, or
+// because its template is gone; that the binding is missing lets none go.
+//
+// It must not render the template: what the gate has not let through must reach
+// no member. It reads it only where the binding is missing.
 package renderer

@@ -6,10 +6,14 @@ package renderer
 import (
 	"context"
 
-	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/proving"
 )
 
 // Works are what the renderer writes.
@@ -17,15 +21,17 @@ type Works interface {
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
+	EnsureNamespace(ctx context.Context, name string) error
 }
 
 // Inputs are what the Works depend on.
 type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Bindings(ctx context.Context) ([]*propagation.Binding, error)
+	BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error)
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
-	Overrides(ctx context.Context) ([]propagation.Override, error)
-	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+	Overrides(ctx context.Context, namespace string) ([]propagation.Override, error)
+	NamespaceState(ctx context.Context, name string) (hub.NamespaceState, error)
 }
 
 // Statuses are where people read what could not be rendered.
@@ -34,9 +40,26 @@ type Statuses interface {
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
+// Placements are what the Works of a placement depend on.
+type Placements interface {
+	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	CommitPlacementBinding(ctx context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error)
+	CommitPlacementBindingStatus(ctx context.Context, b *placementv1.ClusterResourceBinding, status placementv1.ResourceBindingStatus) (*placementv1.ClusterResourceBinding, error)
+	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
+	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
+	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
+	ClusterOverrideSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceOverrideSnapshot, error)
+	NamespaceOverrideSnapshot(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverrideSnapshot, error)
+	Member(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
+	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
+}
+
 // Hub is the control plane's API.
 type Hub interface {
 	Works
+	Placements
 	Inputs
 	Statuses
+	proving.Hub
 }

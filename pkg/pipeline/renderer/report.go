@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/conditions"
@@ -20,14 +19,11 @@ import (
 )
 
 // condition says on the binding what could not be rendered, and why.
-func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures []string) error {
+func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures []rendering.Failure) error {
 	if len(failures) == 0 && !conditions.Has(b.Status.Conditions, rendering.ConditionRendered) {
 		return nil
 	}
-	c := metav1.Condition{Type: rendering.ConditionRendered, Status: metav1.ConditionTrue, Reason: "Rendered", Message: "every cluster's manifest is made"}
-	if len(failures) > 0 {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "OverrideFailed", strings.Join(failures, "; ")
-	}
+	c := rendering.Rendered(failures)
 	list, changed := conditions.Set(b.Status.Conditions, c, s.now())
 	if !changed {
 		return nil
@@ -46,11 +42,12 @@ func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures 
 // pageSize is how many bindings one event of a fan-out announces.
 const pageSize = 100
 
-// overrides announces every binding for rendering, page by page in the order of
-// their keys: an override that is gone cannot tell whom it concerned, and who
-// is not concerned renders the same and is not written.
-func (s *Stage) overrides(ctx context.Context, e event.Event, from string) ([]event.Event, error) {
-	all, err := s.hub.Bindings(ctx)
+// overrides announces the bindings that an override may concern, page by page in
+// the order of their keys: one of a namespace those of that namespace, one of the
+// cluster all. An override that is gone cannot tell more of whom it concerned,
+// and who is not concerned renders the same and is not written.
+func (s *Stage) overrides(ctx context.Context, e event.Event, of propagation.PolicyKey, from string) ([]event.Event, error) {
+	all, err := s.concerned(ctx, of)
 	if err != nil {
 		return nil, fmt.Errorf("list bindings: %w", err)
 	}
@@ -63,9 +60,16 @@ func (s *Stage) overrides(ctx context.Context, e event.Event, from string) ([]ev
 		template := b.Template()
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "OverridesChanged"})
 		if announced++; announced == pageSize {
-			out.Emit(events.OverridesChanged, events.Data{Continue: b.Key.ID(), Reason: "MoreBindings"})
+			out.Emit(events.OverridesChanged, events.Data{Policy: &of, Continue: b.Key.ID(), Reason: "MoreBindings"})
 			break
 		}
 	}
 	return out.Events()
+}
+
+func (s *Stage) concerned(ctx context.Context, override propagation.PolicyKey) ([]*propagation.Binding, error) {
+	if override.Scope == propagation.Namespaced {
+		return s.hub.BindingsIn(ctx, override.Namespace)
+	}
+	return s.hub.Bindings(ctx)
 }

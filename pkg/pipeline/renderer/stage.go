@@ -40,14 +40,25 @@ func (s *Stage) Name() string { return Name }
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
 	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
-		return s.overrides(ctx, e, "")
+		o, err := events.DecodeResource(e)
+		if err != nil {
+			return nil, outcome.Terminal(err)
+		}
+		return s.overrides(ctx, e, propagation.PolicyKey{Scope: propagation.ScopeOf(o.Namespace), Namespace: o.Namespace, Name: o.Name}, "")
 	}
 	msg, err := events.Decode(e)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	if e.Type() == events.OverridesChanged {
-		return s.overrides(ctx, e, msg.Continue)
+	switch {
+	case e.Type() == events.OverridesChanged:
+		of := propagation.PolicyKey{Scope: propagation.Cluster}
+		if msg.Policy != nil {
+			of = *msg.Policy
+		}
+		return s.overrides(ctx, e, of, msg.Continue)
+	case msg.Placement != "":
+		return s.placement(ctx, e, msg)
 	}
 	return s.render(ctx, e, *msg.Template, *msg.Binding)
 }
@@ -78,7 +89,14 @@ func (s *Stage) render(ctx context.Context, e event.Event, template propagation.
 			return nil, err // the scheduler's event follows
 		}
 	}
-	steps := rendering.Plan(b, existing, d.works, d.failed)
+	if err := s.shield(ctx, key.Namespace, existing, d.works); err != nil {
+		return nil, err
+	}
+	leaves, err := s.leaves(ctx, template, b, existing)
+	if err != nil {
+		return nil, err
+	}
+	steps := rendering.Plan(b, existing, d.works, d.failed, leaves)
 	works, err := s.takeAll(ctx, steps)
 	if err != nil {
 		return nil, err
@@ -90,11 +108,19 @@ func (s *Stage) render(ctx context.Context, e event.Event, template propagation.
 			continue
 		}
 		data := events.Data{Template: &template, Binding: &key, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
-		if step.Action == rendering.Delete || step.Action == rendering.Leave {
+		switch step.Action {
+		case rendering.Delete, rendering.Leave:
 			out.Emit(events.WorkRemoved, data)
-		} else {
+		case rendering.Doubt:
+			// What is missing, the gate makes anew.
+			out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingMissing"})
+		default:
 			out.Emit(events.WorkRendered, data)
 		}
+	}
+	if e.Type() == events.WorkDeleted && len(existing) == 0 && b != nil && len(b.TargetClusters()) == 0 {
+		// Nobody needs the binding, and nothing of it is left.
+		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, BindingVersion: b.ResourceVersion, Reason: "NothingLeft"})
 	}
 	return out.Events()
 }
@@ -131,6 +157,9 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 	switch step.Action {
 	case rendering.Create, rendering.Update:
 		w, err := s.hub.CommitWork(ctx, step.Existing, step.Desired)
+		if errors.Is(err, outcome.ErrGone) && step.Action == rendering.Create {
+			w, err = s.room(ctx, step.Desired)
+		}
 		if errors.Is(err, outcome.ErrGone) {
 			return nil, nil
 		}
@@ -139,6 +168,9 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 		}
 		return w, nil
 	case rendering.Delete:
+		if err := s.preserve(ctx, &step); err != nil {
+			return nil, err
+		}
 		if err := s.hub.DeleteWork(ctx, step.Existing); err != nil {
 			return nil, fmt.Errorf("delete %s: %w", step.Existing.Key, err)
 		}
@@ -167,11 +199,11 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 	if err != nil {
 		return false, fmt.Errorf("get revision %s: %w", b.Revision(), err)
 	}
-	overrides, err := s.hub.Overrides(ctx)
+	overrides, err := s.hub.Overrides(ctx, b.Key.Namespace)
 	if err != nil {
 		return false, fmt.Errorf("list overrides: %w", err)
 	}
-	var failures []string
+	var failures []rendering.Failure
 	targets := b.TargetClusters()
 	for _, c := range fleet {
 		if !slices.Contains(targets, c.Name) {
@@ -180,7 +212,7 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 		w, err := rendering.Render(b, rev.Content, c, overrides)
 		if err != nil {
 			d.failed[c.Name] = true
-			failures = append(failures, c.Name+": "+err.Error())
+			failures = append(failures, rendering.Failure{Cluster: c.Name, Err: err})
 			continue
 		}
 		d.works[c.Name] = w

@@ -7,7 +7,7 @@
 // objects.
 // Reads: the member's object, the Work; the binding and all of its Works; the
 // template.
-// Decides with: pkg/core/reporting.
+// Decides with: pkg/core/reporting, pkg/core/applying (is it what was applied?).
 // Commits: the manifest's status on the Work; the aggregated status and the
 // conditions of the binding; the template's status.
 // Emits: template.reported; work.rendered where a member's object is not what

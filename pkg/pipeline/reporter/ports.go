@@ -6,9 +6,12 @@ package reporter
 import (
 	"context"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
 )
 
@@ -24,18 +27,35 @@ type Objects interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	// Identity tells the hub from others.
+	Identity(ctx context.Context) (string, error)
 	CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error)
+}
+
+// Placements are what the status of a placement depends on, and what says it.
+type Placements interface {
+	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	CommitPlacementStatus(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus) (*placementv1.ClusterResourcePlacement, error)
+	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
+	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
+	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
+	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	CommitPlacementBindingStatus(ctx context.Context, b *placementv1.ClusterResourceBinding, status placementv1.ResourceBindingStatus) (*placementv1.ClusterResourceBinding, error)
+	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
+	PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
 // Hub is the control plane's API.
 type Hub interface {
 	Works
+	Placements
 	Objects
 }
 
 // Member is one cluster.
 type Member interface {
-	Observe(ctx context.Context, ref member.Ref) (*member.Observed, error)
+	Observe(ctx context.Context, ref member.Ref) (*applying.Observed, error)
 }
 
 // Members finds a cluster; outcome.ErrGone where it is not joined.

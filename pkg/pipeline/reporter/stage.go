@@ -15,6 +15,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
@@ -51,11 +52,19 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if err != nil {
 			return nil, outcome.Terminal(err)
 		}
-		return s.object(ctx, e, o)
+		out, err := s.object(ctx, e, o)
+		if err != nil {
+			return nil, err
+		}
+		placed, err := s.placed(ctx, e, o)
+		return append(out, placed...), err
 	}
 	msg, err := events.Decode(e)
 	if err != nil {
 		return nil, outcome.Terminal(err)
+	}
+	if msg.Placement != "" {
+		return s.placement(ctx, e, msg)
 	}
 	return s.sumUp(ctx, e, *msg.Binding)
 }
@@ -65,26 +74,25 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	binding := propagation.BindingOf(o.TemplateKey)
 	w, err := s.hub.Work(ctx, propagation.WorkKey{Cluster: o.Cluster, Name: propagation.WorkName(binding)})
-	if errors.Is(err, outcome.ErrGone) || err == nil && w.Deleting {
+	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the Work of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 	}
-	m, err := s.members(ctx, o.Cluster)
+	if w.Deleting {
+		return s.leaving(e, o, w, binding)
+	}
+	in, err := s.observe(ctx, w, o)
 	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reach %s: %w", o.Cluster, err)
+		return nil, err
 	}
-	observed, err := m.Observe(ctx, member.Ref(o.TemplateKey))
-	if err != nil && !errors.Is(err, outcome.ErrGone) {
-		return nil, fmt.Errorf("observe %s in %s: %w", o.TemplateKey, o.Cluster, err)
-	}
-	manifest := reporting.FirstManifest(w)
+	d := applying.Decide(in)
 	var out []event.Event
-	if status, ok := s.take(w, manifest, observed); ok {
+	if status, ok := s.take(w, in.Live.Value, d); ok {
 		if w, err = s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
@@ -92,7 +100,7 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 			return nil, err
 		}
 	}
-	if observed != nil && !member.Drifted(w, manifest, observed) {
+	if !d.Drift() {
 		return out, nil
 	}
 	drift, err := events.New(Name, e, events.WorkRendered, events.Data{
@@ -101,13 +109,44 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	return append(out, drift), err
 }
 
+// leaving wakes the applier where the object of a Work that is being deleted has
+// gone: something had kept it.
+func (s *Stage) leaving(e event.Event, o events.Object, w *propagation.Work, binding propagation.BindingKey) ([]event.Event, error) {
+	if e.Type() != events.ResourceDeleted {
+		return nil, nil
+	}
+	out := events.From(Name, e)
+	out.Emit(events.WorkRemoved, events.Data{
+		Template: &o.TemplateKey, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: "ObjectGone",
+	})
+	return out.Events()
+}
+
+// observe is what is to be decided about the member's object. outcome.ErrGone: the
+// cluster has left.
+func (s *Stage) observe(ctx context.Context, w *propagation.Work, o events.Object) (applying.Input, error) {
+	manifest := reporting.FirstManifest(w)
+	in := applying.Input{Work: w, Manifest: manifest, Known: applying.KnownOf(w, manifest), Ended: applying.Finished(w, nil, manifest)}
+	m, err := s.members(ctx, o.Cluster)
+	if err != nil {
+		return in, fmt.Errorf("reach %s: %w", o.Cluster, err)
+	}
+	if in.Hub, err = s.hub.Identity(ctx); err != nil {
+		return in, err
+	}
+	if in.Live, err = member.Answer(m.Observe(ctx, member.Ref(o.TemplateKey))); err != nil {
+		return in, fmt.Errorf("observe %s in %s: %w", o.TemplateKey, o.Cluster, err)
+	}
+	return in, nil
+}
+
 // take is the Work's status with what the member's object says; one that is not ours
 // says nothing. What the applier left to be said when the object has settled is said
 // then. False: the Work is about to hear of the object from somebody else, from the
 // applier, which made it this moment, or from news of it when it has settled. A Work
 // that has changed since it was made may be held back before the applier gets to say
 // what became of its first form.
-func (s *Stage) take(w *propagation.Work, manifest map[string]any, o *member.Observed) (workv1alpha1.WorkStatus, bool) {
+func (s *Stage) take(w *propagation.Work, o *applying.Observed, d applying.Decision) (workv1alpha1.WorkStatus, bool) {
 	status := w.Status
 	if o == nil || !o.Ours(w.Key.Name) {
 		return status, true
@@ -116,12 +155,12 @@ func (s *Stage) take(w *propagation.Work, manifest map[string]any, o *member.Obs
 	if reporting.Held(w) {
 		return status, true // the rest is the applier's to say
 	}
-	state, unrecorded := member.Unrecorded(w, manifest, o)
+	unrecorded := d.Reason == applying.ReasonUnrecorded
 	switch {
 	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
 		return status, false
 	case unrecorded:
-		return reporting.Succeeded(w, state, status.ManifestStatuses, s.now()), true
+		return reporting.Succeeded(w, d.State, status.ManifestStatuses, s.now()), true
 	}
 	return status, w.Status.Applied != nil || w.Generation > 1
 }
@@ -147,7 +186,7 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 		return nil, fmt.Errorf("commit status of %s: %w", key, err)
 	}
 	t, err := s.hub.Template(ctx, b.Template())
-	if errors.Is(err, outcome.ErrGone) {
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
 		return nil, nil
 	}
 	if err != nil {

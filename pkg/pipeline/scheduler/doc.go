@@ -2,20 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package scheduler is the stage that picks the clusters of a binding, and the
-// replicas of each.
+// replicas of each, and the members of a placement.
 //
 // Consumes: binding.activated (of bindings that ask for no other scheduler);
-// cluster.changed.
-// Reads: the binding, the fleet.
-// Decides with: pkg/core/scheduling.
+// placement.snapshotted; cluster.changed.
+// Reads: the binding, the fleet; of a placement its latest policy snapshot and its
+// bindings.
+// Decides with: pkg/core/scheduling and its placement.
 // Commits: spec.clusters of the binding, and the condition Scheduled where it
 // is False or was. The first True is left to the reporter, which writes the
-// status anyway.
+// status anyway. Of a placement the status of its policy snapshot, which is the whole
+// decision: the bindings follow from it, and are another stage's.
 // Emits: binding.scheduled; on cluster.changed, binding.activated for each
-// binding whose clusters would be others now.
+// binding whose clusters would be others now, and placement.snapshotted for each
+// placement that may pick it; placement.scheduled.
 //
 // Twice is safe: the same binding and fleet yield the same clusters, and a
 // write that changes nothing is not made.
+//
+// Who a placement picked stays picked by what the policy snapshot says already.
 //
 // It must not read policies: the binding holds the snapshot that is in force.
 package scheduler

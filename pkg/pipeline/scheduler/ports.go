@@ -7,6 +7,8 @@ import (
 	"context"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -19,6 +21,17 @@ type Bindings interface {
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
+}
+
+// Placements are what the scheduler reads of placements, and where it writes whom it
+// picked.
+type Placements interface {
+	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
+	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
+	CommitPolicySnapshotStatus(ctx context.Context, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) (*placementv1.ClusterSchedulingPolicySnapshot, error)
+	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 }
 
 // Clusters is the fleet.

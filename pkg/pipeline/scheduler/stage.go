@@ -30,28 +30,32 @@ const Name = "scheduler"
 
 // Stage is the scheduler.
 type Stage struct {
-	bindings Bindings
-	clusters Clusters
-	now      func() time.Time
+	bindings   Bindings
+	clusters   Clusters
+	placements Placements
+	now        func() time.Time
 }
 
 // New makes the stage.
-func New(b Bindings, c Clusters, now func() time.Time) *Stage {
-	return &Stage{bindings: b, clusters: c, now: now}
+func New(b Bindings, c Clusters, p Placements, now func() time.Time) *Stage {
+	return &Stage{bindings: b, clusters: c, placements: p, now: now}
 }
 
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle schedules one binding, or finds the bindings that a changed cluster
+// Handle schedules one binding or placement, or finds those that a changed cluster
 // concerns. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.Decode(e)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	if e.Type() == events.ClusterChanged {
+	switch e.Type() {
+	case events.ClusterChanged:
 		return s.clusterChanged(ctx, e, msg)
+	case events.PlacementSnapshotted:
+		return s.place(ctx, e, msg.Placement)
 	}
 	b, err := s.bindings.Binding(ctx, *msg.Binding)
 	if errors.Is(err, outcome.ErrGone) {
@@ -59,6 +63,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
+	}
+	if b.ForeignScheduler() != "" {
+		return nil, nil // the event is late: another decides for it by now
 	}
 	d, err := s.decide(ctx, b)
 	if err != nil {
@@ -119,9 +126,19 @@ func (s *Stage) commit(ctx context.Context, b *propagation.Binding, d scheduling
 // pageSize is how many bindings one event of a fan-out announces.
 const pageSize = 100
 
-// clusterChanged announces the bindings that would be scheduled otherwise now,
-// page by page in the order of their keys.
+// clusterChanged announces the bindings that would be scheduled otherwise now, and
+// the placements that the cluster may concern, page by page in the order of their
+// keys.
 func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
+	out := events.From(Name, e)
+	if after, further := strings.CutPrefix(msg.Continue, placed); further || msg.Continue == "" {
+		if err := s.clusterChangedFor(ctx, out, msg.Cluster, after); err != nil {
+			return nil, err
+		}
+		if further {
+			return out.Events()
+		}
+	}
 	all, err := s.bindings.Bindings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list bindings: %w", err)
@@ -131,7 +148,7 @@ func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Da
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
 	slices.SortFunc(all, func(a, b *propagation.Binding) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
-	out, announced := events.From(Name, e), 0
+	announced := 0
 	for _, b := range all {
 		if b.Key.ID() <= msg.Continue || !s.concerned(b, fleet) {
 			continue
@@ -150,7 +167,7 @@ func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Da
 
 // concerned tells whether the binding would be scheduled otherwise on the fleet.
 func (s *Stage) concerned(b *propagation.Binding, fleet []*clusterv1alpha1.Cluster) bool {
-	if b.Spec.Placement == nil || b.Spec.SchedulerName != "" && b.Spec.SchedulerName != propagation.DefaultScheduler {
+	if b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return false
 	}
 	d := scheduling.Decide(scheduling.Input{Binding: b, Clusters: fleet})

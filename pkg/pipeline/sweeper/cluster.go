@@ -26,9 +26,14 @@ func (s *Stage) cluster(ctx context.Context, e event.Event, name string) ([]even
 	c, err := s.hub.Cluster(ctx, name)
 	switch {
 	case errors.Is(err, outcome.ErrGone):
-		err = s.abandon(ctx, name)
+		err = errors.Join(s.abandon(ctx, name), s.widow(ctx, name))
 	case err == nil && c.DeletionTimestamp == nil:
-		err = s.hub.EnsureNamespace(ctx, propagation.WorkNamespace(name))
+		for _, f := range propagation.Forms {
+			err = errors.Join(err, s.hub.EnsureNamespace(ctx, f.Namespace(name)))
+		}
+		if err == nil {
+			_, err = s.member(ctx, c)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: %w", name, err)
@@ -51,12 +56,26 @@ func (s *Stage) abandon(ctx context.Context, cluster string) error {
 	if err != nil {
 		return fmt.Errorf("list Works: %w", err)
 	}
+	return s.letAll(ctx, cluster, works)
+}
+
+// letAll lets the Works of a cluster go that left. Whether it did is asked once
+// more: it may have joined since the clusters were listed.
+func (s *Stage) letAll(ctx context.Context, cluster string, works []*propagation.Work) error {
+	_, err := s.hub.Cluster(ctx, cluster)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("get cluster %s: %w", cluster, err)
+	}
+	var failed error
 	for _, w := range works {
-		if err := s.let(ctx, w); err != nil {
-			return err
+		if w.Key.Cluster == cluster {
+			failed = errors.Join(failed, s.let(ctx, w))
 		}
 	}
-	return nil
+	return failed
 }
 
 // let lets a Work go without its objects.
@@ -78,11 +97,11 @@ func (s *Stage) let(ctx context.Context, w *propagation.Work) error {
 }
 
 // probeAll brings the Ready condition of every cluster up to date, and tells
-// which are ready.
-func (s *Stage) probeAll(ctx context.Context, out *events.Batch) (map[string]bool, error) {
+// which are ready; failed: of which that could not be said.
+func (s *Stage) probeAll(ctx context.Context, out *events.Batch) (ready map[string]bool, failed, err error) {
 	clusters, err := s.hub.Clusters(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list clusters: %w", err)
+		return nil, nil, fmt.Errorf("list clusters: %w", err)
 	}
 	type answer struct {
 		version string
@@ -97,18 +116,23 @@ func (s *Stage) probeAll(ctx context.Context, out *events.Batch) (map[string]boo
 		})
 	}
 	wg.Wait()
-	ready := map[string]bool{}
+	failed = s.widowed(ctx, clusters)
+	ready = map[string]bool{}
 	for i, c := range clusters {
 		ready[c.Name] = answers[i].err == nil
-		if err := s.report(ctx, c, answers[i].version, answers[i].err, out); err != nil {
-			return nil, err
-		}
+		failed = errors.Join(failed, s.report(ctx, c, answers[i].version, answers[i].err, out))
 	}
-	return ready, nil
+	return ready, failed, nil
 }
 
-// report writes a cluster's condition, if it changed, and announces that.
+// report says of a cluster what was just seen of it, to policies and to
+// placements.
 func (s *Stage) report(ctx context.Context, c *clusterv1alpha1.Cluster, version string, failure error, out *events.Batch) error {
+	return errors.Join(s.readiness(ctx, c, version, failure, out), s.mirrored(ctx, c, version, failure))
+}
+
+// readiness writes a cluster's condition, if it changed, and announces that.
+func (s *Stage) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, version string, failure error, out *events.Batch) error {
 	cond := metav1.Condition{Type: clusterv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ClusterReady", Message: "the cluster answers and can be written to"}
 	if failure != nil {
 		cond.Status, cond.Reason, cond.Message = metav1.ConditionFalse, "ClusterNotReachable", failure.Error()

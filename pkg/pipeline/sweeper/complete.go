@@ -69,7 +69,7 @@ func (s *Stage) complete(ctx context.Context, c hub.Written) (bool, error) {
 	// The template comes last: it may have changed since, and then is another
 	// than what the binding has in force.
 	t, settled, err := s.settled(ctx, c.Key)
-	if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
 		return false, nil
 	}
 	return err == nil && settled && reporting.Complete(t, b, works), err

@@ -48,23 +48,23 @@ func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) erro
 	}
 	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
 	counts := reporting.Counts(bindings)
+	var failed error
 	for _, p := range policies {
 		if p.Key.ID() <= s.counting.after {
 			continue
 		}
 		if s.now().Sub(now) > countFor {
-			return nil
+			return failed
 		}
 		s.counting.after = p.Key.ID()
-		if err := s.countOne(ctx, p, counts[p.Claim()]); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, s.countOne(ctx, p, counts[p.Claim()]))
 	}
 	s.counting.after = ""
-	return nil
+	return failed
 }
 
-// countOne writes the counts of one policy, if they are others.
+// countOne writes the counts of one policy, and which kinds it names in vain, if
+// they are others.
 func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts) error {
 	held, err := s.index.HeldCount(ctx, p.Key)
 	if err != nil {
@@ -76,9 +76,11 @@ func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts poli
 		status.Templates.Claimed += waiting
 		status.Templates.Pending += waiting
 	}
-	if status.Templates == p.Status.Templates {
+	list, changed := reporting.PolicyConditions(p, s.now())
+	if status.Templates == p.Status.Templates && !changed {
 		return nil
 	}
+	status.Conditions = list
 	status.ObservedGeneration = p.Generation
 	err = s.hub.CommitPolicyStatus(ctx, p, status)
 	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {

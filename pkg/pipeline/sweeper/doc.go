@@ -8,7 +8,8 @@
 // Reads: clusters, bindings, Works, policies, templates; whether each member
 // answers.
 // Decides with: pkg/core/gating and pkg/core/claiming (is a change due?),
-// pkg/core/dependencies (does a binding follow one that says nothing of it?).
+// pkg/core/dependencies (does a binding follow one that says nothing of it?),
+// pkg/core/sweeping (what comes now, and what with the next sweep).
 // Commits: the policies' counts; the Ready condition of Clusters, the namespaces
 // of their Works; all of Redis where it is not built; the Works of a cluster that
 // left.
@@ -19,6 +20,9 @@
 // sources follow the kinds that policies select.
 // Emits: template.touched, binding.scheduled, work.rendered and work.removed
 // for what is not where it has to be; cluster.changed.
+//
+// How far its rounds have come is in Redis. What fails for one thing is told of, and
+// ends the sweep for no other.
 //
 // Twice is safe: it announces, and who receives an announcement reads the live
 // state; what it writes is conditional.

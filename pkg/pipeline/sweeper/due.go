@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/standing"
 )
@@ -70,55 +69,74 @@ func (g *gates) done(f propagation.Features, began time.Time) {
 
 // due announces, a few at a time, what may act by now though nobody wrote it: a
 // gate was switched.
-func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, out *events.Batch) error {
+func (s *Stage) due(ctx context.Context, bindings []*propagation.Binding, r *rounds, out *events.Batch) error {
 	features, err := s.hub.Features(ctx)
 	if err != nil {
 		return fmt.Errorf("get gates: %w", err)
 	}
-	now, left := s.now(), pace
-	waiting := slices.DeleteFunc(slices.Clone(bindings), func(b *propagation.Binding) bool {
-		return !conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) || b.Key.ID() <= s.asked
-	})
-	slices.SortFunc(waiting, func(a, b *propagation.Binding) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
-	for _, b := range waiting {
-		if left == 0 || s.now().Sub(now) > dueFor {
-			return nil
-		}
-		open, err := s.open(ctx, b, features)
-		if err != nil {
-			return err
-		}
-		if open {
-			touch(out, b.Template())
-			left--
-		}
-		s.asked = b.Key.ID()
+	now := s.now()
+	opened, failed := s.opened(ctx, bindings, features, r)
+	for _, key := range opened {
+		touch(out, key)
 	}
-	s.asked = ""
-	if !s.gates.open(features, now) {
-		return nil
+	left := pace - len(opened)
+	if left == 0 || !s.gates.open(features, now) {
+		return failed
 	}
 	keys, err := s.gated(ctx, bindings, features)
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
+	found, unsettled, err := 0, []sweeping.Entry[propagation.TemplateKey]{}, failed
 	for _, key := range keys {
-		if left == 0 {
-			return nil
-		}
-		_, settled, err := s.settled(ctx, key)
-		if err != nil && !errors.Is(err, outcome.ErrGone) {
-			return err
-		}
-		if err == nil && !settled {
-			touch(out, key)
-			left--
+		_, settled, failure := s.settled(ctx, key)
+		switch {
+		case errors.Is(failure, outcome.ErrGone), errors.Is(failure, outcome.ErrNotServed):
+		case failure != nil:
+			err = errors.Join(err, failure)
+			found++
+		case !settled:
+			found++
+			unsettled = append(unsettled, sweeping.Entry[propagation.TemplateKey]{Lane: laneOf(key.Namespace), ID: key.ID(), Value: key})
 		}
 	}
-	if left == pace {
+	for _, key := range pick(r, roundUnsettled, unsettled, left) {
+		touch(out, key)
+	}
+	if found == 0 {
 		s.gates.done(features, now)
 	}
-	return nil
+	return err
+}
+
+// opened are the templates of bindings that wait at a gate which would let them
+// through by now. It asks for a while, and the next sweep goes on.
+func (s *Stage) opened(ctx context.Context, bindings []*propagation.Binding, f propagation.Features, r *rounds) ([]propagation.TemplateKey, error) {
+	waiting := make([]sweeping.Entry[*propagation.Binding], 0)
+	for _, b := range bindings {
+		if conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
+			waiting = append(waiting, sweeping.Entry[*propagation.Binding]{Lane: laneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b})
+		}
+	}
+	before := r.of(roundDue)
+	order, _ := sweeping.Pick(waiting, len(waiting), before)
+	var open []propagation.TemplateKey
+	var failed error
+	asked, began := 0, s.now()
+	for _, b := range order {
+		if len(open) == pace || s.now().Sub(began) > dueFor {
+			break
+		}
+		yes, err := s.open(ctx, b, f)
+		failed = errors.Join(failed, err)
+		if yes {
+			open = append(open, b.Template())
+		}
+		asked++
+	}
+	_, next := sweeping.Pick(waiting, asked, before)
+	r.set(roundDue, next)
+	return open, failed
 }
 
 func touch(out *events.Batch, template propagation.TemplateKey) {
@@ -155,25 +173,20 @@ func (s *Stage) settled(ctx context.Context, key propagation.TemplateKey) (*prop
 	if err != nil {
 		return nil, false, err
 	}
-	v := claiming.Decide(in).Verdict
-	return in.Template, v == claiming.Keep || v == claiming.Wait, nil
+	return in.Template, claiming.Decide(in).Settled(), nil
 }
 
 // open asks the gate about a binding.
 func (s *Stage) open(ctx context.Context, b *propagation.Binding, f propagation.Features) (bool, error) {
-	t, err := s.hub.Template(ctx, b.Template())
-	if errors.Is(err, outcome.ErrGone) {
-		return true, nil // the gate takes the binding away
+	in, err := standing.GateOf(ctx, s.hub, b)
+	switch {
+	case errors.Is(err, outcome.ErrGone), errors.Is(err, standing.ErrStale):
+		return true, nil // the gate takes the binding away, or has the claim decided on
+	case errors.Is(err, outcome.ErrNotServed):
+		return false, nil // what is in force stays
+	case err != nil:
+		return false, err
 	}
-	if err != nil {
-		return false, fmt.Errorf("get %s: %w", b.Template(), err)
-	}
-	in := gating.Input{Template: t, Binding: b, Features: f}
-	if t.Claim.Held() {
-		in.Policy, err = s.hub.Policy(ctx, t.Claim.Policy)
-		if err != nil && !errors.Is(err, outcome.ErrGone) {
-			return false, fmt.Errorf("get %s: %w", t.Claim.Policy, err)
-		}
-	}
+	in.Features = f
 	return gating.Decide(in).Verdict == gating.Open, nil
 }

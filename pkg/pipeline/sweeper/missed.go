@@ -19,7 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -149,24 +150,6 @@ func (s *Stage) findAsked(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// resend gives dead letters to the broker once more: what failed for half a
-// minute may be well by now.
-func (m *Missed) resend(ctx context.Context) error {
-	letters, err := m.letters.Some(ctx, batch)
-	if err != nil {
-		return err
-	}
-	for chunk := range slices.Chunk(letters, eventsAtOnce) {
-		if err := m.publish(ctx, chunk); err != nil {
-			return fmt.Errorf("send dead letters once more: %w", err)
-		}
-		if err := m.letters.Drop(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // findOnce also tells whether sources start anew.
 func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err error) {
 	m := s.missed
@@ -193,16 +176,18 @@ func (s *Stage) findOnce(ctx context.Context, unknown bool) (changed bool, err e
 	if !unknown {
 		all = append(all, hub.OwnKinds()...)
 	}
-	g, each := errgroup.WithContext(ctx)
+	var g errgroup.Group // without a context: what fails for one kind ends no other
 	g.SetLimit(kindsAtOnce)
-	for _, gvk := range all {
+	failures := make([]error, len(all))
+	for i, gvk := range all {
 		at, known := positions[nameOf(gvk)]
 		if unknown && known {
 			continue
 		}
-		g.Go(func() error { return s.kind(each, gvk, at, in) })
+		g.Go(func() error { failures[i] = s.kind(ctx, gvk, at, in); return nil })
 	}
-	if err := g.Wait(); err != nil || unknown {
+	_ = g.Wait() // each has said how it went
+	if err := errors.Join(failures...); err != nil || unknown {
 		return changed, err
 	}
 	return changed, m.positions.Save(ctx, positionNamespaces, in.position)
@@ -235,26 +220,32 @@ func (s *Stage) afterwards(ctx context.Context, changed bool) error {
 	return nil
 }
 
-// templates are the kinds that policies select, and what these may depend on;
-// what nobody selects any more lingers.
+// templates are the kinds that policies and placements select, and what these may
+// depend on; what nobody selects any more lingers.
 func (s *Stage) templates(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	policies, err := s.hub.Policies(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list policies: %w", err)
 	}
+	placed, err := s.placed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	m := s.missed
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := s.now()
-	for _, p := range policies {
-		for _, sel := range p.Spec.ResourceSelectors {
-			m.wanted[schema.FromAPIVersionAndKind(sel.APIVersion, sel.Kind)] = now
+	known := map[schema.GroupKind]schema.GroupVersionKind{}
+	for gvk := range m.wanted {
+		known[gvk.GroupKind()] = gvk
+	}
+	for _, gvk := range append(matching.Kinds(policies), placed...) {
+		// In one version, and in none anew: that would start the sources anew.
+		if former, ok := known[gvk.GroupKind()]; ok {
+			gvk = former
 		}
-		if p.Spec.PropagateDeps || p.Spec.Association {
-			for _, k := range dependencies.Kinds {
-				m.wanted[k.GroupVersionKind()] = now
-			}
-		}
+		known[gvk.GroupKind()] = gvk
+		m.wanted[gvk] = now
 	}
 	var kinds []schema.GroupVersionKind
 	for gvk, last := range m.wanted {
@@ -266,6 +257,22 @@ func (s *Stage) templates(ctx context.Context) ([]schema.GroupVersionKind, error
 	}
 	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	return kinds, nil
+}
+
+// placed are the kinds that placements select.
+func (s *Stage) placed(ctx context.Context) ([]schema.GroupVersionKind, error) {
+	placements, err := s.missed.hub.Placements(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list placements: %w", err)
+	}
+	if len(placements) == 0 {
+		return nil, nil
+	}
+	inside, err := s.missed.hub.KindsInNamespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return placing.Kinds(placements, inside), nil
 }
 
 // namespaces are where templates may be.
@@ -306,7 +313,7 @@ func nameOf(gvk schema.GroupVersionKind) string { return gvk.GroupVersion().Stri
 func (s *Stage) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
 	m := s.missed
 	changes, err := m.hub.Changes(ctx, gvk, since)
-	if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
+	if errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
 		return nil // the hub does not serve it yet, or nobody has granted it
 	}
 	if err != nil {
@@ -318,7 +325,7 @@ func (s *Stage) kind(ctx context.Context, gvk schema.GroupVersionKind, since str
 		switch {
 		case c.Ours && !changes.Listed: // who wrote it has told
 		case own && changes.Listed: // the sweep has looked at all of them
-		case own || isPolicy(gvk) || in.hold(c.Key.Namespace):
+		case !isTemplate(gvk) || in.hold(c.Key.Namespace):
 			out = append(out, c)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -41,6 +42,14 @@ type hubOf struct {
 
 func (h *hubOf) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil
+}
+
+func (h *hubOf) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
+	return nil, nil
+}
+
+func (h *hubOf) KindsInNamespaces(context.Context) ([]schema.GroupVersionKind, error) {
+	return nil, nil
 }
 
 func (h *hubOf) Policy(context.Context, propagation.PolicyKey) (*propagation.Policy, error) {
@@ -237,7 +246,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 				}
 				return nil
 			}
-			s := New(h, index, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
+			s := New(h, index, m, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
 			if err := s.find(t.Context(), tc.unknown); errors.Is(err, errDown) != tc.broken || err != nil && !tc.broken {
 				t.Fatal(err)
 			}
@@ -270,7 +279,7 @@ func TestWhatASourceMissesWhileItStartsIsFoundWhenItHas(t *testing.T) {
 			m := &memory{all: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}}
 			found := false
 			publish := func(context.Context, []event.Event) error { found = true; return nil }
-			s := New(h, nil, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
+			s := New(h, nil, m, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
 			e, err := events.NewResource("hub", events.ResourceUpdated, events.Object{TemplateKey: tc.about, Version: "1"})
 			if err != nil {
 				t.Fatal(err)
@@ -302,7 +311,7 @@ func TestOneLooksForAll(t *testing.T) {
 		}
 		return nil
 	}
-	s = New(h, nil, nil, time.Now).Finding(NewMissed(h, m, sources, &kept{}, publish))
+	s = New(h, nil, m, nil, time.Now).Finding(NewMissed(h, m, sources, &kept{}, publish))
 	if err := s.find(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +333,7 @@ func TestWhatSourcesWatchIsLeftAloneAtFirst(t *testing.T) {
 	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9"}, "9": {Until: "9"}}}
 	sources := &labelled{}
 	publish := func(context.Context, []event.Event) error { return nil }
-	s := New(h, nil, nil, func() time.Time { return now }).Finding(NewMissed(h, &memory{all: map[string]string{}}, sources, &kept{}, publish))
+	s := New(h, nil, nil, nil, func() time.Time { return now }).Finding(NewMissed(h, &memory{all: map[string]string{}}, sources, &kept{}, publish))
 	for _, tc := range []struct {
 		after time.Duration
 		keep  bool
@@ -336,50 +345,5 @@ func TestWhatSourcesWatchIsLeftAloneAtFirst(t *testing.T) {
 		if sources.keep != tc.keep || len(sources.kinds) != 1 {
 			t.Errorf("after %s: keep %v, want %v; kinds %v", tc.after, sources.keep, tc.keep, sources.kinds)
 		}
-	}
-}
-
-// kept are dead letters.
-type kept []event.Event
-
-func (k *kept) Some(_ context.Context, n int) ([]event.Event, error) {
-	return slices.Clone((*k)[:min(n, len(*k))]), nil
-}
-
-func (k *kept) Drop(_ context.Context, letters []event.Event) error {
-	*k = (*k)[len(letters):]
-	return nil
-}
-
-func TestDeadLettersAreSentOnceMore(t *testing.T) {
-	for name, tc := range map[string]struct {
-		letters   int
-		brokenAt  int // which call of the broker fails; 0: none
-		sent      int
-		stillKept int
-	}{
-		"none":                            {},
-		"all of a few":                    {letters: 70, sent: 70},
-		"of many, as many as a sweep may": {letters: 250, sent: 200, stillKept: 50},
-		"what the broker took goes":       {letters: 70, brokenAt: 2, sent: 50, stillKept: 20},
-		"nothing where it took nothing":   {letters: 70, brokenAt: 1, stillKept: 70},
-	} {
-		t.Run(name, func(t *testing.T) {
-			letters := make(kept, tc.letters)
-			sent, calls := 0, 0
-			m := NewMissed(nil, nil, nil, &letters, func(_ context.Context, out []event.Event) error {
-				if calls++; calls == tc.brokenAt {
-					return errDown
-				}
-				sent += len(out)
-				return nil
-			})
-			if err := m.resend(t.Context()); errors.Is(err, errDown) != (tc.brokenAt > 0) {
-				t.Fatal(err)
-			}
-			if sent != tc.sent || len(letters) != tc.stillKept {
-				t.Errorf("sent %d, still kept %d; want %d and %d", sent, len(letters), tc.sent, tc.stillKept)
-			}
-		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
@@ -23,6 +24,8 @@ type Fleet interface {
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 	CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluster, status clusterv1alpha1.ClusterStatus) error
 	EnsureNamespace(ctx context.Context, name string) error
+	// Namespaces are those with these labels.
+	Namespaces(ctx context.Context, selector string) ([]string, error)
 }
 
 // Works are what members get.
@@ -73,9 +76,12 @@ type ChangingHub interface {
 	Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error)
 	Ours(ctx context.Context, key propagation.TemplateKey) (bool, error)
 	Namespaces(ctx context.Context, selector string) ([]string, error)
+	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
+	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
 }
 
-// Positions is how far the changes of each kind have been announced.
+// Positions is how far the changes of each kind have been announced, and how far
+// sweeps have come.
 type Positions interface {
 	Load(ctx context.Context) (map[string]string, error)
 	Save(ctx context.Context, name, position string) error

@@ -26,24 +26,29 @@ type Stage struct {
 	hub   Hub
 	index Index
 	probe Probe
-	now   func() time.Time
-	gates gates
+	// positions is how far sweeps have come.
+	positions Positions
+	now       func() time.Time
+	gates     gates
 	// sweeping is locked by the one sweep at a time.
 	sweeping sync.Mutex
 	counting counting
-	// asked is the binding whose gate the last sweep asked last; empty: it came to
-	// the end.
-	asked string
+	// swept is when the last sweep here began.
+	swept time.Time
 	// lacking are the bindings that the last sweep found without a Work, in their
 	// versions then.
 	lacking map[propagation.BindingKey]string
+	// stray are the bindings that the last sweep found to follow nobody, in their
+	// versions then.
+	stray map[propagation.BindingKey]string
 	// missed is nil where this process watches the hub.
 	missed *Missed
+	mirror *mirror
 }
 
 // New makes the stage.
-func New(h Hub, i Index, p Probe, now func() time.Time) *Stage {
-	return &Stage{hub: h, index: i, probe: p, now: now}
+func New(h Hub, i Index, at Positions, p Probe, now func() time.Time) *Stage {
+	return &Stage{hub: h, index: i, positions: at, probe: p, now: now}
 }
 
 // Name is that of the stage's function.
@@ -80,6 +85,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {
 		return s.cluster(ctx, e, cluster)
 	}
+	if member, ok := hub.MemberOf(o.TemplateKey); ok {
+		return s.relabelled(ctx, e, member)
+	}
 	if key, ok := hub.BindingKeyOf(o.TemplateKey); ok {
 		return s.binding(ctx, e, key)
 	}
@@ -87,48 +95,6 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return s.work(ctx, e, key)
 	}
 	return nil, outcome.Terminal(fmt.Errorf("%w: the sweeper watches no %s", events.ErrMalformed, o.Kind))
-}
-
-// sweep looks at everything once, unless that is being done.
-func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error) {
-	if !s.sweeping.TryLock() {
-		if e.Type() == events.Ping {
-			return nil, nil
-		}
-		return nil, outcome.After(time.Second, errors.New("another sweep is under way"))
-	}
-	defer s.sweeping.Unlock()
-	if err := s.Rebuild(ctx); err != nil {
-		return nil, err
-	}
-	out := events.From(Name, e)
-	ready, err := s.probeAll(ctx, out)
-	if err != nil {
-		return nil, err
-	}
-	bindings, err := s.hub.Bindings(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list bindings: %w", err)
-	}
-	if err := s.unfinished(ctx, bindings, ready, out); err != nil {
-		return nil, err
-	}
-	strays(bindings, out)
-	if err := s.due(ctx, bindings, out); err != nil {
-		return nil, err
-	}
-	if err := s.count(ctx, bindings); err != nil {
-		return nil, err
-	}
-	if s.missed != nil {
-		if err := s.missed.resend(ctx); err != nil {
-			return nil, err
-		}
-		if err := s.find(ctx, false); err != nil {
-			return nil, err
-		}
-	}
-	return out.Events()
 }
 
 // binding announces the template of a binding that somebody else wrote or
@@ -174,9 +140,12 @@ func (s *Stage) work(ctx context.Context, e event.Event, key propagation.WorkKey
 		return nil, nil // not ours
 	}
 	d.Reason = "WorkChanged"
-	if w.Deleting {
+	switch {
+	case w.Deleting:
 		out.Emit(events.WorkRemoved, d)
-	} else {
+	case d.Placement != "":
+		out.Emit(events.PlacementBound, events.Data{Placement: d.Placement, Cluster: d.Cluster, Reason: d.Reason})
+	default:
 		out.Emit(events.BindingScheduled, events.Data{Template: d.Template, Binding: d.Binding, Reason: d.Reason})
 	}
 	return out.Events()
@@ -188,6 +157,9 @@ func aboutWork(w *propagation.Work) (events.Data, error) {
 	if err != nil {
 		return events.Data{}, err
 	}
-	binding := w.Binding()
-	return events.Data{Template: &template, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster}, nil
+	d := events.Data{Template: &template, Work: &w.Key, WorkVersion: w.ResourceVersion, Placement: w.Placement(), Cluster: w.Key.Cluster}
+	if d.Placement == "" {
+		d.Binding = new(w.Binding())
+	}
+	return d, nil
 }

@@ -7,183 +7,208 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/suspension"
 )
 
 const (
 	// batch bounds what one sweep announces of each sort; the next goes on.
 	batch = 200
-	// A Work that has not settled is said so, which costs a write more than to
-	// wait for it, when it is older than settleFor: pressing of them a sweep, so
-	// that a busy member is not made busier.
-	settleFor = 5 * time.Second
-	pressing  = 20
-	// pageSize of lists.
-	pageSize = 500
+	// overdue Works are announced in one sweep at most: somebody waits to hear of
+	// each, and a word costs one write.
+	overdue = 500
+	// failing is how many Works a second are announced whose members have said no:
+	// each costs a request or two, for as long as nobody mends it.
+	failing = 25
+	// leastFailing are announced by each sweep, however soon it follows another.
+	leastFailing = 10
 )
 
-// Start fills Redis from the hub, whatever is in it. It is for the one process,
-// which hears nothing of what goes while it does not run.
-func (s *Stage) Start(ctx context.Context) error {
-	if err := s.index.Reset(ctx); err != nil {
-		return fmt.Errorf("forget the index: %w", err)
+// sweep looks at everything once, unless that is being done. What fails for one
+// thing ends the sweep for no other: it is told of, and found again by the next.
+func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error) {
+	if !s.sweeping.TryLock() {
+		if e.Type() == events.Ping {
+			return nil, nil
+		}
+		return nil, outcome.After(time.Second, errors.New("another sweep is under way"))
 	}
-	return s.Rebuild(ctx)
-}
-
-// Rebuild fills Redis from the hub where it lost its data.
-func (s *Stage) Rebuild(ctx context.Context) error {
-	built, err := s.index.Built(ctx)
+	defer s.sweeping.Unlock()
+	if err := s.Rebuild(ctx); err != nil {
+		return nil, err
+	}
+	at, err := s.positions.Load(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the index: %w", err)
+		return nil, err
 	}
-	if built {
-		return nil
-	}
-	if err := s.index.Rebuild(ctx, s.load); err != nil {
-		return fmt.Errorf("rebuild the index: %w", err)
-	}
-	return nil
-}
-
-// load indexes every policy with its brake, and as claimed or waiting every
-// template of the kinds that they select, that have bindings, or that this
-// process watches: nobody would announce these to a policy that comes.
-func (s *Stage) load(ctx context.Context, r *claims.Rebuild) error {
-	policies, err := s.hub.Policies(ctx)
+	out, r := events.From(Name, e), newRounds(at)
+	ready, unprobed, err := s.probeAll(ctx, out)
 	if err != nil {
-		return fmt.Errorf("list policies: %w", err)
-	}
-	kinds := map[schema.GroupVersionKind]bool{}
-	for _, p := range policies {
-		if err := r.Suspend(ctx, p.Key, suspension.FlagOf(p)); err != nil {
-			return fmt.Errorf("set the brake of %s: %w", p.Key, err)
-		}
-		if err := r.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
-			return fmt.Errorf("index %s: %w", p.Key, err)
-		}
-		for _, sel := range p.Spec.ResourceSelectors {
-			kinds[schema.FromAPIVersionAndKind(sel.APIVersion, sel.Kind)] = true
-		}
+		return nil, err
 	}
 	bindings, err := s.hub.Bindings(ctx)
 	if err != nil {
-		return fmt.Errorf("list bindings: %w", err)
+		return nil, fmt.Errorf("list bindings: %w", err)
 	}
-	for _, b := range bindings {
-		kinds[b.Template().GroupVersionKind()] = true
+	s.strays(bindings, r, out)
+	failed := errors.Join(unprobed,
+		s.unfinished(ctx, bindings, ready, r, out),
+		s.due(ctx, bindings, r, out),
+		s.count(ctx, bindings),
+		s.unheard(ctx),
+		r.save(ctx, s.positions),
+	)
+	if ctx.Err() != nil {
+		return nil, failed
 	}
-	for _, kind := range s.hub.Watched() {
-		kinds[kind] = true
+	announced, err := out.Events()
+	if err != nil {
+		return nil, err
 	}
-	for kind := range kinds {
-		if err := s.loadKind(ctx, r, kind); err != nil {
-			return err
-		}
-	}
-	return nil
+	return announced, outcome.Partly(failed)
 }
 
-func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.GroupVersionKind) error {
-	for cont := ""; ; {
-		page, next, err := s.hub.ListTemplates(ctx, kind, "", pageSize, cont)
-		if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
-			return nil // the hub does not serve it, or nobody has granted it
-		}
-		if err != nil {
-			return fmt.Errorf("list %s: %w", kind.Kind, err)
-		}
-		for _, t := range page {
-			if t.Claim.Held() {
-				err = r.Record(ctx, t.Key, t.Claim, propagation.Sighting{}.Of(t))
-			} else {
-				err = r.Park(ctx, t.Key, t.Labels, propagation.Sighting{}.Of(t))
-			}
-			if err != nil {
-				return fmt.Errorf("load %s: %w", t.Key, err)
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		cont = next
+// unheard finds what no source told of, and hands over the dead letters.
+func (s *Stage) unheard(ctx context.Context) error {
+	if s.missed == nil {
+		return nil
 	}
+	return errors.Join(s.missed.resend(ctx), s.find(ctx, false))
 }
 
 // unfinished announces what is not rendered, the Works that ready members do not
 // have as they say, and those whose binding is gone. A cluster that left has none.
-func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding, ready map[string]bool, out *events.Batch) error {
+func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding, ready map[string]bool, r *rounds, out *events.Batch) error {
 	works, err := s.hub.Works(ctx)
 	if err != nil {
 		return fmt.Errorf("list Works: %w", err)
 	}
-	s.unrendered(bindings, works, ready, out)
+	s.unrendered(bindings, works, ready, r, out)
+	failed := s.protection(ctx, bindings, works, r, out)
 	bound := make(map[propagation.BindingKey]bool, len(bindings))
 	for _, b := range bindings {
 		bound[b.Key] = !b.AwaitsTemplate()
 	}
-	announced, pressed, now := 0, 0, s.now()
+	f := found{ready: ready, bound: bound, now: s.now()}
+	left := map[string][]*propagation.Work{}
 	for _, w := range works {
 		d, err := aboutWork(w)
 		if err != nil {
 			continue // not ours
 		}
-		if _, joined := ready[w.Key.Cluster]; !joined {
-			if err := s.let(ctx, w); err != nil {
-				return err
-			}
-			continue
-		}
-		switch {
-		case w.Deleting && ready[w.Key.Cluster]:
-			out.Emit(events.WorkRemoved, d)
-		case w.Deleting:
-			continue
-		case !bound[w.Binding()]:
-			out.Emit(events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
-		case ready[w.Key.Cluster] && !reporting.Finished(w):
-			if pressed < pressing && now.Sub(w.Created) > settleFor {
-				d.Reason = events.ReasonUnfinished
-				pressed++
-			}
-			out.Emit(events.WorkRendered, d)
-		default:
-			continue
-		}
-		if announced++; announced == batch {
-			return nil
+		if _, joined := ready[w.Key.Cluster]; joined {
+			f.sort(w, d)
+		} else {
+			left[w.Key.Cluster] = append(left[w.Key.Cluster], w)
 		}
 	}
-	return nil
+	f.announce(r, s.patience(), out)
+	for cluster, works := range left {
+		failed = errors.Join(failed, s.letAll(ctx, cluster, works))
+	}
+	return failed
 }
 
-// strays announces the bindings that follow others which do not say so.
-func strays(bindings []*propagation.Binding, out *events.Batch) {
+// patience is how many failing Works are announced: by the time since the last
+// sweep.
+func (s *Stage) patience() int {
+	now := s.now()
+	since := now.Sub(s.swept)
+	s.swept = now
+	if since > batch/failing*time.Second {
+		return batch
+	}
+	return max(int(since*failing/time.Second), leastFailing)
+}
+
+// announcement is an event that a sweep may emit.
+type announcement struct {
+	eventType string
+	data      events.Data
+}
+
+// found are the Works of which something has to be said.
+type found struct {
+	ready map[string]bool
+	bound map[propagation.BindingKey]bool
+	now   time.Time
+
+	underway, overdue, failing []sweeping.Entry[announcement]
+}
+
+// sort finds out what has to be said of a Work.
+func (f *found) sort(w *propagation.Work, d events.Data) {
+	ready := f.ready[w.Key.Cluster]
+	add := func(to *[]sweeping.Entry[announcement], eventType string, d events.Data) {
+		*to = append(*to, sweeping.Entry[announcement]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: announcement{eventType, d}})
+	}
+	switch {
+	case w.Deleting && ready:
+		d.Reason = events.ReasonUnfinished
+		add(&f.underway, events.WorkRemoved, d)
+		if d.Placement == "" && !f.bound[w.Binding()] {
+			add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+		}
+	case w.Deleting:
+	case d.Placement == "" && !f.bound[w.Binding()]:
+		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+	case ready:
+		switch sweeping.StateOf(w, f.now) {
+		case sweeping.Underway:
+			add(&f.underway, events.WorkRendered, d)
+		case sweeping.Overdue:
+			d.Reason = events.ReasonUnfinished
+			add(&f.overdue, events.WorkRendered, d)
+		case sweeping.Failing:
+			d.Reason = events.ReasonUnfinished
+			add(&f.failing, events.WorkRendered, d)
+		case sweeping.Finished:
+		}
+	}
+}
+
+// announce announces as much of each sort as one sweep may.
+func (f *found) announce(r *rounds, patience int, out *events.Batch) {
+	for _, a := range slices.Concat(
+		pick(r, roundOverdue, f.overdue, overdue),
+		pick(r, roundWorks, f.underway, batch),
+		pick(r, roundFailing, f.failing, patience),
+	) {
+		out.Emit(a.eventType, a.data)
+	}
+}
+
+// strays announces the bindings that follow others which do not say so, and those
+// that nobody needs. It has to be so in two sweeps, between which nobody wrote the
+// binding: a parent's binding that is missing is made anew in between.
+func (s *Stage) strays(bindings []*propagation.Binding, r *rounds, out *events.Batch) {
 	byKey := make(map[propagation.BindingKey]*propagation.Binding, len(bindings))
 	for _, b := range bindings {
 		byKey[b.Key] = b
 	}
-	announced := 0
+	before := s.stray
+	s.stray = map[propagation.BindingKey]string{}
+	var found []sweeping.Entry[*propagation.Binding]
 	for _, b := range bindings {
 		stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding { return byKey[key] })
-		if len(stray) == 0 {
+		if len(stray) == 0 && dependencies.Needed(b) {
 			continue
 		}
-		template := b.Template()
-		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: "FollowsNobody"})
-		if announced++; announced == batch {
-			return
+		s.stray[b.Key] = b.ResourceVersion
+		if version, again := before[b.Key]; again && version == b.ResourceVersion {
+			found = append(found, sweeping.Entry[*propagation.Binding]{Lane: laneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b})
 		}
+	}
+	for _, b := range pick(r, roundStrays, found, batch) {
+		template := b.Template()
+		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: events.ReasonFollowsNobody})
 	}
 }

@@ -7,29 +7,32 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/sweeping"
 )
 
 // unrendered announces the templates whose bindings lack a Work, or have one of
 // older content, in a cluster that is joined: the scheduler knew of a cluster
 // before the renderer did, or what one told the other was lost. It has to be so in
 // two sweeps, between which nobody wrote the binding, for most are on their way.
-func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation.Work, joined map[string]bool, out *events.Batch) {
+func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation.Work, joined map[string]bool, r *rounds, out *events.Batch) {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(works))
 	for _, w := range works {
 		made[w.Key] = w
 	}
 	before := s.lacking
 	s.lacking = map[propagation.BindingKey]string{}
-	announced := 0
+	var found []sweeping.Entry[propagation.TemplateKey]
 	for _, b := range bindings {
 		if !lacks(b, made, joined) {
 			continue
 		}
 		s.lacking[b.Key] = b.ResourceVersion
-		if before[b.Key] == b.ResourceVersion && announced < batch {
-			out.Emit(events.TemplateTouched, events.Data{Template: new(b.Template()), Reason: "Unrendered"})
-			announced++
+		if before[b.Key] == b.ResourceVersion {
+			found = append(found, sweeping.Entry[propagation.TemplateKey]{Lane: laneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b.Template()})
 		}
+	}
+	for _, key := range pick(r, roundUnrendered, found, batch) {
+		out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "Unrendered"})
 	}
 }
 

@@ -63,7 +63,7 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 			}
 			for i, b := range []*propagation.Binding{tc.first, tc.second} {
 				out := events.From(Name, event.New())
-				s.unrendered([]*propagation.Binding{b}, tc.works, ready, out)
+				s.unrendered([]*propagation.Binding{b}, tc.works, ready, newRounds(nil), out)
 				all, err := out.Events()
 				if err != nil {
 					t.Fatal(err)

@@ -5,9 +5,10 @@
 // about to be stored: it fills in defaults and refuses what no schema can.
 //
 // Consumes: AdmissionReview v1 at /mutate and /validate, of policies and
-// override policies of both scopes. Of other kinds it has no opinion.
+// override policies of both scopes; at /validate, of placements, their overrides
+// and their snapshots. Of other kinds it has no opinion.
 // Reads: the gates; which kinds live in namespaces, where a cluster policy may
-// preempt.
+// preempt or a placement selects.
 // Decides with: pkg/core/admission.
 // Commits: nothing. Emits: nothing.
 //

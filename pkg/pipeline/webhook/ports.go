@@ -14,7 +14,7 @@ import (
 // Hub is the control plane's API.
 type Hub interface {
 	// Namespaced tells whether objects of the kind live in namespaces;
-	// outcome.ErrGone: the kind is not served.
+	// outcome.ErrNotServed: the kind is not served.
 	Namespaced(gvk schema.GroupVersionKind) (bool, error)
 	Features(ctx context.Context) (propagation.Features, error)
 }

@@ -87,7 +87,7 @@ func (w *webhook) validate(ctx context.Context, req *admissionv1.AdmissionReques
 		}
 		return judge(req, admission.ValidateOverride(overrideOf(sent, key))), nil
 	}
-	return allow(), nil
+	return w.validatePlacing(ctx, req)
 }
 
 // scopes asks the hub. What it does not serve is left out.
@@ -99,7 +99,7 @@ func (w *webhook) scopes(ctx context.Context, kinds []schema.GroupVersionKind) (
 		}
 		namespaced, err := w.hub.Namespaced(gvk)
 		switch {
-		case errors.Is(err, outcome.ErrGone):
+		case errors.Is(err, outcome.ErrNotServed):
 		case err != nil:
 			return nil, fmt.Errorf("scope of %s: %w", gvk.Kind, err)
 		case namespaced:

@@ -45,7 +45,7 @@ func (h *hub) Namespaced(gvk schema.GroupVersionKind) (bool, error) {
 	case gvk.Kind == "ClusterRole":
 		return false, nil
 	}
-	return false, fmt.Errorf("kind %s: %w", gvk.Kind, outcome.ErrGone)
+	return false, fmt.Errorf("kind %s: %w", gvk.Kind, outcome.ErrNotServed)
 }
 
 func (h *hub) Features(context.Context) (propagation.Features, error) { return h.features, h.down }
@@ -61,6 +61,9 @@ func ask(t *testing.T, h http.Handler, path, kind, sent, old string) *admissionv
 		UID: "ask", Name: "p", Operation: admissionv1.Create,
 		Kind:   metav1.GroupVersionKind{Group: "policy.karmada.io", Version: "v1alpha1", Kind: kind},
 		Object: runtime.RawExtension{Raw: toJSON(t, sent)},
+	}
+	if strings.HasPrefix(kind, "ClusterResource") || strings.HasPrefix(kind, "ResourceOverride") {
+		req.Kind.Group, req.Kind.Version = "placement.kubernetes-fleet.io", "v1"
 	}
 	if !strings.HasPrefix(kind, "Cluster") {
 		req.Namespace = "shop"

@@ -89,3 +89,24 @@ func TestIDs(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsSkippedIsNoPass(t *testing.T) {
+	for name, tc := range map[string]struct {
+		test  string
+		parts map[string]string
+		want  string
+	}{
+		"it has no parts":              {"passes", nil, "passes"},
+		"all of them passed":           {"passes", map[string]string{"T/a": "passes", "T/b": "passes"}, "passes"},
+		"one of them was skipped":      {"passes", map[string]string{"T/a": "passes", "T/b": "skipped"}, partly},
+		"all of them were skipped":     {"passes", map[string]string{"T/a": "skipped", "T/b": "skipped"}, "skipped"},
+		"all parts of its one part":    {"passes", map[string]string{"T/a": "passes", "T/a/x": "skipped"}, "skipped"},
+		"it fails, whatever its parts": {"fails", map[string]string{"T/a": "skipped"}, "fails"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := withParts(map[string]string{"T": tc.test}, tc.parts)["T"]; got != tc.want {
+				t.Errorf("it %s, want %s", got, tc.want)
+			}
+		})
+	}
+}

@@ -23,7 +23,7 @@ type test struct {
 	name string
 }
 
-const idPattern = `(?:ST|L|S|P|Y)[0-9]+`
+const idPattern = `(?:ST|L|S|P|C|Y|Z)[0-9]+`
 
 var (
 	inFuncName = regexp.MustCompile(`^Test((?:` + idPattern + `)+)`)

@@ -23,7 +23,9 @@ kubectl create namespace knative-serving --dry-run=client -o yaml | kubectl appl
 yaml config/core/300-resources "$NET/config" "$CACHING/config" | kubectl apply --server-side -f - >/dev/null
 kubectl wait --for=condition=Established crd --all --timeout=60s >/dev/null
 yaml config/core "$BOX/serving/ingress.yaml" | kubectl apply --server-side -f - >/dev/null
-kubectl -n knative-serving patch configmap config-network --type merge \
-  -p '{"data":{"ingress-class":"sluice-test.ingress.networking.knative.dev"}}' >/dev/null
-kubectl -n knative-serving patch configmap config-deployment --type merge -p '{"data":{"queue-sidecar-cpu-request":"5m"}}' >/dev/null
+# Knative's webhook has to agree to changed settings, and asks for that before it answers.
+kubectl -n knative-serving wait --for=condition=Available deployment/webhook --timeout=180s >/dev/null
+settings() { until_ok 60 kubectl -n knative-serving patch configmap "$1" --type merge -p "{\"data\":{\"$2\":\"$3\"}}"; }
+settings config-network ingress-class sluice-test.ingress.networking.knative.dev
+settings config-deployment queue-sidecar-cpu-request 5m
 kubectl -n knative-serving wait --for=condition=Available deployment --all --timeout=180s >/dev/null

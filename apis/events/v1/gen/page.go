@@ -35,7 +35,7 @@ func (c *contract) writeTypes(b *bytes.Buffer) {
 	var silent []string
 	for _, t := range c.types {
 		short := strings.TrimPrefix(t.name, ownTypes)
-		if len(t.emittedBy) == 0 {
+		if len(t.emittedBy) == 0 && len(t.consumedBy) > 0 {
 			silent = append(silent, "`"+short+"`")
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", short, t.Tells, list(t.first()), list(t.consumedBy), list(fieldNames(t.Needs)))

@@ -5,6 +5,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	events "sluice.dev/apis/events/v1"
@@ -26,9 +27,7 @@ func schemaOf(c *contract) schema {
 	defs["data"] = data
 	for _, t := range c.types {
 		d := schema{"description": t.Tells, "$ref": "#/$defs/data"}
-		if len(t.Needs) > 0 {
-			d["required"] = t.Needs
-		}
+		required(d, t.Needs)
 		defs[t.name] = d
 	}
 	return schema{
@@ -40,6 +39,19 @@ func schemaOf(c *contract) schema {
 }
 
 // object describes a struct. What must be there must not be empty.
+// required says which fields the type has always. A Work has either a binding or
+// a placement.
+func required(d schema, needs []events.Field) {
+	either := slices.Contains(needs, events.FieldBinding) && slices.Contains(needs, events.FieldWork)
+	if either {
+		needs = slices.DeleteFunc(slices.Clone(needs), func(f events.Field) bool { return f == events.FieldBinding })
+		d["anyOf"] = []schema{{"required": []events.Field{events.FieldBinding}}, {"required": []events.Field{events.FieldPlacement}}}
+	}
+	if len(needs) > 0 {
+		d["required"] = needs
+	}
+}
+
 func object(t reflect.Type, defs schema) schema {
 	properties, required := schema{}, []string{}
 	for i := range t.NumField() {
@@ -72,6 +84,8 @@ func property(t reflect.Type, defs schema) schema {
 		return schema{"$ref": "#/$defs/" + t.Name()}
 	case t == reflect.TypeFor[propagation.Scope]():
 		return schema{"type": "string", "enum": propagation.Scopes}
+	case t == reflect.TypeFor[propagation.Form]():
+		return schema{"type": "string", "enum": propagation.Forms}
 	}
 	return schema{"type": "string"}
 }

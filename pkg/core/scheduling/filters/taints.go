@@ -19,15 +19,22 @@ func Taints(in Input) string {
 		tolerations = in.Binding.Spec.Placement.ClusterTolerations
 	}
 	for _, taint := range in.Cluster.Spec.Taints {
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule || tolerated(taint, tolerations) {
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule || Tolerated(taint, tolerations) {
 			continue
 		}
-		return "has the taint " + taint.ToString() + ", which is not tolerated"
+		return NotTolerated(taint)
 	}
 	return ""
 }
 
-func tolerated(taint corev1.Taint, tolerations []corev1.Toleration) bool {
+// NotTolerated is what is said of a cluster with a taint that keeps it from being
+// chosen.
+func NotTolerated(taint corev1.Taint) string {
+	return "has the taint " + taint.ToString() + ", which is not tolerated"
+}
+
+// Tolerated tells whether one of the tolerations lets the taint pass.
+func Tolerated(taint corev1.Taint, tolerations []corev1.Toleration) bool {
 	for _, t := range tolerations {
 		if tolerates(t, taint) {
 			return true

@@ -1,0 +1,237 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Placed is a placement and all that was made of it.
+type Placed struct {
+	Placement *placementv1.ClusterResourcePlacement
+	Policies  []*placementv1.ClusterSchedulingPolicySnapshot
+	Snapshots []*placementv1.ClusterResourceSnapshot // without their content
+	Bindings  []*placementv1.ClusterResourceBinding
+}
+
+// PlacementReport says where a placement stands.
+type PlacementReport struct {
+	Name string `json:"name"`
+	// Suspended: "all", or the members; empty: nowhere.
+	Suspended string            `json:"suspended,omitempty"`
+	Selected  int               `json:"selected"`
+	Snapshot  string            `json:"snapshot,omitempty"` // the index of the newest
+	Stages    []PlacementStage  `json:"stages"`
+	Members   []PlacementMember `json:"members"`
+}
+
+// PlacementStage is one condition.
+type PlacementStage struct {
+	Stage   string `json:"stage"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Stale: it is about an earlier generation.
+	Stale bool `json:"stale,omitempty"`
+}
+
+// PlacementMember is what became of one member.
+type PlacementMember struct {
+	Cluster  string `json:"cluster"`
+	Selected bool   `json:"selected"`
+	Why      string `json:"why,omitempty"`
+	State    string `json:"state,omitempty"`
+	// Index of the snapshot that it has or gets.
+	Index string `json:"index,omitempty"`
+	// Waits is the first stage that it has not come through, and what is said
+	// there; empty: it has come through all.
+	Waits string `json:"waits,omitempty"`
+}
+
+// stages are the conditions of a placement, in their order.
+var stages = []string{
+	placementv1.ConditionPlacementScheduled, placementv1.ConditionPlacementRolloutStarted, placementv1.ConditionPlacementOverridden,
+	placementv1.ConditionPlacementWorkSynchronized, placementv1.ConditionPlacementApplied, placementv1.ConditionPlacementAvailable,
+	placementv1.ConditionPlacementDiffReported,
+}
+
+// memberStages are those of a binding.
+var memberStages = []string{
+	placementv1.ConditionRolloutStarted, placementv1.ConditionOverridden, placementv1.ConditionWorkSynchronized,
+	placementv1.ConditionApplied, placementv1.ConditionAvailable, placementv1.ConditionDiffReported,
+}
+
+// Report says where the placement stands.
+func (p Placed) Report() PlacementReport {
+	crp := p.Placement
+	r := PlacementReport{Name: crp.Name, Suspended: crp.Annotations[propagation.AnnotationSuspended], Selected: len(crp.Status.SelectedResources)}
+	if r.Suspended == "true" {
+		r.Suspended = "all"
+	}
+	if latest := p.latestSnapshot(); latest != nil {
+		r.Snapshot = latest.Labels[placementv1.LabelResourceIndex]
+	}
+	for _, kind := range stages {
+		if c := meta.FindStatusCondition(crp.Status.Conditions, kind); c != nil {
+			r.Stages = append(r.Stages, PlacementStage{
+				Stage: strings.TrimPrefix(kind, placementv1.KindClusterResourcePlacement), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+				Stale: c.ObservedGeneration < crp.Generation,
+			})
+		}
+	}
+	members := map[string]*PlacementMember{}
+	at := func(cluster string) *PlacementMember {
+		if members[cluster] == nil {
+			members[cluster] = &PlacementMember{Cluster: cluster}
+		}
+		return members[cluster]
+	}
+	if policy := p.latestPolicy(); policy != nil {
+		for _, d := range policy.Status.ClusterDecisions {
+			m := at(d.ClusterName)
+			m.Selected, m.Why = d.Selected, d.Reason
+		}
+	}
+	for _, b := range p.Bindings {
+		p.member(at(b.Spec.TargetCluster), b)
+	}
+	for _, m := range members {
+		r.Members = append(r.Members, *m)
+	}
+	slices.SortFunc(r.Members, func(a, b PlacementMember) int {
+		if a.Selected != b.Selected {
+			return map[bool]int{true: -1, false: 1}[a.Selected]
+		}
+		return cmp.Compare(a.Cluster, b.Cluster)
+	})
+	return r
+}
+
+// member says how far a binding is.
+func (p Placed) member(m *PlacementMember, b *placementv1.ClusterResourceBinding) {
+	m.State = string(b.Spec.State)
+	if b.DeletionTimestamp != nil {
+		m.State = "Leaving"
+	}
+	m.Why = cmp.Or(m.Why, b.Spec.ClusterDecision.Reason)
+	for _, s := range p.Snapshots {
+		if s.Name == b.Spec.ResourceSnapshotName {
+			m.Index = s.Labels[placementv1.LabelResourceIndex]
+		}
+	}
+	if propagation.PlacementSuspended(p.Placement.Annotations, m.Cluster) {
+		m.Waits = "suspended: until it is resumed"
+		return
+	}
+	for _, kind := range memberStages {
+		c := meta.FindStatusCondition(b.Status.Conditions, kind)
+		if c != nil && c.Status != metav1.ConditionTrue {
+			m.Waits = kind + ": " + cmp.Or(c.Message, c.Reason)
+			return
+		}
+	}
+}
+
+func (p Placed) latestPolicy() *placementv1.ClusterSchedulingPolicySnapshot {
+	for _, s := range p.Policies {
+		if s.Labels[placementv1.LabelIsLatestSnapshot] == "true" {
+			return s
+		}
+	}
+	return nil
+}
+
+func (p Placed) latestSnapshot() *placementv1.ClusterResourceSnapshot {
+	for _, s := range p.Snapshots {
+		if s.Labels[placementv1.LabelIsLatestSnapshot] == "true" {
+			return s
+		}
+	}
+	return nil
+}
+
+// PlacementRevision is one snapshot of what a placement selects.
+type PlacementRevision struct {
+	Index   int       `json:"index"`
+	Name    string    `json:"name"`
+	Hash    string    `json:"hash"`
+	Parts   int       `json:"parts"`
+	Latest  bool      `json:"latest"`
+	Members []string  `json:"members,omitempty"` // that have it, or get it
+	Created time.Time `json:"created,omitzero"`
+}
+
+// History are the snapshots, the newest first.
+func (p Placed) History() []PlacementRevision {
+	byIndex := map[int]*PlacementRevision{}
+	for _, s := range p.Snapshots {
+		index, err := strconv.Atoi(s.Labels[placementv1.LabelResourceIndex])
+		if err != nil {
+			continue // somebody else's
+		}
+		r := byIndex[index]
+		if r == nil {
+			r = &PlacementRevision{Index: index}
+			byIndex[index] = r
+		}
+		r.Parts++
+		if hash, first := s.Annotations[placementv1.AnnotationResourceHash]; first {
+			r.Name, r.Hash, r.Created = s.Name, hash, s.CreationTimestamp.Time
+			r.Latest = s.Labels[placementv1.LabelIsLatestSnapshot] == "true"
+		}
+	}
+	var all []PlacementRevision
+	for _, r := range byIndex {
+		for _, b := range p.Bindings {
+			if b.Spec.ResourceSnapshotName == r.Name && r.Name != "" {
+				r.Members = append(r.Members, b.Spec.TargetCluster)
+			}
+		}
+		slices.Sort(r.Members)
+		all = append(all, *r)
+	}
+	slices.SortFunc(all, func(a, b PlacementRevision) int { return cmp.Compare(b.Index, a.Index) })
+	return all
+}
+
+// Suspend is the annotation that holds a placement back in those members too, or
+// in all where none is named; Resume is the one that no longer does. Resuming some
+// of all is an error, for who joins later would be held back or not by chance.
+func Suspend(was string, clusters []string) string {
+	if was == "true" || len(clusters) == 0 {
+		return "true"
+	}
+	return joined(append(named(was), clusters...))
+}
+
+// Resume is what is left of a suspension; empty: nothing.
+func Resume(was string, clusters []string) (string, error) {
+	if len(clusters) == 0 {
+		return "", nil
+	}
+	if was == "true" {
+		return was, fmt.Errorf("all members are suspended: resume all, and suspend those that shall wait")
+	}
+	return joined(slices.DeleteFunc(named(was), func(c string) bool { return slices.Contains(clusters, c) })), nil
+}
+
+func named(annotation string) []string {
+	return slices.DeleteFunc(strings.Split(annotation, ","), func(c string) bool { return c == "" })
+}
+
+func joined(clusters []string) string {
+	slices.Sort(clusters)
+	return strings.Join(slices.Compact(clusters), ",")
+}

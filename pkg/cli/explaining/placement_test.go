@@ -1,0 +1,114 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/cli/explaining"
+)
+
+func snapshotOf(name, index, latest string) *placementv1.ClusterResourceSnapshot {
+	return &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name:        name,
+		Labels:      map[string]string{placementv1.LabelResourceIndex: index, placementv1.LabelIsLatestSnapshot: latest},
+		Annotations: map[string]string{placementv1.AnnotationResourceHash: "hash-" + index},
+	}}
+}
+
+func boundTo(cluster, snapshot string, conditions ...metav1.Condition) *placementv1.ClusterResourceBinding {
+	b := &placementv1.ClusterResourceBinding{}
+	b.Spec.TargetCluster, b.Spec.ResourceSnapshotName, b.Spec.State = cluster, snapshot, placementv1.BindingStateBound
+	b.Status.Conditions = conditions
+	return b
+}
+
+func placed() explaining.Placed {
+	crp := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{
+		Name: "crp-1", Generation: 2, Annotations: map[string]string{"sluice.dev/suspended": "member3"},
+	}}
+	crp.Status.SelectedResources = make([]placementv1.ResourceIdentifier, 4)
+	crp.Status.Conditions = []metav1.Condition{
+		{Type: placementv1.ConditionPlacementAvailable, Status: metav1.ConditionTrue, Reason: "ResourceAvailable", ObservedGeneration: 1},
+		{Type: placementv1.ConditionPlacementScheduled, Status: metav1.ConditionTrue, Reason: "SchedulingPolicyFulfilled", ObservedGeneration: 2},
+	}
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{placementv1.LabelIsLatestSnapshot: "true"}}}
+	policy.Status.ClusterDecisions = []placementv1.ClusterDecision{
+		{ClusterName: "member4", Reason: "untolerated taint gpu"},
+		{ClusterName: "member2", Selected: true, Reason: "picked by scheduling policy"},
+		{ClusterName: "member3", Selected: true, Reason: "picked by scheduling policy"},
+		{ClusterName: "member1", Selected: true, Reason: "picked by scheduling policy"},
+	}
+	return explaining.Placed{
+		Placement: crp, Policies: []*placementv1.ClusterSchedulingPolicySnapshot{policy},
+		Snapshots: []*placementv1.ClusterResourceSnapshot{snapshotOf("crp-1-0-snapshot", "0", "false"), snapshotOf("crp-1-1-snapshot", "1", "true")},
+		Bindings: []*placementv1.ClusterResourceBinding{
+			boundTo("member1", "crp-1-1-snapshot", metav1.Condition{Type: "Available", Status: metav1.ConditionTrue}),
+			boundTo("member2", "crp-1-0-snapshot", metav1.Condition{Type: "RolloutStarted", Status: metav1.ConditionFalse, Message: "others are changed now"}),
+			boundTo("member3", "crp-1-0-snapshot"),
+		},
+	}
+}
+
+func TestPlacementReport(t *testing.T) {
+	want := explaining.PlacementReport{
+		Name: "crp-1", Suspended: "member3", Selected: 4, Snapshot: "1",
+		Stages: []explaining.PlacementStage{
+			{Stage: "Scheduled", Status: "True", Reason: "SchedulingPolicyFulfilled"},
+			{Stage: "Available", Status: "True", Reason: "ResourceAvailable", Stale: true},
+		},
+		Members: []explaining.PlacementMember{
+			{Cluster: "member1", Selected: true, Why: "picked by scheduling policy", State: "Bound", Index: "1"},
+			{Cluster: "member2", Selected: true, Why: "picked by scheduling policy", State: "Bound", Index: "0", Waits: "RolloutStarted: others are changed now"},
+			{Cluster: "member3", Selected: true, Why: "picked by scheduling policy", State: "Bound", Index: "0", Waits: "suspended: until it is resumed"},
+			{Cluster: "member4", Why: "untolerated taint gpu"},
+		},
+	}
+	if diff := cmp.Diff(want, placed().Report()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPlacementHistory(t *testing.T) {
+	want := []explaining.PlacementRevision{
+		{Index: 1, Name: "crp-1-1-snapshot", Hash: "hash-1", Parts: 1, Latest: true, Members: []string{"member1"}},
+		{Index: 0, Name: "crp-1-0-snapshot", Hash: "hash-0", Parts: 1, Members: []string{"member2", "member3"}},
+	}
+	if diff := cmp.Diff(want, placed().History()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSuspendAndResumePlacements(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		was      string
+		clusters []string
+		suspend  string
+		resume   string
+		refused  bool // to resume
+	}{
+		"all of none":        {"", nil, "true", "", false},
+		"all of some":        {"a,b", nil, "true", "", false},
+		"all of all":         {"true", nil, "true", "", false},
+		"one of none":        {"", []string{"b"}, "b", "", false},
+		"one more":           {"a", []string{"b"}, "a,b", "a", false},
+		"one that waits":     {"a,b", []string{"b"}, "a,b", "a", false},
+		"some in any order":  {"c", []string{"b", "a"}, "a,b,c", "c", false},
+		"one of all waiting": {"true", []string{"b"}, "true", "true", true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := explaining.Suspend(tc.was, tc.clusters); got != tc.suspend {
+				t.Errorf("suspended: %q, want %q", got, tc.suspend)
+			}
+			got, err := explaining.Resume(tc.was, tc.clusters)
+			if got != tc.resume || (err != nil) != tc.refused {
+				t.Errorf("resumed: %q, %v, want %q", got, err, tc.resume)
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+// placed reads a placement and all that was made of it.
+func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (explaining.Placed, error) {
+	var p explaining.Placed
+	var err error
+	if p.Placement, err = h.Placement(ctx, key.Name); err != nil {
+		return p, notFound(key, err)
+	}
+	if p.Policies, err = h.PolicySnapshotsOf(ctx, key.Name); err != nil {
+		return p, err
+	}
+	if p.Snapshots, err = h.ResourceSnapshotsOf(ctx, key.Name); err != nil {
+		return p, err
+	}
+	p.Bindings, err = h.PlacementBindingsOf(ctx, key.Name)
+	return p, err
+}
+
+// explainPlacement says where a placement stands.
+func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
+	p, err := placed(ctx, h, key)
+	if err != nil {
+		return err
+	}
+	r := p.Report()
+	if o.forMachines() {
+		return o.screen.Encode(o.format, r)
+	}
+	o.screen.Printf("Placement   %s: %s, newest snapshot %s\n", r.Name, noun(r.Selected, "object", "objects"), cmp.Or(r.Snapshot, "none yet"))
+	if r.Suspended != "" {
+		o.screen.Printf("Suspended   %s: '%s resume crp/%s' goes on\n", r.Suspended, name, r.Name)
+	}
+	o.screen.Println("Status")
+	var rows [][]screen.Cell
+	for _, st := range r.Stages {
+		status := screen.Cell{Text: st.Status, Paint: screen.Good}
+		if st.Status != "True" || st.Stale {
+			status.Paint = screen.Bad
+		}
+		if st.Stale {
+			status.Text += " (of an earlier version)"
+		}
+		rows = append(rows, []screen.Cell{screen.Text(st.Stage), status, screen.Text(st.Reason), screen.Text(st.Message)})
+	}
+	o.screen.Table("  ", screen.Columns("STAGE", "STATUS", "REASON", "MESSAGE"), rows, o.wide())
+	o.screen.Println("Clusters")
+	rows = nil
+	for _, m := range r.Members {
+		picked := "no"
+		if m.Selected {
+			picked = "yes"
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(m.Cluster), screen.Text(picked), screen.Text(m.Why), screen.Text(m.State), screen.Text(m.Index), screen.Text(m.Waits),
+		})
+	}
+	o.screen.Table("  ", screen.Columns("CLUSTER", "PICKED", "WHY", "STATE", "SNAPSHOT", "WAITS FOR"), rows, o.wide())
+	return nil
+}
+
+// placement shows the snapshots of a placement.
+func (o *historyOptions) placement(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
+	p, err := placed(ctx, h, key)
+	if err != nil {
+		return err
+	}
+	all := p.History()
+	switch o.format {
+	case formatJSON, formatYAML:
+		return o.screen.Encode(o.format, map[string]any{"items": all})
+	case formatName:
+		for _, r := range all {
+			o.screen.Println(r.Name)
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		o.screen.Note("Nothing was selected yet.")
+		return nil
+	}
+	columns := append(screen.Columns("INDEX", "HASH", "AGE", "LATEST", "CLUSTERS"), screen.Column{Title: "NAME", Wide: true})
+	var rows [][]screen.Cell
+	for _, r := range all {
+		latest := screen.Cell{}
+		if r.Latest {
+			latest = screen.Cell{Text: "yes", Paint: screen.Good}
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(strconv.Itoa(r.Index)), screen.Text(short(r.Hash)), screen.Text(age(r.Created)), latest, screen.Text(some(r.Members, 5)), screen.Text(r.Name),
+		})
+	}
+	o.screen.Table("", columns, rows, o.wide())
+	return nil
+}
+
+func suspendCommand(s *session) *cobra.Command {
+	var clusters []string
+	cmd := &cobra.Command{
+		Use:   "suspend crp/NAME",
+		Short: "Hold a placement back, in all members or in some",
+		Long: `Hold a placement back: nothing that it placed is written in its members, or in
+those that --cluster names, until it is resumed. What is there stays. The placement
+carries the annotation ` + propagation.AnnotationSuspended + `, for everybody to see.
+
+A policy says itself what is suspended: edit its spec.suspension.`,
+		Example: examples(`
+			kubectl sluice suspend crp/shop
+
+			# In one member only
+			kubectl sluice suspend crp/shop --cluster member1`),
+		Args:              oneArg("crp/NAME"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			if _, ok := hub.PlacementKeyOf(keys[0]); !ok {
+				return usagef("%q names no placement: want crp/NAME. A policy says itself what is suspended, in spec.suspension", args[0])
+			}
+			return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Suspend(was, clusters), nil })
+		},
+	}
+	s.onClusters(cmd, &clusters, "hold back in these members only")
+	return cmd
+}
+
+// onClusters is the flag --cluster.
+func (s *session) onClusters(cmd *cobra.Command, clusters *[]string, usage string) {
+	cmd.Flags().StringSliceVar(clusters, "cluster", nil, usage)
+	_ = cmd.RegisterFlagCompletionFunc("cluster", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return s.completeClusters(cmd, nil, toComplete)
+	})
+}
+
+// brake changes what holds a placement back.
+func (s *session) brake(ctx context.Context, key propagation.TemplateKey, change func(was string) (string, error)) error {
+	h, err := s.hub()
+	if err != nil {
+		return err
+	}
+	return again(func() error {
+		p, err := h.Placement(ctx, key.Name)
+		if err != nil {
+			return notFound(key, err)
+		}
+		was := p.Annotations[propagation.AnnotationSuspended]
+		is, err := change(was)
+		if err != nil {
+			return err
+		}
+		next := *p
+		if next.Annotations = maps.Clone(p.Annotations); next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		if next.Annotations[propagation.AnnotationSuspended] = is; is == "" {
+			delete(next.Annotations, propagation.AnnotationSuspended)
+		}
+		if _, err := h.CommitPlacement(ctx, p, &next); err != nil {
+			return err
+		}
+		s.screen.Println(refOf(key) + " " + brakeSays(was, is))
+		return nil
+	})
+}
+
+func brakeSays(was, is string) string {
+	switch {
+	case was == "" && is == "":
+		return "is not suspended"
+	case is == "":
+		return "is resumed: what was held back goes on"
+	case is == "true":
+		return "is suspended in all members"
+	}
+	return fmt.Sprintf("is suspended in %s", is)
+}

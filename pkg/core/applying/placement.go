@@ -1,0 +1,65 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applying
+
+import (
+	"slices"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// PlacementEvidence is what the hub says of an object of a placement's Work, read
+// immediately before the decision.
+type PlacementEvidence struct {
+	// Work that put the object into the member.
+	Work      *propagation.Work
+	Object    propagation.TemplateKey
+	Cluster   Read[*clusterv1alpha1.Cluster]
+	Placement Read[*placementv1.ClusterResourcePlacement]
+	// Binding of the placement to the member.
+	Binding Read[*placementv1.ClusterResourceBinding]
+	// LeftOut tells that the placement, as it is decided, leaves the member out.
+	LeftOut bool
+	// Gives are the objects that the binding gives to the member.
+	Gives Read[[]propagation.TemplateKey]
+}
+
+// ExaminePlacement tells whether the object may leave its member: the placement is
+// gone, or as it is decided leaves the member out, or the binding in force does not
+// give it to the member any more. A binding that is missing proves nothing.
+func ExaminePlacement(e PlacementEvidence) Finding {
+	name := e.Work.Placement()
+	switch c, p := e.Cluster, e.Placement; {
+	case name == "":
+		return unknown(ReasonUnknownTemplate, "the Work does not say whose it is")
+	case c.Answer == Absent, c.Answer == Found && c.Value.DeletionTimestamp != nil:
+		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster has left"}
+	case c.Answer != Found:
+		return unknown(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" is a member cannot be told: "+because(c))
+	case p.Answer == Absent:
+		return gone(ReasonTemplateGone)
+	case p.Answer != Found:
+		return unknown(ReasonCannotTell, "whether the placement is there cannot be told: "+because(p))
+	case p.Value.DeletionTimestamp != nil:
+		return gone(ReasonTemplateDeleting)
+	}
+	b := e.Binding
+	switch {
+	case b.Answer == Absent && e.LeftOut:
+		return Finding{Proof: Proof{reason: ReasonLeftOut}, Reason: ReasonLeftOut, Message: "the placement " + name + " leaves " + e.Work.Key.Cluster + " out"}
+	case b.Answer == Absent:
+		return unknown(ReasonBindingMissing, "the binding is missing, and the placement does not leave the member out")
+	case b.Answer != Found:
+		return unknown(ReasonCannotTell, "what the binding says cannot be told: "+because(b))
+	case b.Value.Spec.State != placementv1.BindingStateBound:
+		return unknown(ReasonCannotTell, "the binding is not in force")
+	case e.Gives.Answer != Found:
+		return unknown(ReasonCannotTell, "what the binding gives cannot be told: "+because(e.Gives))
+	case slices.ContainsFunc(e.Gives.Value, func(k propagation.TemplateKey) bool { return k.ID() == e.Object.ID() }):
+		return Finding{Wanted: true, Reason: ReasonWanted, Message: "the placement " + name + " gives it to " + e.Work.Key.Cluster}
+	}
+	return Finding{Proof: Proof{reason: ReasonLeftOut}, Reason: ReasonLeftOut, Message: "the placement " + name + " does not give it any more"}
+}

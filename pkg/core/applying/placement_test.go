@@ -1,0 +1,63 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applying_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+)
+
+func TestExaminePlacement(t *testing.T) {
+	w := &propagation.Work{
+		Key:    propagation.WorkKey{Cluster: "m1", Name: "crp-1-work", Form: propagation.PlacementForm},
+		Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"},
+	}
+	object := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	there := applying.Have(&placementv1.ClusterResourcePlacement{})
+	deleting := &placementv1.ClusterResourcePlacement{}
+	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	bound := &placementv1.ClusterResourceBinding{}
+	bound.Spec.State = placementv1.BindingStateBound
+	waiting := &placementv1.ClusterResourceBinding{}
+	waiting.Spec.State = placementv1.BindingStateUnscheduled
+	none := applying.None[*placementv1.ClusterResourceBinding]()
+	gives := applying.Have([]propagation.TemplateKey{object})
+	nothing := applying.Have([]propagation.TemplateKey(nil))
+	for name, tc := range map[string]struct {
+		placement applying.Read[*placementv1.ClusterResourcePlacement]
+		binding   applying.Read[*placementv1.ClusterResourceBinding]
+		leftOut   bool
+		gives     applying.Read[[]propagation.TemplateKey]
+
+		proof  applying.Reason
+		wanted bool
+	}{
+		"C102: the placement is gone":                        {placement: applying.None[*placementv1.ClusterResourcePlacement](), proof: applying.ReasonTemplateGone},
+		"C102: the placement is being deleted":               {placement: applying.Have(deleting), proof: applying.ReasonTemplateDeleting},
+		"Z11: the hub does not serve placements":             {placement: applying.Read[*placementv1.ClusterResourcePlacement]{Answer: applying.NotServed}},
+		"C15: the snapshot does not have it any more":        {placement: there, binding: applying.Have(bound), gives: nothing, proof: applying.ReasonLeftOut},
+		"the snapshot has it":                                {placement: there, binding: applying.Have(bound), gives: gives, wanted: true},
+		"what the snapshot has cannot be told":               {placement: there, binding: applying.Have(bound)},
+		"C54: the member is not chosen any more":             {placement: there, binding: none, leftOut: true, proof: applying.ReasonLeftOut},
+		"Z4: the binding was deleted by hand":                {placement: there, binding: none},
+		"C63: the rollout has not come to the member to end": {placement: there, binding: applying.Have(waiting), leftOut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := applying.ExaminePlacement(applying.PlacementEvidence{
+				Work: w, Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}),
+				Placement: tc.placement, Binding: tc.binding, LeftOut: tc.leftOut, Gives: tc.gives,
+			})
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || !tc.wanted && f.Message == "" {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}

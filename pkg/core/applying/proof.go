@@ -1,0 +1,193 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applying
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Evidence is what the hub says of an object, read immediately before the
+// decision, and not from what a watch told earlier.
+type Evidence struct {
+	// Work that put the object into the member.
+	Work *propagation.Work
+	// Template of the Work, of the binding that the Work belongs to, and the
+	// member's Cluster.
+	Template Read[*propagation.Template]
+	Binding  Read[*propagation.Binding]
+	Cluster  Read[*clusterv1alpha1.Cluster]
+	// Settled tells that the binding's clusters are those that its placement asks
+	// for (scheduling.Settled).
+	Settled bool
+	Now     time.Time
+}
+
+// Proof says why an object may leave its member. Nobody but this package makes
+// one that proves anything.
+type Proof struct {
+	reason Reason
+	// template tells that the template is gone, or may be: then what is to be
+	// preserved stays.
+	template bool
+}
+
+// Holds tells whether it proves anything.
+func (p Proof) Holds() bool { return p.reason != "" }
+
+// Reason is what was proven; empty: nothing.
+func (p Proof) Reason() Reason { return p.reason }
+
+// Finding is what follows from the evidence: the object has to leave (Proof), has
+// to be there (Wanted), is out of reach for good (Left), or none of these: nobody
+// can tell.
+type Finding struct {
+	Proof Proof
+	// Wanted: a binding in force wants it in the member.
+	Wanted bool
+	// Left: the cluster has left, and its objects stay as they are.
+	Left    bool
+	Reason  Reason
+	Message string
+}
+
+// Settling is how long a template that was made anew under its old name may take
+// until it is known where it goes.
+const Settling = 10 * time.Second
+
+// Examine tells whether the object may leave its member. The template comes
+// first: nobody wants what is gone. That a template was made anew is the end of
+// the former, but what of it is there the new one may take over.
+func Examine(e Evidence) Finding {
+	if key, err := e.Work.Template(); err != nil || propagation.WorkName(propagation.BindingOf(key)) != e.Work.Key.Name {
+		return unknown(ReasonUnknownTemplate, "the Work does not say whose it is")
+	}
+	switch c := e.Cluster; {
+	case c.Answer == Absent, c.Answer == Found && c.Value.DeletionTimestamp != nil:
+		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster has left"}
+	case c.Answer != Found:
+		return unknown(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" is a member cannot be told: "+because(c))
+	}
+	t, former := e.Template, e.former()
+	switch {
+	case t.Answer == Absent:
+		return gone(ReasonTemplateGone)
+	case t.Answer == Found && former != "" && t.Value.UID != former:
+		return e.successor()
+	case t.Answer == Found && t.Value.Deleting:
+		return gone(ReasonTemplateDeleting)
+	case e.wanted():
+		return Finding{Wanted: true, Reason: ReasonWanted, Message: e.Binding.Value.Key.String() + " wants it in " + e.Work.Key.Cluster}
+	case t.Answer != Found:
+		return unknown(ReasonCannotTell, "whether its template is there cannot be told: "+because(t))
+	}
+	return e.placed()
+}
+
+// former is the uid of the template that the Work was made for; empty: the Work
+// does not say, and the binding that it was made for is another one now.
+func (e Evidence) former() types.UID {
+	if uid := e.Work.Annotations[propagation.AnnotationTemplateUID]; uid != "" {
+		return types.UID(uid)
+	}
+	if b := e.Binding; b.Answer == Found && string(b.Value.UID) == e.Work.Annotations[propagation.AnnotationBindingUID] {
+		return b.Value.Spec.Resource.UID
+	}
+	return ""
+}
+
+// successor is Examine where the template is another of the name.
+func (e Evidence) successor() Finding {
+	b, t := e.Binding, e.Template.Value
+	switch {
+	case t.Deleting, RunsOnce(t.Key):
+		return gone(ReasonTemplateReplaced)
+	case InForce(b) && b.Value.Spec.Resource.UID == t.UID:
+		if e.wanted() {
+			return Finding{Wanted: true, Reason: ReasonWanted, Message: "the template was made anew, and takes over what is there"}
+		}
+		if why := Omitted(b.Value, e.Settled); why != "" {
+			return unknown(ReasonCannotTell, why)
+		}
+		return gone(ReasonTemplateReplaced)
+	case b.Answer == CannotTell || b.Answer == NotServed:
+		return unknown(ReasonCannotTell, "where the template goes that was made anew cannot be told: "+because(b))
+	case t.Claim.Held() && t.Baseline.Hash() == t.Hash:
+		return gone(ReasonTemplateReplaced) // a Lazy policy waits for it to change
+	case t.Claim.Held(), e.Now.Sub(t.Created) < Settling:
+		return unknown(ReasonCannotTell, "the template was made anew, and it is not known yet where it goes")
+	}
+	return gone(ReasonTemplateReplaced)
+}
+
+// wanted tells whether a binding in force, of a template that is there, wants the
+// object in the member.
+func (e Evidence) wanted() bool {
+	b, t := e.Binding, e.Template
+	return InForce(b) && (t.Answer != Found || b.Value.Spec.Resource.UID == t.Value.UID) &&
+		slices.Contains(b.Value.TargetClusters(), e.Work.Key.Cluster)
+}
+
+// placed is Examine where the template is there and no binding is known to want
+// it in the member.
+func (e Evidence) placed() Finding {
+	b := e.Binding
+	switch {
+	case b.Answer == NotServed:
+		return unknown(ReasonBindingsNotServed, "the hub does not serve bindings")
+	case b.Answer == Absent:
+		return unknown(ReasonBindingMissing, "the binding is missing, and the template is there")
+	case b.Answer != Found:
+		return unknown(ReasonCannotTell, "what the binding says cannot be told: "+because(b))
+	case !InForce(b) || b.Value.Spec.Resource.UID != e.Template.Value.UID:
+		return unknown(ReasonCannotTell, "the binding is not in force")
+	}
+	if why := Omitted(b.Value, e.Settled); why != "" {
+		return unknown(ReasonCannotTell, why)
+	}
+	return Finding{
+		Proof:  Proof{reason: ReasonLeftOut, template: e.former() == ""},
+		Reason: ReasonLeftOut, Message: b.Value.Key.String() + " leaves " + e.Work.Key.Cluster + " out",
+	}
+}
+
+// InForce tells whether the binding was read, and says where its template goes.
+func InForce(b Read[*propagation.Binding]) bool {
+	return b.Answer == Found && !b.Value.Deleting && !b.Value.AwaitsTemplate() && b.Value.ActedHash() != ""
+}
+
+// Omitted says why that the binding does not name a cluster means nothing; empty:
+// it leaves the cluster out. A binding that was made anew names none until it is
+// scheduled, and one that cannot be scheduled moves nothing.
+func Omitted(b *propagation.Binding, settled bool) string {
+	switch {
+	case !settled:
+		return "the binding is not scheduled yet"
+	case b.Spec.Placement != nil && len(b.TargetClusters()) == 0:
+		return "no cluster satisfies the placement"
+	}
+	return ""
+}
+
+func gone(r Reason) Finding {
+	return Finding{Proof: Proof{reason: r, template: true}, Reason: r, Message: messages[r]}
+}
+
+func unknown(r Reason, message string) Finding { return Finding{Reason: r, Message: message} }
+
+// because is why a Read does not tell.
+func because[T any](r Read[T]) string {
+	switch {
+	case r.Answer == NotServed:
+		return "the hub does not serve its kind"
+	case r.Why == "":
+		return "nobody asked"
+	}
+	return r.Why
+}

@@ -1,0 +1,177 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applying_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+)
+
+var (
+	key   = propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
+	start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+)
+
+// workOf is the Work in m1 of the template uid-1, whose binding is b-1.
+func workOf(change ...func(*propagation.Work)) *propagation.Work {
+	w := &propagation.Work{
+		Key: propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(propagation.BindingOf(key))},
+		Annotations: map[string]string{
+			propagation.AnnotationTemplate:    `{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"nginx"}`,
+			propagation.AnnotationBindingUID:  "b-1",
+			propagation.AnnotationTemplateUID: "uid-1",
+		},
+	}
+	for _, c := range change {
+		c(w)
+	}
+	return w
+}
+
+func template(uid types.UID, change ...func(*propagation.Template)) applying.Read[*propagation.Template] {
+	t := &propagation.Template{Key: key, UID: uid, Created: start}
+	for _, c := range change {
+		c(t)
+	}
+	return applying.Have(t)
+}
+
+// binding is in force for the template, and names the clusters.
+func binding(uid, of types.UID, clusters ...string) applying.Read[*propagation.Binding] {
+	b := &propagation.Binding{
+		Key: propagation.BindingOf(key), UID: uid,
+		Annotations: map[string]string{propagation.AnnotationContentHash: "h"},
+		Spec:        workv1alpha2.ResourceBindingSpec{Placement: &policyv1alpha1.Placement{}},
+	}
+	b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: key.APIVersion, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, UID: of}
+	for _, c := range clusters {
+		b.Spec.Clusters = append(b.Spec.Clusters, workv1alpha2.TargetCluster{Name: c})
+	}
+	return applying.Have(b)
+}
+
+func with(b applying.Read[*propagation.Binding], change func(*propagation.Binding)) applying.Read[*propagation.Binding] {
+	change(b.Value)
+	return b
+}
+
+func TestExamine(t *testing.T) {
+	member := applying.Have(&clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+	forbidden := applying.Read[*propagation.Template]{Why: "forbidden"}
+	for name, tc := range map[string]struct {
+		work     *propagation.Work
+		template applying.Read[*propagation.Template]
+		binding  applying.Read[*propagation.Binding]
+		cluster  *applying.Read[*clusterv1alpha1.Cluster]
+		// unsettled: the binding is not scheduled as its placement asks for.
+		unsettled bool
+		late      time.Duration
+
+		proof  applying.Reason
+		wanted bool
+		left   bool
+		reason applying.Reason
+	}{
+		"the template is not there": {template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
+		"the template is not there, and its binding still is": {
+			template: applying.None[*propagation.Template](), binding: binding("b-1", "uid-1", "m1"), proof: applying.ReasonTemplateGone,
+		},
+		"the template is being deleted": {
+			template: template("uid-1", func(t *propagation.Template) { t.Deleting = true }), binding: binding("b-1", "uid-1", "m1"),
+			proof: applying.ReasonTemplateDeleting,
+		},
+		"Z1: the hub does not serve the kind":                  {template: applying.Read[*propagation.Template]{Answer: applying.NotServed}, reason: applying.ReasonCannotTell},
+		"the template may not be read":                         {template: forbidden, reason: applying.ReasonCannotTell},
+		"the template may not be read, and a binding wants it": {template: forbidden, binding: binding("b-1", "uid-1", "m1"), wanted: true},
+		"the template may not be read, and a binding does not": {template: forbidden, binding: binding("b-1", "uid-1", "m2"), reason: applying.ReasonCannotTell},
+		"nobody asked":                        {reason: applying.ReasonCannotTell},
+		"Z3: the Work was deleted by hand":    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m1", "m2"), wanted: true},
+		"Z4: the binding was deleted by hand": {template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z11: the hub does not serve bindings": {
+			template: template("uid-1"), binding: applying.Read[*propagation.Binding]{Answer: applying.NotServed}, reason: applying.ReasonBindingsNotServed,
+		},
+		"the binding leaves the cluster out":                    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), proof: applying.ReasonLeftOut},
+		"the binding leaves it out, and is not scheduled yet":   {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), unsettled: true, reason: applying.ReasonCannotTell},
+		"the binding was made anew, and names no cluster":       {template: template("uid-1"), binding: binding("b-2", "uid-1"), reason: applying.ReasonCannotTell},
+		"the binding was made anew, and leaves the cluster out": {template: template("uid-1"), binding: binding("b-2", "uid-1", "m2"), proof: applying.ReasonLeftOut},
+		"the binding is required in the cluster by another": {
+			template: template("uid-1"), wanted: true,
+			binding: with(binding("b-1", "uid-1", "m2"), func(b *propagation.Binding) {
+				b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}}}}
+			}),
+		},
+		"nobody needs the dependency any more": {
+			template: template("uid-1"), proof: applying.ReasonLeftOut,
+			binding: with(binding("b-1", "uid-1"), func(b *propagation.Binding) { b.Spec.Placement = nil }),
+		},
+		"the binding is being deleted": {
+			template: template("uid-1"), reason: applying.ReasonCannotTell,
+			binding: with(binding("b-1", "uid-1", "m2"), func(b *propagation.Binding) { b.Deleting = true }),
+		},
+		"nothing was let through yet": {
+			template: template("uid-1"), reason: applying.ReasonCannotTell,
+			binding: with(binding("b-1", "uid-1", "m2"), func(b *propagation.Binding) { b.Annotations = nil }),
+		},
+		"the binding is the former template's":                   {template: template("uid-1"), binding: binding("b-1", "uid-0", "m1"), reason: applying.ReasonCannotTell},
+		"Z18: made anew, and its binding wants what is there":    {template: template("uid-2"), binding: binding("b-2", "uid-2", "m1"), wanted: true},
+		"Z18: made anew, and its binding leaves the cluster out": {template: template("uid-2"), binding: binding("b-2", "uid-2", "m2"), proof: applying.ReasonTemplateReplaced},
+		"Z18: made anew a moment ago, and has no binding yet":    {template: template("uid-2"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonCannotTell},
+		"Z18: made anew long ago, and nobody claims it":          {template: template("uid-2"), binding: applying.None[*propagation.Binding](), late: time.Minute, proof: applying.ReasonTemplateReplaced},
+		"Z18, L29: made anew, and a Lazy policy waits for it to change": {
+			template: template("uid-2", func(t *propagation.Template) {
+				t.Claim, t.Hash = propagation.Claim{Policy: propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}, ID: "p"}, "h"
+				t.Baseline = propagation.NewBaseline(t)
+			}),
+			binding: applying.None[*propagation.Binding](), proof: applying.ReasonTemplateReplaced,
+		},
+		"Z18: made anew, and the binding is the former's":            {template: template("uid-2"), binding: binding("b-1", "uid-1", "m2"), reason: applying.ReasonCannotTell},
+		"Z18: made anew, and its binding cannot be read":             {template: template("uid-2"), late: time.Minute, reason: applying.ReasonCannotTell},
+		"a Work from before that names no uid, and the same binding": {work: workOf(noUID), template: template("uid-2"), binding: binding("b-1", "uid-1", "m1"), reason: applying.ReasonCannotTell},
+		"a Work from before that names no uid, and another binding":  {work: workOf(noUID), template: template("uid-2"), binding: binding("b-2", "uid-2", "m2"), proof: applying.ReasonLeftOut},
+		"the cluster has left":                                       {template: applying.None[*propagation.Template](), cluster: new(applying.None[*clusterv1alpha1.Cluster]()), left: true},
+		"the hub does not serve clusters":                            {template: applying.None[*propagation.Template](), cluster: &applying.Read[*clusterv1alpha1.Cluster]{Answer: applying.NotServed}, reason: applying.ReasonCannotTell},
+		"Z3: the Work names no template":                             {work: workOf(func(w *propagation.Work) { w.Annotations = nil }), template: applying.None[*propagation.Template](), reason: applying.ReasonUnknownTemplate},
+		"Z34: the Work names the template of another": {
+			work: workOf(func(w *propagation.Work) {
+				w.Annotations[propagation.AnnotationTemplate] = `{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"other"}`
+			}),
+			template: applying.None[*propagation.Template](), reason: applying.ReasonUnknownTemplate,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := applying.Evidence{Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late)}
+			if e.Work == nil {
+				e.Work = workOf()
+			}
+			if tc.cluster != nil {
+				e.Cluster = *tc.cluster
+			}
+			f := applying.Examine(e)
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left {
+				t.Errorf("got %+v", f)
+			}
+			if tc.reason != "" && (f.Reason != tc.reason || f.Proof.Holds() || f.Message == "") {
+				t.Errorf("got %+v, want the reason %s and no proof", f, tc.reason)
+			}
+		})
+	}
+}
+
+func noUID(w *propagation.Work) { delete(w.Annotations, propagation.AnnotationTemplateUID) }
+
+func raw(status string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(status)} }
+
+func aggregated(cluster, status string) workv1alpha2.AggregatedStatusItem {
+	return workv1alpha2.AggregatedStatusItem{ClusterName: cluster, Applied: true, Status: raw(status)}
+}

@@ -1,0 +1,70 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applying
+
+// Reason is why something is decided. Where a Work says that its member does not
+// have what it says, it is the reason of the condition Applied.
+type Reason string
+
+// Why an object is there as it has to be.
+const (
+	ReasonApplied Reason = "AppliedSuccessful"
+	// ReasonUnrecorded: it is, and the Work does not say so yet.
+	ReasonUnrecorded Reason = "Unrecorded"
+	// ReasonFinished: it came to its end, and was removed for that.
+	ReasonFinished Reason = "Finished"
+)
+
+// Why a manifest is applied.
+const (
+	ReasonMissing      Reason = "Missing"
+	ReasonChanged      Reason = "ManifestChanged"
+	ReasonDrifted      Reason = "Drifted"
+	ReasonMarksMissing Reason = "MarksMissing"
+	ReasonTakenOver    Reason = "TakenOver"
+)
+
+// Why there is nothing but to wait.
+const (
+	ReasonHeld          Reason = "SuspendDispatching"
+	ReasonKindNotServed Reason = "KindNotServed"
+	ReasonNotOurs       Reason = "ExistsAndIsNotOurs"
+	// ReasonTerminating: the object is being deleted, and something keeps it.
+	ReasonTerminating     Reason = "ObjectTerminating"
+	ReasonCannotTell      Reason = "CannotTell"
+	ReasonBindingMissing  Reason = "BindingMissing"
+	ReasonUnknownTemplate Reason = "UnknownTemplate"
+)
+
+// Why an object leaves, and has to.
+const (
+	ReasonTemplateGone     Reason = "TemplateGone"
+	ReasonTemplateDeleting Reason = "TemplateDeleting"
+	ReasonTemplateReplaced Reason = "TemplateReplaced"
+	ReasonLeftOut          Reason = "LeftOut"
+)
+
+// Why an object is let go without being deleted.
+const (
+	ReasonWanted            Reason = "Wanted"
+	ReasonPreserved         Reason = "Preserved"
+	ReasonDeleted           Reason = "Deleted"
+	ReasonClusterLeft       Reason = "ClusterLeft"
+	ReasonBindingsNotServed Reason = "BindingsNotServed"
+)
+
+var messages = map[Reason]string{
+	ReasonFinished:         "the Job has finished, and the member removed it",
+	ReasonMissing:          "the member does not have it",
+	ReasonChanged:          "the Work says something else than was applied",
+	ReasonDrifted:          "somebody else changed what was applied",
+	ReasonMarksMissing:     "somebody else took off the mark of its Work",
+	ReasonTakenOver:        "it was not Sluice's, and is taken over",
+	ReasonNotOurs:          "it belongs to somebody else",
+	ReasonTerminating:      "it is being deleted in the member, and something keeps it there",
+	ReasonPreserved:        "its template is gone, and it is to be preserved",
+	ReasonTemplateGone:     "its template is gone",
+	ReasonTemplateDeleting: "its template is being deleted",
+	ReasonTemplateReplaced: "its template was deleted and made anew",
+}

@@ -1,0 +1,51 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package claiming_test
+
+import (
+	"testing"
+
+	"sluice.dev/pkg/core/claiming"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipelinetest/make"
+)
+
+// Z9: what a template's owner takes off its metadata, or writes there, ends no claim.
+func TestZ9ClaimIsRestored(t *testing.T) {
+	nginx, holder, better := make.Deployment("nginx"), make.Policy("holder"), make.Policy("better").Priority(9)
+	bound := acted(nginx, holder)
+	lazy := make.Policy("holder").Lazy().At(9, 90)
+	for sentence, tc := range map[string]struct {
+		template   make.TemplateBuilder
+		recorded   propagation.Claim
+		binding    *propagation.Binding
+		policies   []make.PolicyBuilder
+		want       claiming.Verdict
+		wantPolicy string
+		wantBase   bool
+	}{
+		"the index and the binding know":          {nginx, holder.Policy().Claim(), bound, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"the binding alone knows":                 {nginx, propagation.Claim{}, bound, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"the index alone knows":                   {nginx, holder.Policy().Claim(), nil, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"it claims to be another's":               {nginx.ClaimedBy(better), holder.Policy().Claim(), bound, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"the preemptor is about to move it":       {nginx.ClaimedBy(holder), better.Policy().Claim(), bound, []make.PolicyBuilder{holder, better}, claiming.Keep, "holder", false},
+		"the policy does not select it any more":  {nginx, holder.Policy().Claim(), bound, []make.PolicyBuilder{better}, claiming.Take, "better", false},
+		"it was made anew":                        {nginx.UID("another"), propagation.Claim{}, bound, []make.PolicyBuilder{holder, better}, claiming.Take, "better", false},
+		"nothing is known of it":                  {nginx, propagation.Claim{}, nil, []make.PolicyBuilder{holder, better}, claiming.Take, "better", false},
+		"a Lazy policy that never acted waits on": {nginx, lazy.Policy().Claim(), nil, []make.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
+		"a Lazy policy in force has no baseline":  {nginx, lazy.Policy().Claim(), acted(nginx, lazy), []make.PolicyBuilder{lazy, better}, claiming.Take, "holder", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			in := claiming.Input{Template: tc.template.Template(), Recorded: tc.recorded, Binding: tc.binding}
+			in.Seen = propagation.Sighting{}.Of(in.Template)
+			for _, p := range tc.policies {
+				in.Candidates = append(in.Candidates, claiming.Candidate{Policy: p.Policy()})
+			}
+			d := claiming.Decide(in)
+			if d.Verdict != tc.want || d.Policy == nil || d.Policy.Key.Name != tc.wantPolicy || (d.Baseline != "") != tc.wantBase {
+				t.Errorf("%s %v (%s), baseline %q; want %s %s", d.Verdict, d.Policy, d.Reason, d.Baseline, tc.want, tc.wantPolicy)
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mirroring decides what a MemberCluster says: a member has a Cluster,
+// which is how it is reached and what policies see, and a MemberCluster, which is
+// what placements see.
+//
+// Invariants:
+//   - A label or taint of the Cluster stands on the MemberCluster too, unless the
+//     MemberCluster has its own of that key. What is mirrored is noted there, so
+//     that it goes with the original, and what people put there is theirs.
+//   - Nothing goes from the MemberCluster to the Cluster.
+//   - Where nothing changed, nothing is written: that a member that is well still
+//     is well is no change, and neither is a little more or less load.
+//   - What is not known is left as it was.
+package mirroring
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+)
+
+const (
+	// AnnotationMirrored, on a MemberCluster, notes what came from the Cluster.
+	AnnotationMirrored = "sluice.dev/mirrored"
+	// AnnotationLeft, on a Cluster, says that somebody deleted its MemberCluster:
+	// placements pass it by until the annotation goes, or somebody makes the
+	// MemberCluster again.
+	AnnotationLeft = "sluice.dev/left-placements"
+	// identityPrefix starts the name of a member's user, which has no rights.
+	identityPrefix = "sluice.dev:member:"
+	// defaultHeartbeat is the released default, in seconds.
+	defaultHeartbeat = 60
+)
+
+// mirrored is what AnnotationMirrored holds.
+type mirrored struct {
+	Labels map[string]string       `json:"labels,omitempty"`
+	Taints []memberclusterv1.Taint `json:"taints,omitempty"`
+}
+
+// Member is the MemberCluster that belongs to c: m with what c says, or a new
+// one where there is none yet.
+func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *memberclusterv1.MemberCluster {
+	if m == nil {
+		m = &memberclusterv1.MemberCluster{}
+		m.Name = c.Name
+		m.Spec.Identity = rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: identityPrefix + c.Name}
+		m.Spec.HeartbeatPeriodSeconds = defaultHeartbeat
+	} else {
+		m = m.DeepCopy()
+	}
+	if !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
+		m.Finalizers = append(m.Finalizers, memberclusterv1.Finalizer)
+	}
+	// A note that cannot be read is as good as none: all is people's.
+	var was, is mirrored
+	_ = json.Unmarshal([]byte(m.Annotations[AnnotationMirrored]), &was)
+	m.Labels, is.Labels = labels(c.Labels, m.Labels, was.Labels)
+	m.Spec.Taints, is.Taints = taints(mirror(c.Spec.Taints), m.Spec.Taints, was.Taints)
+	note, err := json.Marshal(is)
+	if err == nil && (len(is.Labels)+len(is.Taints) > 0 || m.Annotations[AnnotationMirrored] != "") {
+		if m.Annotations == nil {
+			m.Annotations = map[string]string{}
+		}
+		m.Annotations[AnnotationMirrored] = string(note)
+	}
+	return m
+}
+
+// labels are own with those of c, of which some were mirrored before; and which
+// are mirrored now.
+func labels(c, own, was map[string]string) (merged, is map[string]string) {
+	merged, is = maps.Clone(own), map[string]string{}
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	for key, value := range was {
+		if merged[key] == value {
+			delete(merged, key)
+		}
+	}
+	for key, value := range c {
+		if _, theirs := merged[key]; !theirs {
+			merged[key], is[key] = value, value
+		}
+	}
+	return merged, is
+}
+
+// taints is labels, by key.
+func taints(c, own, was []memberclusterv1.Taint) (merged, is []memberclusterv1.Taint) {
+	for _, t := range own {
+		if !slices.Contains(was, t) {
+			merged = append(merged, t)
+		}
+	}
+	for _, t := range c {
+		if !slices.ContainsFunc(merged, func(o memberclusterv1.Taint) bool { return o.Key == t.Key }) {
+			merged, is = append(merged, t), append(is, t)
+		}
+	}
+	return merged, is
+}
+
+// mirror are the taints of a Cluster as placements know them: they know one
+// effect, and that a member is not well by its condition.
+func mirror(all []corev1.Taint) []memberclusterv1.Taint {
+	var known []memberclusterv1.Taint
+	for _, t := range all {
+		if t.Effect == corev1.TaintEffectPreferNoSchedule || t.Key == clusterv1alpha1.TaintClusterNotReady || t.Key == clusterv1alpha1.TaintClusterUnreachable {
+			continue
+		}
+		known = append(known, memberclusterv1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return known
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+// Item is a selected object as a snapshot holds it.
+type Item struct {
+	Key propagation.TemplateKey
+	// Raw is the scrubbed object as JSON, in one form for equal objects.
+	Raw []byte
+	// Envelope: it carries other objects.
+	Envelope bool
+}
+
+// NewItem is the item of an object as the API server has it, which is not changed.
+func NewItem(key propagation.TemplateKey, obj map[string]any) (Item, error) {
+	return itemOf(key, Scrub(obj))
+}
+
+// ReadItem is the item that a snapshot holds.
+func ReadItem(raw []byte) (Item, error) {
+	var obj map[string]any
+	if err := utiljson.Unmarshal(raw, &obj); err != nil {
+		return Item{}, fmt.Errorf("decode a selected resource: %w", err)
+	}
+	text := func(m map[string]any, field string) string { s, _ := m[field].(string); return s }
+	meta, _ := obj["metadata"].(map[string]any)
+	key := propagation.TemplateKey{APIVersion: text(obj, "apiVersion"), Kind: text(obj, "kind"), Namespace: text(meta, "namespace"), Name: text(meta, "name")}
+	if key.APIVersion == "" || key.Kind == "" || key.Name == "" {
+		return Item{}, errors.New("a selected resource has no apiVersion, kind or name")
+	}
+	return itemOf(key, obj)
+}
+
+func itemOf(key propagation.TemplateKey, obj map[string]any) (Item, error) {
+	raw, err := json.Marshal(obj) // sorts the keys
+	if err != nil {
+		return Item{}, fmt.Errorf("encode %s: %w", key, err)
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	return Item{Key: key, Raw: raw, Envelope: key.Kind == "ConfigMap" && key.APIVersion == "v1" && annotations[placementv1.AnnotationEnvelopeConfigMap] == "true"}, nil
+}
+
+// Scrub is what of an object is carried: without status, without what the API
+// server, a controller or Sluice wrote. It shares nothing with obj.
+func Scrub(obj map[string]any) map[string]any {
+	out := runtime.DeepCopyJSON(propagation.Content(obj))
+	spec, _ := out["spec"].(map[string]any)
+	finalizers, guarded := spec["finalizers"]
+	rendering.Prune(out)
+	if guarded && out["kind"] == "Namespace" { // released snapshots have them
+		out["spec"] = map[string]any{"finalizers": finalizers}
+	}
+	return out
+}
+
+// order is that of kinds in a snapshot: what others need comes first. Kinds that
+// are not listed come after all that are.
+var order = ranked(
+	"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodDisruptionBudget",
+	"ServiceAccount", "Secret", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
+	"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service",
+	"DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "HorizontalPodAutoscaler",
+	"StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
+	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+)
+
+func ranked(kinds ...string) map[string]int {
+	ranks := make(map[string]int, len(kinds))
+	for i, kind := range kinds {
+		ranks[kind] = i
+	}
+	return ranks
+}
+
+func rank(kind string) int {
+	if r, ok := order[kind]; ok {
+		return r
+	}
+	return len(order)
+}
+
+// Compare orders objects: by kind as members need them, then by group, namespace
+// and name. Only keys that name the same object are equal.
+func Compare(a, b propagation.TemplateKey) int {
+	return cmp.Or(
+		cmp.Compare(rank(a.Kind), rank(b.Kind)),
+		strings.Compare(a.GroupVersionKind().Group, b.GroupVersionKind().Group),
+		strings.Compare(a.Kind, b.Kind),
+		strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+// Content is what a placement carries: each object once, in the order of Compare.
+type Content struct{ items []Item }
+
+// NewContent puts items in order. Of two that are the same object the later counts.
+func NewContent(items []Item) Content {
+	all := slices.Clone(items)
+	slices.SortStableFunc(all, func(a, b Item) int { return Compare(a.Key, b.Key) })
+	out := all[:0]
+	for i, item := range all {
+		if i+1 == len(all) || Compare(item.Key, all[i+1].Key) != 0 {
+			out = append(out, item)
+		}
+	}
+	return Content{out}
+}
+
+// Items are all of them. They must not be changed.
+func (c Content) Items() []Item { return c.items }
+
+// Has tells whether the object is in it.
+func (c Content) Has(key propagation.TemplateKey) bool {
+	_, found := slices.BinarySearchFunc(c.items, key, func(i Item, k propagation.TemplateKey) int { return Compare(i.Key, k) })
+	return found
+}
+
+// Keep are the items that keep says.
+func (c Content) Keep(keep func(Item) bool) Content {
+	return Content{slices.DeleteFunc(slices.Clone(c.items), func(i Item) bool { return !keep(i) })}
+}
+
+// With is the content with these items, instead of what it had of the same objects.
+func (c Content) With(items []Item) Content {
+	return NewContent(append(slices.Clone(c.items), items...))
+}
+
+// Without is the content but for the objects.
+func (c Content) Without(keys []propagation.TemplateKey) Content {
+	gone := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		gone[k.ID()] = true
+	}
+	return c.Keep(func(i Item) bool { return !gone[i.Key.ID()] })
+}
+
+// Envelopes is how many of the items carry others.
+func (c Content) Envelopes() int {
+	n := 0
+	for _, i := range c.items {
+		if i.Envelope {
+			n++
+		}
+	}
+	return n
+}
+
+// Hash is the SHA-256 of the content, in hexadecimal digits.
+func (c Content) Hash() string {
+	h := sha256.New()
+	for _, i := range c.items {
+		h.Write(i.Raw)
+		h.Write([]byte{'\n'}) // in no JSON of one line
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// SizeLimit is how many bytes of objects one snapshot holds: less than etcd takes,
+// so that there is room for what else an object has.
+const SizeLimit = 800 << 10
+
+// Split cuts the content into parts of at most limit bytes, in its order. An
+// object that is larger is a part of its own. Content without objects is one part
+// without objects.
+func (c Content) Split(limit int) [][]Item {
+	parts, size := [][]Item{nil}, 0
+	for _, i := range c.items {
+		last := len(parts) - 1
+		if len(parts[last]) > 0 && size+len(i.Raw) > limit {
+			parts, size, last = append(parts, nil), 0, last+1
+		}
+		parts[last] = append(parts[last], i)
+		size += len(i.Raw)
+	}
+	return parts
+}

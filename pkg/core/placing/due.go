@@ -1,0 +1,106 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+const (
+	// CollectFor is how long changes are collected, from the first one on.
+	CollectFor = 15 * time.Second
+	// Apart is the least time between two snapshots of a placement.
+	Apart = 30 * time.Second
+)
+
+// Mark is by what a placement was selected.
+type Mark struct {
+	// Asked tells the placement and its selectors apart from others.
+	Asked string
+	// Served tells the kinds that were looked for in namespaces; empty: none were.
+	Served string
+	// Refused: what was asked for is an error, so that the latest snapshot is not of
+	// this.
+	Refused bool
+}
+
+// MarkOf is by what the placement is selected now.
+func MarkOf(p *placementv1.ClusterResourcePlacement, inNamespaces []schema.GroupVersionKind) Mark {
+	m := Mark{Asked: propagation.HashJSON(map[string]any{"uid": p.UID, "selectors": p.Spec.ResourceSelectors})}
+	if _, all := SelectorsOf(p).Kinds(); all {
+		var kinds []string
+		for _, gvk := range inNamespaces {
+			kinds = append(kinds, gvk.String())
+		}
+		slices.Sort(kinds)
+		m.Served = propagation.HashJSON(kinds)
+	}
+	return m
+}
+
+// String is the mark as one word.
+func (m Mark) String() string {
+	word := m.Asked + "/" + m.Served
+	if m.Refused {
+		word += "/refused"
+	}
+	return word
+}
+
+// ParseMark is the inverse of String. What is no mark is that of nothing.
+func ParseMark(s string) Mark {
+	parts := strings.SplitN(s+"//", "/", 4)
+	return Mark{Asked: parts[0], Served: parts[1], Refused: parts[2] == "refused"}
+}
+
+// Situation is what is known of a placement before its objects are read.
+type Situation struct {
+	// Snapshotted: there is a latest snapshot.
+	Snapshotted bool
+	// Known: since it was selected last, all that may have changed was noted.
+	Known bool
+	// Mark of the placement now, and that by which it was selected last.
+	Mark, Selected Mark
+	// First is when the first of the noted changes was; zero: there is none.
+	First time.Time
+	// Last is when the latest snapshot was made.
+	Last time.Time
+}
+
+// Due says when the placement's objects are to be read, and whether all of them
+// or only those that changed. Never: nothing has changed.
+type Due struct {
+	At    time.Time
+	All   bool
+	Never bool
+}
+
+// When decides it. What people ask for acts at once; what becomes of objects and
+// kinds waits its time.
+func (s Situation) When(now time.Time) Due {
+	if !s.Known || s.Mark.Asked != s.Selected.Asked || !s.Snapshotted && !s.Selected.Refused {
+		return Due{At: now, All: true}
+	}
+	at, all := s.First.Add(CollectFor), s.Selected.Refused
+	switch {
+	case s.Mark.Served != s.Selected.Served:
+		at, all = now, true
+	case s.First.IsZero():
+		return Due{Never: true}
+	}
+	if next := s.Last.Add(Apart); next.After(at) {
+		at = next
+	}
+	return Due{At: at, All: all}
+}
+
+// Now tells whether the time has come.
+func (d Due) Now(now time.Time) bool { return !d.Never && !d.At.After(now) }

@@ -1,0 +1,118 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// ExemptNamespace says why nothing of a namespace is ever placed; empty: it may
+// be.
+func ExemptNamespace(name string) string {
+	if name == "default" || strings.HasPrefix(name, "fleet-") {
+		return "namespace " + name + " is reserved"
+	}
+	return matching.Exempt(propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
+}
+
+// ExemptKind tells whether no object of a kind is ever placed: what each cluster
+// makes for itself, and what is Sluice's own.
+func ExemptKind(gk schema.GroupKind) bool {
+	switch gk.Group {
+	case "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io", "networking.fleet.azure.com",
+		"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io":
+		return true
+	}
+	return exemptKinds[gk.Group+"/"+gk.Kind] ||
+		gk != endpointSlices && gk != endpoints && gk != revisions &&
+			matching.Exempt(propagation.TemplateKey{APIVersion: schema.GroupVersion{Group: gk.Group, Version: "v1"}.String(), Kind: gk.Kind}) != ""
+}
+
+var exemptKinds = map[string]bool{
+	"/Pod": true, "/Node": true, "/Event": true, "events.k8s.io/Event": true, "coordination.k8s.io/Lease": true,
+	"coordination.k8s.io/LeaseCandidate": true, "certificates.k8s.io/CertificateSigningRequest": true,
+}
+
+// Of these kinds people make objects too, though most are a controller's.
+var (
+	endpoints      = schema.GroupKind{Kind: "Endpoints"}
+	endpointSlices = schema.GroupKind{Group: "discovery.k8s.io", Kind: "EndpointSlice"}
+	revisions      = schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}
+)
+
+// madeByControllers are the kinds of which nothing is placed that a controller
+// owns: each cluster makes its own from the owner.
+var madeByControllers = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "ReplicaSet"}: true, revisions: true, {Group: "batch", Kind: "Job"}: true,
+	endpoints: true, endpointSlices: true,
+}
+
+// Exempt says why an object is never placed, whatever selects it; empty: it may
+// be. HasService tells whether the object's namespace has a Service of its name,
+// which is asked of Endpoints alone.
+func Exempt(key propagation.TemplateKey, obj map[string]any, hasService bool) string {
+	gk := key.GroupVersionKind().GroupKind()
+	meta, _ := obj["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	switch {
+	case ExemptKind(gk):
+		return "kind " + gk.Kind + " belongs to the cluster it is in"
+	case key.Namespace != "" && ExemptNamespace(key.Namespace) != "":
+		return ExemptNamespace(key.Namespace)
+	case gk == namespaces && ExemptNamespace(key.Name) != "":
+		return ExemptNamespace(key.Name)
+	case gk == schema.GroupKind{Kind: "ConfigMap"} && key.Name == "kube-root-ca.crt",
+		gk == schema.GroupKind{Kind: "ServiceAccount"} && key.Name == "default":
+		return "every cluster makes its own " + gk.Kind + " " + key.Name
+	case gk == schema.GroupKind{Kind: "Secret"} && obj["type"] == "kubernetes.io/service-account-token":
+		return "each cluster makes tokens of its own"
+	case gk == endpoints && hasService,
+		gk == endpointSlices && labels["endpointslice.kubernetes.io/managed-by"] != nil:
+		return "each cluster knows the endpoints of its own Services"
+	case madeByControllers[gk] && owned(meta):
+		return "each cluster makes its own from the owner"
+	case labels[propagation.LabelBinding] != nil:
+		return "it is frozen content"
+	}
+	return ""
+}
+
+// NeedsService tells whether Exempt asks for a Service of the object's name.
+func NeedsService(key propagation.TemplateKey) bool {
+	return key.GroupVersionKind().GroupKind() == endpoints
+}
+
+// owned tells whether a controller owns the object.
+func owned(meta map[string]any) bool {
+	refs, _ := meta["ownerReferences"].([]any)
+	for _, r := range refs {
+		if ref, _ := r.(map[string]any); ref["controller"] == true {
+			return true
+		}
+	}
+	return false
+}
+
+// Leaving tells whether the object is on its way out: then it is gone.
+func Leaving(obj map[string]any) bool {
+	meta, _ := obj["metadata"].(map[string]any)
+	return meta["deletionTimestamp"] != nil
+}
+
+var namespaces = schema.GroupKind{Kind: "Namespace"}
+
+// IsNamespace tells whether the key names a Namespace.
+func IsNamespace(key propagation.TemplateKey) bool {
+	return key.GroupVersionKind().GroupKind() == namespaces
+}
+
+// NamespaceKey is the key of a Namespace.
+func NamespaceKey(name string) propagation.TemplateKey {
+	return propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name}
+}

@@ -1,0 +1,138 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// defaultHistory is how many snapshots are kept where the placement does not say.
+const defaultHistory = 10
+
+// History is how many snapshots of either kind the placement keeps.
+func History(p *placementv1.ClusterResourcePlacement) int {
+	if p.Spec.RevisionHistoryLimit == nil || *p.Spec.RevisionHistoryLimit < 1 {
+		return defaultHistory
+	}
+	return int(*p.Spec.RevisionHistoryLimit)
+}
+
+// PolicyEdit is a change of a stored policy snapshot's metadata: whether it is the
+// latest, and annotations; an empty one goes.
+type PolicyEdit struct {
+	*placementv1.ClusterSchedulingPolicySnapshot
+	Latest      bool
+	Annotations map[string]string
+}
+
+// PolicyPlan is what has to be written, in this order.
+type PolicyPlan struct {
+	// Create is the new snapshot; nil: the latest says what there is to say.
+	Create *placementv1.ClusterSchedulingPolicySnapshot
+	Edit   []PolicyEdit
+	Prune  []*placementv1.ClusterSchedulingPolicySnapshot
+	// Latest is the name of the latest when all is done.
+	Latest string
+}
+
+// NextPolicy plans for the placement's policy to be in the latest of its stored
+// policy snapshots. The number of clusters stands beside the policy, so that its
+// change asks for no new snapshot.
+func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) PolicyPlan {
+	all := slices.DeleteFunc(slices.Clone(stored), func(s *placementv1.ClusterSchedulingPolicySnapshot) bool { return policyIndex(s) < 0 })
+	slices.SortFunc(all, func(a, b *placementv1.ClusterSchedulingPolicySnapshot) int { return policyIndex(b) - policyIndex(a) }) // the newest first
+	spec, index := policySpec(p), 0
+	if len(all) > 0 {
+		index = policyIndex(all[0])
+	}
+	var plan PolicyPlan
+	left := History(p)
+	if len(all) == 0 || string(all[0].Spec.PolicyHash) != string(spec.PolicyHash) || all[0].DeletionTimestamp != nil {
+		if len(all) > 0 {
+			index++
+		}
+		plan.Create = newPolicy(p, spec, index)
+		left--
+	}
+	plan.Latest = fmt.Sprintf("%s-%d", p.Name, index)
+	for _, s := range all {
+		if left == 0 {
+			plan.Prune = append(plan.Prune, s)
+			continue
+		}
+		left--
+		if e, needed := edit(p, s, policyIndex(s) == index); needed {
+			plan.Edit = append(plan.Edit, e)
+		}
+	}
+	return plan
+}
+
+// policyIndex is the index of a policy snapshot; -1: it says none.
+func policyIndex(s *placementv1.ClusterSchedulingPolicySnapshot) int {
+	index, err := strconv.Atoi(s.Labels[placementv1.LabelPolicyIndex])
+	if err != nil || index < 0 {
+		return -1
+	}
+	return index
+}
+
+func policySpec(p *placementv1.ClusterResourcePlacement) placementv1.SchedulingPolicySnapshotSpec {
+	var spec placementv1.SchedulingPolicySnapshotSpec
+	if p.Spec.Policy != nil {
+		policy := *p.Spec.Policy
+		policy.NumberOfClusters = nil
+		spec.Policy = &policy
+	}
+	raw, err := json.Marshal(spec.Policy)
+	if err != nil { // API types always encode; anything else equals nothing
+		raw = []byte(err.Error())
+	}
+	sum := sha256.Sum256(raw)
+	spec.PolicyHash = []byte(hex.EncodeToString(sum[:]))
+	return spec
+}
+
+// policyAnnotations are what a policy snapshot says beside the policy; empty: none.
+func policyAnnotations(p *placementv1.ClusterResourcePlacement) map[string]string {
+	a := map[string]string{placementv1.AnnotationCRPGeneration: strconv.FormatInt(p.Generation, 10), placementv1.AnnotationNumberOfClusters: ""}
+	if p.Spec.Policy != nil && p.Spec.Policy.NumberOfClusters != nil {
+		a[placementv1.AnnotationNumberOfClusters] = strconv.Itoa(int(*p.Spec.Policy.NumberOfClusters))
+	}
+	return a
+}
+
+func newPolicy(p *placementv1.ClusterResourcePlacement, spec placementv1.SchedulingPolicySnapshotSpec, index int) *placementv1.ClusterSchedulingPolicySnapshot {
+	s := &placementv1.ClusterSchedulingPolicySnapshot{Spec: spec}
+	s.Name = fmt.Sprintf("%s-%d", p.Name, index)
+	s.Labels = map[string]string{
+		placementv1.LabelParentCRP: p.Name, placementv1.LabelPolicyIndex: strconv.Itoa(index), placementv1.LabelIsLatestSnapshot: "true",
+	}
+	s.Annotations = map[string]string{}
+	for key, value := range policyAnnotations(p) {
+		if value != "" {
+			s.Annotations[key] = value
+		}
+	}
+	return s
+}
+
+func edit(p *placementv1.ClusterResourcePlacement, s *placementv1.ClusterSchedulingPolicySnapshot, latest bool) (PolicyEdit, bool) {
+	e := PolicyEdit{ClusterSchedulingPolicySnapshot: s, Latest: latest}
+	if latest {
+		for key, value := range policyAnnotations(p) {
+			if s.Annotations[key] != value {
+				e.Annotations = policyAnnotations(p)
+			}
+		}
+	}
+	return e, e.Annotations != nil || (s.Labels[placementv1.LabelIsLatestSnapshot] == "true") != latest
+}

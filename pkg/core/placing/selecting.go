@@ -1,0 +1,154 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Selectors are those of a placement. Each selects cluster-scoped objects of a
+// kind: the one of a name, those with labels, or all; with a Namespace comes
+// everything in it. Two that select the same object are an error of who wrote them.
+type Selectors []placementv1.ClusterResourceSelector
+
+// Duplicate is the error of selectors that select one object twice.
+type Duplicate struct{ Key propagation.TemplateKey }
+
+// Error is for people.
+func (d *Duplicate) Error() string { return fmt.Sprintf("%s is selected more than once", d.Key) }
+
+// Concern tells whether a change of the object may change what is selected: by
+// its key alone, for nothing is known of an object that is gone. Its labels, and
+// those of its namespace, are asked for later.
+func (s Selectors) Concern(key propagation.TemplateKey) bool {
+	gk := key.GroupVersionKind().GroupKind()
+	if ExemptKind(gk) {
+		return false
+	}
+	if key.Namespace != "" {
+		return ExemptNamespace(key.Namespace) == "" && s.Concern(NamespaceKey(key.Namespace))
+	}
+	for _, sel := range s {
+		if groupKind(sel) == gk && (sel.Name == "" || sel.Name == key.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Select tells whether a cluster-scoped object is selected. The error is a
+// *Duplicate where it is selected twice.
+func (s Selectors) Select(key propagation.TemplateKey, obj map[string]any) (bool, error) {
+	gk, times := key.GroupVersionKind().GroupKind(), 0
+	for _, sel := range s {
+		if groupKind(sel) != gk || sel.Name != "" && sel.Name != key.Name {
+			continue
+		}
+		ok, err := labelled(sel, obj)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			times++
+		}
+	}
+	if times > 1 {
+		return false, &Duplicate{key}
+	}
+	return times == 1, nil
+}
+
+// labelled tells whether the object has the labels that the selector asks for.
+func labelled(s placementv1.ClusterResourceSelector, obj map[string]any) (bool, error) {
+	if s.LabelSelector == nil {
+		return true, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s.LabelSelector)
+	if err != nil {
+		return false, fmt.Errorf("labelSelector for %s: %w", s.Kind, err)
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	all, _ := meta["labels"].(map[string]any)
+	has := make(labels.Set, len(all))
+	for k, v := range all {
+		has[k], _ = v.(string)
+	}
+	return selector.Matches(has), nil
+}
+
+// Version is the kind in the version in which the selectors ask for it; false
+// where none asks for it.
+func (s Selectors) Version(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
+	for _, sel := range s {
+		if groupKind(sel) == gk {
+			return versioned(sel), true
+		}
+	}
+	return schema.GroupVersionKind{}, false
+}
+
+// Kinds are the cluster-scoped kinds that the selectors ask for, once each, and
+// whether they select namespaces, so that every kind in these counts.
+func (s Selectors) Kinds() (kinds []schema.GroupVersionKind, inNamespaces bool) {
+	seen := map[schema.GroupKind]bool{}
+	for _, sel := range s {
+		if gk := groupKind(sel); !seen[gk] {
+			seen[gk] = true
+			kinds = append(kinds, versioned(sel))
+		}
+	}
+	return kinds, seen[namespaces]
+}
+
+// Names are the names of the kind's objects that the selectors ask for; all: they
+// ask for others too.
+func (s Selectors) Names(gk schema.GroupKind) (names []string, all bool) {
+	for _, sel := range s {
+		switch {
+		case groupKind(sel) != gk:
+		case sel.Name == "":
+			return nil, true
+		default:
+			names = append(names, sel.Name)
+		}
+	}
+	return names, false
+}
+
+func groupKind(s placementv1.ClusterResourceSelector) schema.GroupKind {
+	return schema.GroupKind{Group: s.Group, Kind: s.Kind}
+}
+
+func versioned(s placementv1.ClusterResourceSelector) schema.GroupVersionKind {
+	return groupKind(s).WithVersion(s.Version)
+}
+
+// Kinds are the kinds whose objects placements may select, sorted: those that they
+// ask for, and where any asks for namespaces, what is in these.
+func Kinds(placements []*placementv1.ClusterResourcePlacement, inNamespaces []schema.GroupVersionKind) []schema.GroupVersionKind {
+	found, inside := map[schema.GroupVersionKind]bool{}, false
+	for _, p := range placements {
+		kinds, namespaces := SelectorsOf(p).Kinds()
+		inside = inside || namespaces
+		for _, gvk := range kinds {
+			found[gvk] = true
+		}
+	}
+	for _, gvk := range inNamespaces {
+		if inside && !ExemptKind(gvk.GroupKind()) {
+			found[gvk] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+}

@@ -1,0 +1,280 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// master is the subindex of a snapshot's first part.
+const master = -1
+
+// Part is a stored snapshot, or a part of one that was split, by its metadata.
+type Part struct {
+	Name    string
+	UID     types.UID
+	Version string
+	Created time.Time
+	Latest  bool
+	Index   int
+	// Subindex of the part; -1 for the first, which says the next two.
+	Subindex int
+	Hash     string
+	Parts    int
+	Leaving  bool
+}
+
+// PartOf reads a part's metadata; false where it says no index.
+func PartOf(m *metav1.ObjectMeta) (Part, bool) {
+	p := Part{
+		Name: m.Name, UID: m.UID, Version: m.ResourceVersion, Created: m.CreationTimestamp.Time,
+		Latest: m.Labels[placementv1.LabelIsLatestSnapshot] == "true", Subindex: master, Hash: m.Annotations[placementv1.AnnotationResourceHash],
+		Leaving: m.DeletionTimestamp != nil,
+	}
+	var err error
+	if p.Index, err = strconv.Atoi(m.Labels[placementv1.LabelResourceIndex]); err != nil || p.Index < 0 {
+		return p, false
+	}
+	p.Parts, _ = strconv.Atoi(m.Annotations[placementv1.AnnotationNumberOfResourceSnapshots])
+	if sub, split := m.Annotations[placementv1.AnnotationSubindex]; split {
+		if p.Subindex, err = strconv.Atoi(sub); err != nil || p.Subindex < 0 {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// SnapshotName is the name of a snapshot, which its first part has.
+func SnapshotName(placement string, index int) string {
+	return fmt.Sprintf("%s-%d-snapshot", placement, index)
+}
+
+func partName(placement string, index, subindex int) string {
+	return fmt.Sprintf("%s-%d-%d", placement, index, subindex)
+}
+
+// PlacementsOf are the placements of which a snapshot of that name may be, or a
+// part of one, or one of a policy: the name alone does not tell.
+func PlacementsOf(snapshot string) []string {
+	stem, first := strings.CutSuffix(snapshot, "-snapshot")
+	stem, ok := cutNumber(stem)
+	if !ok {
+		return nil
+	}
+	of := []string{stem}
+	if rest, split := cutNumber(stem); split && !first {
+		of = append(of, rest)
+	}
+	return of
+}
+
+// cutNumber takes a number, and the dash in front of it, off the end.
+func cutNumber(s string) (string, bool) {
+	i := strings.LastIndexByte(s, '-')
+	if i <= 0 {
+		return s, false
+	}
+	if _, err := strconv.ParseUint(s[i+1:], 10, 31); err != nil {
+		return s, false
+	}
+	return s[:i], true
+}
+
+// group is the parts of one index.
+type group struct {
+	index int
+	first *Part // nil: it was never finished
+	rest  []Part
+}
+
+// whole tells whether all parts are there.
+func (g group) whole() bool {
+	if g.first == nil || g.first.Leaving || g.first.Parts != len(g.rest)+1 {
+		return false
+	}
+	for i, p := range g.rest {
+		if p.Subindex != i || p.Leaving {
+			return false
+		}
+	}
+	return true
+}
+
+// parts are all parts, the first one first.
+func (g group) parts() []Part {
+	if g.first == nil {
+		return g.rest
+	}
+	return append([]Part{*g.first}, g.rest...)
+}
+
+// groups are the parts by index, the oldest first.
+func groups(parts []Part) []group {
+	byIndex := map[int]*group{}
+	for _, p := range parts {
+		g := byIndex[p.Index]
+		if g == nil {
+			g = &group{index: p.Index}
+			byIndex[p.Index] = g
+		}
+		if p.Subindex == master {
+			g.first = &p
+		} else {
+			g.rest = append(g.rest, p)
+		}
+	}
+	all := make([]group, 0, len(byIndex))
+	for _, g := range byIndex {
+		slices.SortFunc(g.rest, func(a, b Part) int { return a.Subindex - b.Subindex })
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b group) int { return a.index - b.index })
+	return all
+}
+
+// Latest is the newest snapshot of which all parts are there, the first one first;
+// nil: there is none.
+func Latest(parts []Part) []Part {
+	for _, g := range slices.Backward(groups(parts)) {
+		if g.whole() {
+			return g.parts()
+		}
+	}
+	return nil
+}
+
+// New is a snapshot, or a part of one, that is to be made.
+type New struct {
+	Name        string
+	Labels      map[string]string
+	Annotations map[string]string
+	Items       []Item
+}
+
+// Relabel says of a stored snapshot whether it is the latest.
+type Relabel struct {
+	Part
+	Latest bool
+}
+
+// Plan is what has to be written, in this order: each step may be the last before
+// a crash, and the next plan goes on.
+type Plan struct {
+	// Drop are parts of what was never finished.
+	Drop []Part
+	// Create are the parts of the new snapshot, its first one last.
+	Create []New
+	// Relabel first what is the latest, then what is not any more.
+	Relabel []Relabel
+	// Prune is the history that nobody keeps.
+	Prune []Part
+	// Index of the latest snapshot when all is done; -1: there is none.
+	Index int
+}
+
+// Stored is what a plan starts from.
+type Stored struct {
+	Placement string
+	Parts     []Part
+	// Seen is the highest index that anybody has heard of; -1: none.
+	Seen int
+	// Limit is how many snapshots are kept.
+	Limit int
+}
+
+// Next plans for the content to be in the latest snapshot; nil: what it has now
+// stays.
+func (s Stored) Next(c *Content) Plan {
+	p := Plan{Index: -1}
+	all := groups(s.Parts)
+	latest, highest := group{index: -1}, s.Seen
+	for _, g := range all {
+		if g.whole() {
+			latest = g
+		}
+		if g.first == nil {
+			p.Drop = append(p.Drop, g.rest...)
+		} else {
+			highest = max(highest, g.index)
+		}
+	}
+	p.Index = latest.index
+	if c != nil {
+		if hash := c.Hash(); latest.first == nil || latest.first.Hash != hash {
+			p.Index = highest + 1
+			p.Create = s.parts(*c, hash, p.Index)
+		}
+	}
+	if p.Index < 0 {
+		return Plan{Drop: p.Drop, Index: -1}
+	}
+	for _, g := range slices.Backward(all) {
+		for _, part := range g.parts() {
+			if g.first != nil && part.Latest != (g.index == p.Index) {
+				p.Relabel = append(p.Relabel, Relabel{part, g.index == p.Index})
+			}
+		}
+	}
+	slices.SortStableFunc(p.Relabel, func(a, b Relabel) int { return number(b.Latest) - number(a.Latest) })
+	p.prune(all, s.Limit)
+	return p
+}
+
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// prune plans for the history: limit snapshots with the latest, and none that
+// lacks a part. What goes needs no label.
+func (p *Plan) prune(all []group, limit int) {
+	left := max(limit, 1) - 1
+	for _, g := range slices.Backward(all) {
+		switch {
+		case g.first == nil || g.index == p.Index:
+		case g.whole() && left > 0:
+			left--
+		default:
+			p.Prune = append(p.Prune, g.parts()...)
+		}
+	}
+	p.Relabel = slices.DeleteFunc(p.Relabel, func(r Relabel) bool {
+		return slices.ContainsFunc(p.Prune, func(gone Part) bool { return gone.Name == r.Name })
+	})
+}
+
+// parts are the parts of a new snapshot: the first one, which holds what comes first and
+// says how many there are, is made last.
+func (s Stored) parts(c Content, hash string, index int) []New {
+	split := c.Split(SizeLimit)
+	var out []New
+	for i, items := range split {
+		n := New{
+			Name:   partName(s.Placement, index, i-1),
+			Labels: map[string]string{placementv1.LabelParentCRP: s.Placement, placementv1.LabelResourceIndex: strconv.Itoa(index), placementv1.LabelIsLatestSnapshot: "true"},
+			Items:  items,
+		}
+		if i == 0 {
+			n.Name = SnapshotName(s.Placement, index)
+			n.Annotations = map[string]string{
+				placementv1.AnnotationResourceHash: hash, placementv1.AnnotationNumberOfResourceSnapshots: strconv.Itoa(len(split)), placementv1.AnnotationNumberOfEnvelopedObjects: strconv.Itoa(c.Envelopes()),
+			}
+		} else {
+			n.Annotations = map[string]string{placementv1.AnnotationSubindex: strconv.Itoa(i - 1)}
+		}
+		out = append(out, n)
+	}
+	return append(out[1:], out[0])
+}

@@ -1,0 +1,323 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telling
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Input is all that a placement's status depends on.
+type Input struct {
+	Placement *placementv1.ClusterResourcePlacement
+	Policies  []*placementv1.ClusterSchedulingPolicySnapshot
+	// Snapshots without their content.
+	Snapshots []*placementv1.ClusterResourceSnapshot
+	Bindings  []*placementv1.ClusterResourceBinding
+	Works     []*propagation.Work
+	// Selected is what the newest snapshot holds; nil: as the placement says.
+	Selected []placementv1.ResourceIdentifier
+	Now      time.Time
+}
+
+// Summary is what there is to say of a placement.
+type Summary struct {
+	Status placementv1.ClusterResourcePlacementStatus
+	// Moving tells that something is on its way, and will be told when it is there.
+	Moving bool
+	// Members are the statuses of the bindings that have come to a conclusion about
+	// what they give to their member, by its name.
+	Members map[string]BindingStatus
+}
+
+// BindingStatus is what a binding has to say.
+type BindingStatus struct {
+	Binding *placementv1.ClusterResourceBinding
+	Status  placementv1.ResourceBindingStatus
+}
+
+// Stale tells whether what the newest snapshot holds is not what the placement's
+// status lists.
+func Stale(in Input) bool {
+	latest := LatestResources(in.Snapshots)
+	return latest != nil && (in.Placement.Status.ObservedResourceIndex != latest.Labels[placementv1.LabelResourceIndex] || len(in.Placement.Status.SelectedResources) == 0)
+}
+
+// Summarize sums up what decisions, bindings and Works say.
+func Summarize(in Input) Summary {
+	p, policy, latest := in.Placement, LatestPolicy(in.Policies), LatestResources(in.Snapshots)
+	s := Summary{Status: *p.Status.DeepCopy(), Members: map[string]BindingStatus{}}
+	if latest != nil {
+		s.Status.ObservedResourceIndex = latest.Labels[placementv1.LabelResourceIndex]
+	}
+	if in.Selected != nil {
+		s.Status.SelectedResources = in.Selected
+	}
+	scheduled := scheduling(p, policy)
+	if scheduled.Status == metav1.ConditionUnknown {
+		s.Moving = true
+		s.Status.Conditions = in.list(p.Status.Conditions, []verdict{scheduled})
+		return s
+	}
+	members := in.members(policy, latest)
+	s.Status.PlacementStatuses = nil
+	all := make([][]verdict, 0, len(members))
+	for _, m := range members {
+		verdicts := m.verdicts()
+		status := in.status(m, verdicts)
+		s.Status.PlacementStatuses = append(s.Status.PlacementStatuses, status)
+		s.Moving = s.Moving || verdicts[len(verdicts)-1].moving
+		if m.decision.Selected {
+			all = append(all, verdicts)
+			if b, concluded := in.binding(m, verdicts, status); concluded {
+				s.Members[m.decision.ClusterName] = b
+			}
+		}
+	}
+	list := []verdict{scheduled}
+	if scheduled.Status == metav1.ConditionTrue && len(all) > 0 {
+		list = append(list, total(all, ReportsDiff(p.Spec.Strategy.ApplyStrategy))...)
+	}
+	s.Status.Conditions = in.list(p.Status.Conditions, list)
+	return s
+}
+
+// scheduling is the placement's condition about its policy.
+func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.ClusterSchedulingPolicySnapshot) verdict {
+	const t = placementv1.ConditionPlacementScheduled
+	if !Decided(policy) || generationOf(policy) < p.Generation {
+		return unknown(t, placementv1.ReasonSchedulePending, "Scheduling has not completed")
+	}
+	c := meta.FindStatusCondition(policy.Status.Conditions, placementv1.ConditionScheduled)
+	if c.Status == metav1.ConditionTrue {
+		return yes(t, placementv1.ReasonSchedulingPolicyFulfilled, "found all the clusters needed as specified by the scheduling policy")
+	}
+	return no(t, placementv1.ReasonSchedulingPolicyUnfulfilled, c.Message)
+}
+
+// members are those that were chosen, by name, and those that people asked for and
+// that were not.
+func (in Input) members(policy *placementv1.ClusterSchedulingPolicySnapshot, latest *placementv1.ClusterResourceSnapshot) []member {
+	p := in.Placement
+	var out []member
+	selected := 0
+	for _, d := range policy.Status.ClusterDecisions {
+		if !d.Selected && !asked(p, d.ClusterName) {
+			continue
+		}
+		m := member{decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy)}
+		if d.Selected {
+			selected++
+			m.binding = BindingTo(in.Bindings, d.ClusterName)
+			for _, w := range in.Works {
+				if w.Key.Cluster == d.ClusterName {
+					m.works = append(m.works, w)
+				}
+			}
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b member) int {
+		if a.decision.Selected != b.decision.Selected {
+			return map[bool]int{true: -1, false: 1}[a.decision.Selected]
+		}
+		return cmp.Compare(a.decision.ClusterName, b.decision.ClusterName)
+	})
+	if n, err := strconv.Atoi(policy.Annotations[placementv1.AnnotationNumberOfClusters]); err == nil && pickN(p) {
+		for range min(n-selected, maxNamed) {
+			out = append(out, member{decision: placementv1.ClusterDecision{Reason: "Failed to find enough clusters as specified by the scheduling policy"}})
+		}
+	}
+	return out
+}
+
+func pickN(p *placementv1.ClusterResourcePlacement) bool {
+	return p.Spec.Policy != nil && p.Spec.Policy.PlacementType == placementv1.PickNPlacementType
+}
+
+// asked tells whether the placement names the cluster.
+func asked(p *placementv1.ClusterResourcePlacement, cluster string) bool {
+	return p.Spec.Policy != nil && p.Spec.Policy.PlacementType == placementv1.PickFixedPlacementType && slices.Contains(p.Spec.Policy.ClusterNames, cluster)
+}
+
+// status is what is told of one member.
+func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlacementStatus {
+	s := placementv1.ResourcePlacementStatus{ClusterName: m.decision.ClusterName}
+	if b := m.binding; b != nil {
+		s.ApplicableResourceOverrides = b.Spec.ResourceOverrideSnapshots
+		s.ApplicableClusterResourceOverrides = b.Spec.ClusterResourceOverrideSnapshots
+		s.ObservedResourceIndex = in.indexOf(b.Spec.ResourceSnapshotName)
+		m.objects(&s)
+	}
+	var was []metav1.Condition
+	for _, old := range in.Placement.Status.PlacementStatuses {
+		if old.ClusterName == s.ClusterName && s.ClusterName != "" {
+			was = old.Conditions
+		}
+	}
+	s.Conditions = in.list(was, verdicts)
+	return s
+}
+
+// binding is the status of the member's binding; false: it gives the member
+// nothing new yet, or what it gives is on its way.
+func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourcePlacementStatus) (BindingStatus, bool) {
+	const scheduled, started = 0, 1
+	if len(verdicts) <= started || verdicts[started].Status != metav1.ConditionTrue || verdicts[len(verdicts)-1].moving {
+		return BindingStatus{}, false
+	}
+	s := placementv1.ResourceBindingStatus{
+		FailedPlacements: told.FailedPlacements, DriftedPlacements: told.DriftedPlacements, DiffedPlacements: told.DiffedPlacements,
+	}
+	for _, v := range verdicts[scheduled+1:] {
+		c := v.Condition
+		c.ObservedGeneration = m.binding.Generation
+		set, _ := conditions.Set(keep(m.binding.Status.Conditions, c.Type), c, in.Now)
+		s.Conditions = append(s.Conditions, set...)
+	}
+	return BindingStatus{m.binding, s}, true
+}
+
+func (in Input) indexOf(snapshot string) string {
+	for _, s := range in.Snapshots {
+		if s.Name == snapshot {
+			return s.Labels[placementv1.LabelResourceIndex]
+		}
+	}
+	return ""
+}
+
+// list makes conditions of verdicts, in their order; what says the same as it did
+// has its time.
+func (in Input) list(was []metav1.Condition, verdicts []verdict) []metav1.Condition {
+	var out []metav1.Condition
+	for _, v := range verdicts {
+		c := v.Condition
+		c.ObservedGeneration = in.Placement.Generation
+		set, _ := conditions.Set(keep(was, c.Type), c, in.Now)
+		out = append(out, set...)
+	}
+	return out
+}
+
+// phrases are what is said of all members together: while some are on their way,
+// where some failed, and where all are there.
+type phrases struct {
+	placement, member          string
+	pending, failed, succeeded string
+	reasonPending, reasonNo    string
+	reasonYes                  string
+}
+
+var phrasesOf = []phrases{
+	{
+		placementv1.ConditionPlacementRolloutStarted, placementv1.ConditionRolloutStarted,
+		"There are still %d cluster(s) in the process of deciding whether to roll out the latest resources or not",
+		"The rollout is being blocked by the rollout strategy in %d cluster(s)", "All %d cluster(s) start rolling out the latest resource",
+		placementv1.ReasonRolloutStartedUnknown, placementv1.ReasonRolloutNotStartedYet, placementv1.ReasonRolloutStarted,
+	}, {
+		placementv1.ConditionPlacementOverridden, placementv1.ConditionOverridden,
+		"There are still %d cluster(s) in the process of overriding the selected resources",
+		"Failed to override resources in %d cluster(s)", "The selected resources are successfully overridden in %d cluster(s)",
+		placementv1.ReasonOverriddenPending, placementv1.ReasonOverriddenFailed, placementv1.ReasonOverriddenSucceeded,
+	}, {
+		placementv1.ConditionPlacementWorkSynchronized, placementv1.ConditionWorkSynchronized,
+		"There are still %d cluster(s) in the process of synchronizing the works",
+		"There are %d cluster(s) which have not finished creating or updating work(s) yet", "Work(s) are successfully created or updated in the %d target clusters' namespaces",
+		placementv1.ReasonWorkSynchronizedUnknown, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonWorkSynchronized,
+	}, {
+		placementv1.ConditionPlacementApplied, placementv1.ConditionApplied,
+		"There are still %d cluster(s) in the process of applying the selected resources",
+		"Failed to apply resources to %d cluster(s), please check the failedPlacements status", "The selected resources are successfully applied to %d clusters",
+		placementv1.ReasonApplyPending, placementv1.ReasonApplyFailed, placementv1.ReasonApplySucceeded,
+	}, {
+		placementv1.ConditionPlacementAvailable, placementv1.ConditionAvailable,
+		"There are still %d cluster(s) in the process of checking the availability of the selected resources",
+		"The selected resources in %d cluster(s) are still not available yet", "The selected resources in %d cluster are available now",
+		placementv1.ReasonResourceAvailableUnknown, placementv1.ReasonResourceNotAvailableYet, placementv1.ReasonResourceAvailable,
+	}, {
+		placementv1.ConditionPlacementDiffReported, placementv1.ConditionDiffReported,
+		"There are still %d cluster(s) in the process of looking for differences",
+		"Looking for differences failed in %d cluster(s)", "Diff reporting in %d clusters has been completed",
+		placementv1.ReasonDiffReportingPending, placementv1.ReasonDiffReportingIncomplete, placementv1.ReasonDiffReportingCompleted,
+	},
+}
+
+// total are the placement's conditions after Scheduled, up to the first that is
+// not True.
+func total(all [][]verdict, diffs bool) []verdict {
+	var out []verdict
+	for _, ph := range phrasesOf {
+		written := ph.member == placementv1.ConditionApplied || ph.member == placementv1.ConditionAvailable
+		if diffs && written || !diffs && ph.member == placementv1.ConditionDiffReported {
+			continue
+		}
+		v := ph.of(all)
+		out = append(out, v)
+		if v.Status != metav1.ConditionTrue {
+			break
+		}
+	}
+	return out
+}
+
+// of is the condition of all members together.
+func (ph phrases) of(all [][]verdict) verdict {
+	failed, pending, plain := 0, 0, true
+	for _, verdicts := range all {
+		i := slices.IndexFunc(verdicts, func(v verdict) bool { return v.Type == ph.member })
+		switch {
+		case i < 0 || verdicts[i].Status == metav1.ConditionUnknown:
+			pending++
+		case verdicts[i].Status == metav1.ConditionFalse:
+			failed++
+		default:
+			plain = plain && verdicts[i].Reason == placementv1.ReasonNoOverrideSpecified
+		}
+	}
+	switch {
+	case failed > 0:
+		return no(ph.placement, ph.reasonNo, fmt.Sprintf(ph.failed, failed))
+	case pending > 0:
+		return unknown(ph.placement, ph.reasonPending, fmt.Sprintf(ph.pending, pending))
+	case plain && ph.member == placementv1.ConditionOverridden:
+		return yes(ph.placement, placementv1.ReasonNoOverrideSpecified, "No override rules are configured for the selected resources")
+	}
+	return yes(ph.placement, ph.reasonYes, fmt.Sprintf(ph.succeeded, len(all)))
+}
+
+// Event is a Kubernetes event about a placement.
+type Event struct{ Reason, Message string }
+
+var eventOf = map[string]Event{
+	placementv1.ConditionPlacementRolloutStarted:   {placementv1.EventRolloutStarted, "Started rolling out the latest resources"},
+	placementv1.ConditionPlacementOverridden:       {placementv1.EventOverriddenSucceeded, "Placement has been successfully overridden"},
+	placementv1.ConditionPlacementWorkSynchronized: {placementv1.EventWorkSynchronized, "Work(s) have been created or updated successfully for the selected cluster(s)"},
+	placementv1.ConditionPlacementApplied:          {placementv1.EventApplied, "Resources have been applied to the selected cluster(s)"},
+	placementv1.ConditionPlacementAvailable:        {placementv1.EventRolloutCompleted, "Resources are available in the selected clusters"},
+	placementv1.ConditionPlacementDiffReported:     {placementv1.EventDiffReported, "Differences have been reported for the selected cluster(s)"},
+}
+
+// Events are the events of what has come true, once in each generation.
+func Events(was, now []metav1.Condition) []Event {
+	var out []Event
+	for _, c := range now {
+		old := meta.FindStatusCondition(was, c.Type)
+		before := old != nil && old.Status == metav1.ConditionTrue && old.ObservedGeneration == c.ObservedGeneration
+		if e, told := eventOf[c.Type]; told && c.Status == metav1.ConditionTrue && !before {
+			out = append(out, e)
+		}
+	}
+	return out
+}

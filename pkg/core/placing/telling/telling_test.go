@@ -1,0 +1,258 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telling
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+var now = time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC)
+
+// world is a placement of a Namespace and a ConfigMap in three members, all done.
+func world(change ...func(*Input)) Input {
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name, p.Generation = "crp-1", 1
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
+	policy.Name, policy.Generation = "crp-1-0", 1
+	policy.Labels = map[string]string{placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelPolicyIndex: "0"}
+	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "1"}
+	policy.Status.ObservedCRPGeneration = 1
+	policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue, Reason: placementv1.ReasonSchedulingPolicyFulfilled, ObservedGeneration: 1}}
+	snapshot := &placementv1.ClusterResourceSnapshot{}
+	snapshot.Name = "crp-1-0-snapshot"
+	snapshot.Labels = map[string]string{placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelResourceIndex: "0"}
+	snapshot.Annotations = map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1", placementv1.AnnotationNumberOfEnvelopedObjects: "0"}
+	in := Input{
+		Placement: p, Policies: []*placementv1.ClusterSchedulingPolicySnapshot{policy}, Snapshots: []*placementv1.ClusterResourceSnapshot{snapshot}, Now: now,
+		Selected: []placementv1.ResourceIdentifier{{Version: "v1", Kind: "Namespace", Name: "application-1"}, {Version: "v1", Kind: "ConfigMap", Name: "app-config-1", Namespace: "application-1"}},
+	}
+	for i := range 3 {
+		cluster := fmt.Sprintf("kind-cluster-%d", i+1)
+		policy.Status.ClusterDecisions = append(policy.Status.ClusterDecisions, placementv1.ClusterDecision{ClusterName: cluster, Selected: true, Reason: "picked by scheduling policy"})
+		b := &placementv1.ClusterResourceBinding{}
+		b.Name, b.Generation = "crp-1-"+cluster, 1
+		b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, ResourceSnapshotName: snapshot.Name, TargetCluster: cluster}
+		in.Bindings = append(in.Bindings, b)
+		in.Works = append(in.Works, workOf(b))
+	}
+	for _, c := range change {
+		c(&in)
+	}
+	return in
+}
+
+func workOf(b *placementv1.ClusterResourceBinding, outcomes ...Outcome) *propagation.Work {
+	w := &propagation.Work{
+		Key: propagation.WorkKey{Cluster: b.Spec.TargetCluster, Name: "crp-1-work", Form: propagation.PlacementForm}, Generation: 1,
+		Annotations: map[string]string{
+			placementv1.AnnotationParentSnapshotName:         b.Spec.ResourceSnapshotName,
+			placementv1.AnnotationParentClusterOverridesHash: propagation.HashJSON(b.Spec.ClusterResourceOverrideSnapshots),
+			placementv1.AnnotationParentOverridesHash:        propagation.HashJSON(b.Spec.ResourceOverrideSnapshots),
+		},
+		Labels: map[string]string{},
+	}
+	if len(outcomes) == 0 {
+		outcomes = []Outcome{done("Namespace", nil), done("ConfigMap", nil)}
+	}
+	status := WorkStatus(w, outcomes, now)
+	w.Status.Conditions, w.Results = status.Conditions, status.ManifestConditions
+	return w
+}
+
+// done is an object that the member has as asked.
+func done(kind string, status map[string]any) Outcome {
+	apiVersion := "v1"
+	switch kind {
+	case "Deployment":
+		apiVersion = "apps/v1"
+	case "Job":
+		apiVersion = "batch/v1"
+	}
+	obj := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "a", "namespace": "application-1", "generation": int64(1)}}
+	if status != nil {
+		obj["status"], obj["spec"] = status, map[string]any{"replicas": int64(1)}
+	}
+	return Outcome{Manifest: obj, Object: obj, Reason: ReasonApplied}
+}
+
+func failed(kind, reason, message string) Outcome {
+	o := done(kind, nil)
+	o.Reason, o.Message = reason, message
+	return o
+}
+
+// texts are conditions as the seed's sample has them.
+func texts(list []metav1.Condition) (out []string) {
+	for _, c := range list {
+		out = append(out, fmt.Sprintf("%s %s %s %d: %s", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message))
+	}
+	return out
+}
+
+func TestC77C78C81TheSeedsSample(t *testing.T) {
+	s := Summarize(world())
+	if s.Moving {
+		t.Error("something is said to be on its way")
+	}
+	want := []string{
+		"ClusterResourcePlacementScheduled True SchedulingPolicyFulfilled 1: found all the clusters needed as specified by the scheduling policy",
+		"ClusterResourcePlacementRolloutStarted True RolloutStarted 1: All 3 cluster(s) start rolling out the latest resource",
+		"ClusterResourcePlacementOverridden True NoOverrideSpecified 1: No override rules are configured for the selected resources",
+		"ClusterResourcePlacementWorkSynchronized True WorkSynchronized 1: Work(s) are successfully created or updated in the 3 target clusters' namespaces",
+		"ClusterResourcePlacementApplied True ApplySucceeded 1: The selected resources are successfully applied to 3 clusters",
+		"ClusterResourcePlacementAvailable True ResourceAvailable 1: The selected resources in 3 cluster are available now",
+	}
+	if diff := cmp.Diff(want, texts(s.Status.Conditions)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if s.Status.ObservedResourceIndex != "0" || len(s.Status.SelectedResources) != 2 || len(s.Status.PlacementStatuses) != 3 {
+		t.Errorf("got %+v", s.Status)
+	}
+	for i, m := range s.Status.PlacementStatuses {
+		cluster := fmt.Sprintf("kind-cluster-%d", i+1)
+		want := []string{
+			"Scheduled True Scheduled 1: Successfully scheduled resources for placement in " + cluster + " (affinity score: 0, topology spread score: 0): picked by scheduling policy",
+			"RolloutStarted True RolloutStarted 1: Detected the new changes on the resources and started the rollout process",
+			"Overridden True NoOverrideSpecified 1: No override rules are configured for the selected resources",
+			"WorkSynchronized True AllWorkSynced 1: All of the works are synchronized to the latest",
+			"Applied True AllWorkHaveBeenApplied 1: All corresponding work objects are applied",
+			"Available True AllWorkAreAvailable 1: All corresponding work objects are available",
+		}
+		if diff := cmp.Diff(want, texts(m.Conditions)); diff != "" || m.ClusterName != cluster {
+			t.Errorf("%s (-want +got)\n%s", m.ClusterName, diff)
+		}
+	}
+	in := world()
+	in.Placement.Status, in.Now = s.Status, now.Add(time.Hour)
+	if diff := cmp.Diff(s.Status, Summarize(in).Status); diff != "" {
+		t.Errorf("said again it differs (-first +second)\n%s", diff)
+	}
+}
+
+func TestC79C80OneThatIsNotTrueEndsTheList(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		reason string // of the placement's last condition
+		member string // of the first member's last condition
+		moving bool
+	}{
+		"C79: nothing is decided yet":            {func(in *Input) { in.Policies = nil }, placementv1.ReasonSchedulePending, "", true},
+		"C80: what is decided is of an old form": {func(in *Input) { in.Placement.Generation = 2 }, placementv1.ReasonSchedulePending, "", true},
+		"C79: too few members": {func(in *Input) {
+			in.Policies[0].Status.Conditions[0].Status = metav1.ConditionFalse
+		}, placementv1.ReasonSchedulingPolicyUnfulfilled, placementv1.ReasonAllWorkAvailable, false},
+		"C79: no binding yet":                       {func(in *Input) { in.Bindings = in.Bindings[1:] }, placementv1.ReasonRolloutStartedUnknown, placementv1.ReasonRolloutStartedUnknown, true},
+		"C66, C79: the rollout has not come so far": {func(in *Input) { in.Bindings[0].Spec.ResourceSnapshotName = "crp-1-older-snapshot" }, placementv1.ReasonRolloutNotStartedYet, placementv1.ReasonRolloutNotStartedYet, false},
+		"C71, C79: an override cannot be applied": {func(in *Input) {
+			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, ObservedGeneration: 1}}
+		}, placementv1.ReasonOverriddenFailed, placementv1.ReasonOverriddenFailed, false},
+		"C79: the Works are those of an earlier snapshot": {func(in *Input) { in.Works = in.Works[1:] }, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonWorkNotSynchronizedYet, true},
+		"C89: an envelope is invalid": {func(in *Input) {
+			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, ObservedGeneration: 1}}
+		}, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonSyncWorkFailed, false},
+		"C79: a Work has a new form": {func(in *Input) { in.Works[0].Generation = 2 }, placementv1.ReasonApplyPending, placementv1.ReasonApplyInProgress, true},
+		"C74, C79: an object cannot be applied": {func(in *Input) {
+			in.Works[0] = workOf(in.Bindings[0], failed("ConfigMap", ReasonNotTakenOver, "m"), done("Namespace", nil))
+		}, placementv1.ReasonApplyFailed, placementv1.ReasonWorkNotApplied, false},
+		"C79: an object is not available": {func(in *Input) {
+			in.Works[0] = workOf(in.Bindings[0], done("Deployment", map[string]any{"observedGeneration": int64(1)}))
+		}, placementv1.ReasonResourceNotAvailableYet, placementv1.ReasonWorkNotAvailable, false},
+		"C81: one whose availability nobody can tell": {func(in *Input) { in.Works[0] = workOf(in.Bindings[0], done("Job", map[string]any{})) }, placementv1.ReasonResourceAvailable, placementv1.ReasonWorkNotTrackable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Summarize(world(tc.change))
+			last := s.Status.Conditions[len(s.Status.Conditions)-1]
+			if last.Reason != tc.reason || s.Moving != tc.moving {
+				t.Errorf("the placement ends with %s, moving %t; want %s, %t", last.Reason, s.Moving, tc.reason, tc.moving)
+			}
+			if tc.member == "" {
+				return
+			}
+			list := s.Status.PlacementStatuses[0].Conditions
+			if got := list[len(list)-1].Reason; got != tc.member {
+				t.Errorf("the member ends with %s, want %s", got, tc.member)
+			}
+		})
+	}
+}
+
+func TestC82FailedObjectsAreNamedUpToAHundred(t *testing.T) {
+	var outcomes []Outcome
+	for range 150 {
+		outcomes = append(outcomes, failed("ConfigMap", ReasonConflict, "held by another"))
+	}
+	in := world()
+	in.Works[0] = workOf(in.Bindings[0], outcomes...)
+	in.Works[0].Labels[placementv1.LabelEnvelopeName] = "parcel"
+	in.Snapshots[0].Annotations[placementv1.AnnotationNumberOfResourceSnapshots] = "0"
+	in.Snapshots[0].Annotations[placementv1.AnnotationNumberOfEnvelopedObjects] = "1"
+	got := Summarize(in).Status.PlacementStatuses[0].FailedPlacements
+	if len(got) != 100 {
+		t.Fatalf("%d are named, want 100", len(got))
+	}
+	want := placementv1.FailedResourcePlacement{
+		ResourceIdentifier: placementv1.ResourceIdentifier{Version: "v1", Kind: "ConfigMap", Namespace: "application-1", Name: "a", Envelope: &placementv1.EnvelopeIdentifier{Name: "parcel", Type: "ConfigMap"}},
+		Condition:          metav1.Condition{Type: "Applied", Status: "False", Reason: ReasonConflict, Message: "held by another", ObservedGeneration: 1},
+	}
+	if diff := cmp.Diff(want, got[0], cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+		t.Errorf("C92: the first (-want +got)\n%s", diff)
+	}
+}
+
+func TestC85EventsOnceForEachGeneration(t *testing.T) {
+	s := Summarize(world())
+	var reasons []string
+	for _, e := range Events(nil, s.Status.Conditions) {
+		reasons = append(reasons, e.Reason)
+	}
+	want := []string{"PlacementRolloutStarted", "PlacementOverriddenSucceeded", "PlacementWorkSynchronized", "PlacementApplied", "PlacementRolloutCompleted"}
+	if diff := cmp.Diff(want, reasons); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if again := Events(s.Status.Conditions, s.Status.Conditions); len(again) != 0 {
+		t.Errorf("told again: %v", again)
+	}
+}
+
+func TestC73Availability(t *testing.T) {
+	ready := map[string]any{"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "availableReplicas": int64(1), "readyReplicas": int64(1)}
+	for name, tc := range map[string]struct {
+		obj  map[string]any
+		want Availability
+	}{
+		"a Namespace at once":                    {done("Namespace", nil).Object, Available},
+		"a ConfigMap at once":                    {done("ConfigMap", nil).Object, Available},
+		"a Deployment whose replicas are there":  {done("Deployment", ready).Object, Available},
+		"a Deployment whose replicas are not":    {done("Deployment", map[string]any{}).Object, NotYet},
+		"a Job is not trackable":                 {done("Job", map[string]any{}).Object, NotTrackable},
+		"a kind that nobody knows":               {done("Widget", nil).Object, NotTrackable},
+		"a Service with an address":              {map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"clusterIP": "10.0.0.1"}}, Available},
+		"a load balancer without an address yet": {map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"type": "LoadBalancer"}}, NotYet},
+		"an external name":                       {map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"type": "ExternalName"}}, NotTrackable},
+	} {
+		if got := AvailabilityOf(tc.obj); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestLeavesOut(t *testing.T) {
+	in := world()
+	if LeavesOut(in.Policies, "kind-cluster-1") || !LeavesOut(in.Policies, "kind-cluster-9") {
+		t.Error("whom the decided policy leaves out")
+	}
+	in.Policies[0].Status.Conditions = nil
+	if LeavesOut(in.Policies, "kind-cluster-9") || LeavesOut(nil, "kind-cluster-9") {
+		t.Error("what is not decided leaves nobody out")
+	}
+}

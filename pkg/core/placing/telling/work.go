@@ -1,0 +1,271 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telling
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// The released reasons of a manifest's conditions.
+const (
+	ReasonApplied       = "Applied"
+	ReasonFailedToApply = "FailedToApply"
+	ReasonNotTakenOver  = "NotTakenOver"
+	ReasonFoundDrifts   = "FoundDrifts"
+	// ReasonConflict: another placement, or a policy, has the object.
+	ReasonConflict    = "ApplyConflictBetweenPlacements"
+	ReasonUndecodable = "DecodingErred"
+	ReasonFoundDiff   = "FoundDiff"
+	ReasonNoDiffFound = "NoDiffFound"
+	// ReasonHeld: the Work is suspended.
+	ReasonHeld = "Suspended"
+)
+
+// The released reasons of a Work's conditions.
+const (
+	reasonAllApplied      = "AllManifestsApplied"
+	reasonNotAllApplied   = "SomeManifestsAreNotApplied"
+	reasonAllAvailable    = "AllManifestsAvailable"
+	reasonNotAllAvailable = "SomeManifestsAreNotAvailable"
+	reasonAllDiffed       = "AllManifestsDiffReported"
+)
+
+// Outcome is what came of one manifest.
+type Outcome struct {
+	// Manifest; nil: it could not be read.
+	Manifest map[string]any
+	// Reason of Applied; ReasonApplied: the member has it. ReasonFoundDiff and
+	// ReasonNoDiffFound are told as differences.
+	Reason  string
+	Message string
+	// Object is the member's; nil: it has none.
+	Object map[string]any
+	// State is what was applied last; nil: nothing.
+	State *placementv1.AppliedState
+	// Differs is how the member has it otherwise.
+	Differs []placementv1.PatchDetail
+}
+
+// WorkStatus is what the Work says after its manifests were looked after.
+func WorkStatus(w *propagation.Work, outcomes []Outcome, now time.Time) placementv1.WorkStatus {
+	status := placementv1.WorkStatus{}
+	applied, available, untracked := 0, 0, false
+	diffs := ReportsDiff(w.Strategy)
+	for i, o := range outcomes {
+		result := placementv1.ManifestCondition{Identifier: Identify(i, o.Manifest), Applied: o.State}
+		result.Conditions = earlier(w.Results, result.Identifier)
+		if diffs {
+			result = o.diffed(result, w, now)
+		} else {
+			result = o.applied(result, w, now)
+		}
+		if c := meta.FindStatusCondition(result.Conditions, placementv1.ConditionAvailable); c != nil && c.Status == metav1.ConditionTrue {
+			available++
+			untracked = untracked || c.Reason == string(NotTrackable)
+		}
+		if o.Reason == ReasonApplied {
+			applied++
+		}
+		status.ManifestConditions = append(status.ManifestConditions, result)
+	}
+	status.Conditions = workConditions(w, len(outcomes), applied, available, untracked, now)
+	return status
+}
+
+func workConditions(w *propagation.Work, all, applied, available int, untracked bool, now time.Time) []metav1.Condition {
+	list := keep(w.Status.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable, placementv1.ConditionDiffReported)
+	set := func(t string, ok bool, reason, message string) {
+		list, _ = conditions.Set(list, metav1.Condition{Type: t, Status: statusOf(ok), Reason: reason, Message: message, ObservedGeneration: w.Generation}, now)
+	}
+	if ReportsDiff(w.Strategy) {
+		list = keep(list, placementv1.ConditionDiffReported)
+		set(placementv1.ConditionDiffReported, true, reasonAllDiffed, "All the specified manifests have reported diff")
+		return list
+	}
+	list = keep(list, placementv1.ConditionApplied, placementv1.ConditionAvailable)
+	if applied < all {
+		list = keep(list, placementv1.ConditionApplied)
+		set(placementv1.ConditionApplied, false, reasonNotAllApplied, fmt.Sprintf("Failed to apply all manifests (%d of %d manifests are applied)", applied, all))
+		return list
+	}
+	set(placementv1.ConditionApplied, true, reasonAllApplied, "All the specified manifests have been applied")
+	switch {
+	case available < all:
+		set(placementv1.ConditionAvailable, false, reasonNotAllAvailable, fmt.Sprintf("Some manifests are not available (%d of %d manifests are available)", available, all))
+	case untracked:
+		set(placementv1.ConditionAvailable, true, placementv1.ReasonSeedWorkNotTrackable, "Some of the applied manifests cannot be tracked for availability")
+	default:
+		set(placementv1.ConditionAvailable, true, reasonAllAvailable, "All of the applied manifests are available")
+	}
+	return list
+}
+
+// Suspended is the status of a Work that is held back.
+func Suspended(w *propagation.Work, why string, now time.Time) placementv1.WorkStatus {
+	list := keep(w.Status.Conditions, placementv1.ConditionApplied)
+	list, _ = conditions.Set(list, metav1.Condition{
+		Type: placementv1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: ReasonHeld, Message: why, ObservedGeneration: w.Generation,
+	}, now)
+	return placementv1.WorkStatus{Conditions: list, ManifestConditions: w.Results}
+}
+
+// Unreachable is the status of a Work whose member could not be asked.
+func Unreachable(w *propagation.Work, reason, message string, now time.Time) placementv1.WorkStatus {
+	list := keep(w.Status.Conditions, placementv1.ConditionApplied)
+	list, _ = conditions.Set(list, metav1.Condition{
+		Type: placementv1.ConditionApplied, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: w.Generation,
+	}, now)
+	return placementv1.WorkStatus{Conditions: list, ManifestConditions: w.Results}
+}
+
+// ReportsDiff tells whether nothing is to be written, and differences are told.
+func ReportsDiff(s *placementv1.ApplyStrategy) bool {
+	return s != nil && s.Type == placementv1.ApplyStrategyTypeReportDiff
+}
+
+// applied is the result of a manifest that is to be written.
+func (o Outcome) applied(r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
+	r.Conditions = keep(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable)
+	message := o.Message
+	if o.Reason == ReasonApplied {
+		message = "Manifest is applied"
+	}
+	r.Conditions, _ = conditions.Set(r.Conditions, metav1.Condition{
+		Type: placementv1.ConditionApplied, Status: statusOf(o.Reason == ReasonApplied), Reason: o.Reason, Message: message, ObservedGeneration: w.Generation,
+	}, now)
+	if o.Reason != ReasonApplied {
+		r.Conditions = keep(r.Conditions, placementv1.ConditionApplied)
+		if len(o.Differs) > 0 {
+			r.DriftDetails = o.drift(ResultOf(w.Results, r.Identifier), metav1.NewTime(now.Truncate(time.Second)))
+		}
+		return r
+	}
+	a := AvailabilityOf(o.Object)
+	message = map[Availability]string{
+		Available: "Manifest is available", NotYet: "Manifest is not yet available",
+		NotTrackable: "The availability of the manifest cannot be told; it is taken for available",
+	}[a]
+	r.Conditions, _ = conditions.Set(r.Conditions, metav1.Condition{
+		Type: placementv1.ConditionAvailable, Status: statusOf(a != NotYet), Reason: string(a), Message: message, ObservedGeneration: w.Generation,
+	}, now)
+	return r
+}
+
+// diffed is the result of a manifest of which only differences are told.
+func (o Outcome) diffed(r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
+	r.Conditions = keep(r.Conditions, placementv1.ConditionDiffReported)
+	r.Conditions, _ = conditions.Set(r.Conditions, metav1.Condition{
+		Type: placementv1.ConditionDiffReported, Status: metav1.ConditionTrue, Reason: o.Reason, Message: o.Message, ObservedGeneration: w.Generation,
+	}, now)
+	if o.Reason == ReasonFoundDiff {
+		r.DiffDetails = o.diff(ResultOf(w.Results, r.Identifier), metav1.NewTime(now.Truncate(time.Second)))
+	}
+	return r
+}
+
+// drift is how the object was changed. What is seen again as it was is not told
+// again: its time is that when it was seen first.
+func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DriftDetails {
+	d := &placementv1.DriftDetails{ObservationTime: now, FirstDriftedObservedTime: now, ObservedInMemberClusterGeneration: generation(o.Object), ObservedDrifts: o.Differs}
+	if was == nil || was.DriftDetails == nil {
+		return d
+	}
+	d.FirstDriftedObservedTime = was.DriftDetails.FirstDriftedObservedTime
+	if was.DriftDetails.ObservedInMemberClusterGeneration == d.ObservedInMemberClusterGeneration && slices.Equal(was.DriftDetails.ObservedDrifts, d.ObservedDrifts) {
+		d.ObservationTime = was.DriftDetails.ObservationTime
+	}
+	return d
+}
+
+// diff is drift for what is not written at all.
+func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DiffDetails {
+	d := &placementv1.DiffDetails{ObservationTime: now, FirstDiffedObservedTime: now, ObservedDiffs: o.Differs}
+	if o.Object != nil {
+		d.ObservedInMemberClusterGeneration = new(generation(o.Object))
+	}
+	if was == nil || was.DiffDetails == nil {
+		return d
+	}
+	d.FirstDiffedObservedTime = was.DiffDetails.FirstDiffedObservedTime
+	if slices.Equal(was.DiffDetails.ObservedDiffs, d.ObservedDiffs) {
+		d.ObservationTime = was.DiffDetails.ObservationTime
+	}
+	return d
+}
+
+func generation(obj map[string]any) int64 {
+	u := unstructured.Unstructured{Object: obj}
+	return u.GetGeneration()
+}
+
+// Identify says which manifest of a Work is meant.
+func Identify(ordinal int, manifest map[string]any) placementv1.WorkResourceIdentifier {
+	u := unstructured.Unstructured{Object: manifest}
+	gvk := u.GroupVersionKind()
+	return placementv1.WorkResourceIdentifier{Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+}
+
+// Former are the objects that the Work says were applied, and that are not among
+// those that it has now: they have to leave.
+func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placementv1.ManifestCondition {
+	var out []placementv1.ManifestCondition
+	for _, r := range w.Results {
+		if r.Applied != nil && ResultOf(now, r.Identifier) == nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Has tells whether the Work says that it has the object.
+func Has(w *propagation.Work, key propagation.TemplateKey) bool {
+	gvk := key.GroupVersionKind()
+	return ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}) != nil
+}
+
+// earlier are the conditions that the object had, wherever it stood.
+func earlier(results []placementv1.ManifestCondition, id placementv1.WorkResourceIdentifier) []metav1.Condition {
+	if r := ResultOf(results, id); r != nil {
+		return append([]metav1.Condition(nil), r.Conditions...)
+	}
+	return nil
+}
+
+// ResultOf is what came of the object last, wherever it stood; nil: nothing.
+func ResultOf(results []placementv1.ManifestCondition, id placementv1.WorkResourceIdentifier) *placementv1.ManifestCondition {
+	for i, r := range results {
+		if r.Identifier.Group == id.Group && r.Identifier.Kind == id.Kind && r.Identifier.Namespace == id.Namespace && r.Identifier.Name == id.Name {
+			return &results[i]
+		}
+	}
+	return nil
+}
+
+// keep are the conditions of these types.
+func keep(list []metav1.Condition, types ...string) []metav1.Condition {
+	var out []metav1.Condition
+	for _, t := range types {
+		if c := meta.FindStatusCondition(list, t); c != nil {
+			out = append(out, *c)
+		}
+	}
+	return out
+}
+
+func statusOf(ok bool) metav1.ConditionStatus {
+	if ok {
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
+}

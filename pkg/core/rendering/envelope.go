@@ -1,0 +1,85 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rendering
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// isEnvelope tells whether the object carries others, and is no member's itself.
+func isEnvelope(obj map[string]any) bool {
+	return group(obj) == "" && obj["kind"] == "ConfigMap" &&
+		text(child(obj, "metadata", "annotations")[placementv1.AnnotationEnvelopeConfigMap]) == "true"
+}
+
+// EnvelopeWorkName is the name of an envelope's Work. The released one ends in a
+// random uuid; a hash of the envelope's identity is found again.
+func EnvelopeWorkName(placement, namespace, name string) string {
+	return placement + "-configmap-" + propagation.HashJSON(namespace+"/"+name)
+}
+
+// envelope is the Work of what the envelope carries.
+func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {
+	meta := child(obj, "metadata")
+	name, namespace := text(meta["name"]), text(meta["namespace"])
+	data := child(obj, "data")
+	var manifests []json.RawMessage
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		manifest, err := enveloped(namespace, text(data[key]))
+		if err != nil {
+			return nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("The envelope ConfigMap %s/%s has an invalid manifest under the key %s: %s", namespace, name, key, err)}
+		}
+		kept, raw, err := in.overridden(manifest, nil)
+		if err != nil {
+			return nil, err
+		}
+		if kept == nil {
+			continue
+		}
+		if raw == nil {
+			if raw, err = json.Marshal(kept); err != nil {
+				return nil, fmt.Errorf("encode %s of the envelope %s/%s: %w", key, namespace, name, err)
+			}
+		}
+		manifests = append(manifests, raw)
+	}
+	w := in.work(EnvelopeWorkName(in.Placement, namespace, name), manifests)
+	w.Labels[placementv1.LabelEnvelopeType] = string(placementv1.ConfigMapEnvelopeType)
+	w.Labels[placementv1.LabelEnvelopeName] = name
+	w.Labels[placementv1.LabelEnvelopeNamespace] = namespace
+	return w, nil
+}
+
+// enveloped is the manifest in one value of an envelope of that namespace.
+func enveloped(namespace, value string) (map[string]any, error) {
+	raw, err := yaml.YAMLToJSON([]byte(value))
+	if err != nil {
+		return nil, fmt.Errorf("it is neither YAML nor JSON: %w", err)
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(raw, &obj); err != nil || obj == nil {
+		return nil, fmt.Errorf("it is no object")
+	}
+	meta := child(obj, "metadata")
+	own := text(meta["namespace"])
+	switch {
+	case text(obj["apiVersion"]) == "" || text(obj["kind"]) == "":
+		return nil, fmt.Errorf("it lacks apiVersion or kind")
+	case text(meta["name"]) == "":
+		return nil, fmt.Errorf("it lacks metadata.name")
+	case own != "" && own != namespace:
+		return nil, fmt.Errorf("it is in the namespace %s, and may only be in that of its envelope", own)
+	}
+	Prune(obj)
+	return obj, nil
+}

@@ -1,0 +1,215 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rendering
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Placed is all that the Works of a placement in one member depend on.
+type Placed struct {
+	// Placement is its name.
+	Placement string
+	// Binding of the placement to the member.
+	Binding *placementv1.ClusterResourceBinding
+	// Parts of the snapshot that the binding names, in any order.
+	Parts []*placementv1.ClusterResourceSnapshot
+	// ClusterOverrides and Overrides are the snapshots that the binding names, in
+	// its order.
+	ClusterOverrides []*placementv1.ClusterResourceOverrideSnapshot
+	Overrides        []*placementv1.ResourceOverrideSnapshot
+	// Labels of the member, for overrides.
+	Labels map[string]string
+	// Suspended is the placement's brake for the member.
+	Suspended bool
+}
+
+// PlacementError says why the Works of a placement cannot be made for a member.
+type PlacementError struct {
+	// Reason is ReasonOverriddenFailed or ReasonSyncWorkFailed.
+	Reason  string
+	Message string
+}
+
+// Error is the message.
+func (e *PlacementError) Error() string { return e.Message }
+
+// PlacementWorks are the Works that the member gets: one for each part of the
+// snapshot and one for each envelope. An error is a *PlacementError; then the
+// member keeps what it has.
+func PlacementWorks(in Placed) ([]*propagation.Work, error) {
+	parts := slices.Clone(in.Parts)
+	slices.SortFunc(parts, func(a, b *placementv1.ClusterResourceSnapshot) int { return cmp.Compare(subindex(a), subindex(b)) })
+	var works []*propagation.Work
+	for _, part := range parts {
+		plain, envelopes, err := in.manifests(part)
+		if err != nil {
+			return nil, err
+		}
+		w := in.work(PlacementWorkName(in.Placement, subindex(part)), plain)
+		works = append(works, w)
+		for _, e := range envelopes {
+			w, err := in.envelope(e)
+			if err != nil {
+				return nil, err
+			}
+			works = append(works, w)
+		}
+	}
+	return works, nil
+}
+
+// subindex is the number of a part; -1: the first.
+func subindex(s *placementv1.ClusterResourceSnapshot) int {
+	n, err := strconv.Atoi(s.Annotations[placementv1.AnnotationSubindex])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// PlacementWorkName is the name of the Work for a part of the snapshot: the first
+// part's (-1) is "{placement}-work", that of the others "{placement}-{subindex}".
+func PlacementWorkName(placement string, subindex int) string {
+	if subindex < 0 {
+		return placement + "-work"
+	}
+	return placement + "-" + strconv.Itoa(subindex)
+}
+
+// manifests are what of a part the member gets: objects, and envelopes.
+func (in Placed) manifests(part *placementv1.ClusterResourceSnapshot) (plain []json.RawMessage, envelopes []map[string]any, err error) {
+	for _, content := range part.Spec.SelectedResources {
+		var obj map[string]any
+		if err := utiljson.Unmarshal(content.Raw, &obj); err != nil {
+			return nil, nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("%s: an object cannot be read: %s", part.Name, err)}
+		}
+		obj, raw, err := in.overridden(obj, content.Raw)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case obj == nil: // an override keeps it from this member
+		case isEnvelope(obj):
+			envelopes = append(envelopes, obj)
+		default:
+			plain = append(plain, raw)
+		}
+	}
+	return plain, envelopes, nil
+}
+
+// work is the Work of that name with the manifests.
+func (in Placed) work(name string, manifests []json.RawMessage) *propagation.Work {
+	b := in.Binding
+	w := &propagation.Work{
+		Key: propagation.WorkKey{Cluster: b.Spec.TargetCluster, Name: name, Form: propagation.PlacementForm},
+		Labels: map[string]string{
+			placementv1.LabelParentCRP:           in.Placement,
+			placementv1.LabelParentBinding:       b.Name,
+			placementv1.LabelParentSnapshotIndex: in.index(),
+		},
+		Annotations: map[string]string{
+			placementv1.AnnotationParentSnapshotName:         b.Spec.ResourceSnapshotName,
+			placementv1.AnnotationParentClusterOverridesHash: propagation.HashJSON(b.Spec.ClusterResourceOverrideSnapshots),
+			placementv1.AnnotationParentOverridesHash:        propagation.HashJSON(b.Spec.ResourceOverrideSnapshots),
+			propagation.AnnotationBindingUID:                 string(b.UID),
+		},
+		Finalizers: []string{propagation.FinalizerWork},
+		Strategy:   b.Spec.ApplyStrategy,
+	}
+	for _, raw := range manifests {
+		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}})
+	}
+	if d := b.Spec.DeleteStrategy; d != nil && d.PropagationPolicy == placementv1.DeletePropagationPolicyAbandon {
+		w.Spec.PreserveResourcesOnDeletion = new(true)
+	}
+	if in.Suspended {
+		w.Spec.SuspendDispatching = new(true)
+	}
+	return w
+}
+
+// index of the snapshot.
+func (in Placed) index() string {
+	for _, p := range in.Parts {
+		if i := p.Labels[placementv1.LabelResourceIndex]; i != "" {
+			return i
+		}
+	}
+	return ""
+}
+
+// PartsOf are the names of the parts of the snapshot that the binding names, among
+// all snapshots of its placement: they have the same index.
+func PartsOf(b *placementv1.ClusterResourceBinding, all []*placementv1.ClusterResourceSnapshot) []string {
+	index := ""
+	for _, s := range all {
+		if s.Name == b.Spec.ResourceSnapshotName {
+			index = s.Labels[placementv1.LabelResourceIndex]
+		}
+	}
+	var names []string
+	for _, s := range all {
+		if index != "" && s.Labels[placementv1.LabelResourceIndex] == index {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// WholeSnapshot tells whether all parts of the snapshot that the binding names
+// are there: the first says how many there are.
+func WholeSnapshot(b *placementv1.ClusterResourceBinding, parts []*placementv1.ClusterResourceSnapshot) bool {
+	for _, p := range parts {
+		if p.Name == b.Spec.ResourceSnapshotName {
+			n, err := strconv.Atoi(p.Annotations[placementv1.AnnotationNumberOfResourceSnapshots])
+			return err == nil && n == len(parts)
+		}
+	}
+	return false
+}
+
+// PlanPlacement compares the Works that a placement has in one member with those
+// desired. Nil desired Works mean that it shall have none. What goes comes after
+// what comes.
+func PlanPlacement(existing, desired []*propagation.Work) []Step {
+	want := make(map[propagation.WorkKey]*propagation.Work, len(desired))
+	for _, w := range desired {
+		want[w.Key] = w
+	}
+	var steps []Step
+	for _, w := range existing {
+		d := want[w.Key]
+		delete(want, w.Key)
+		switch {
+		case w.Deleting:
+			steps = append(steps, Step{Action: Leave, Existing: w})
+		case d == nil:
+			steps = append(steps, Step{Action: Delete, Existing: w})
+		case !Equal(w, d):
+			steps = append(steps, Step{Action: Update, Existing: w, Desired: merge(w, d)})
+		default:
+			steps = append(steps, Step{Action: Keep, Existing: w})
+		}
+	}
+	for _, w := range want {
+		steps = append(steps, Step{Action: Create, Desired: w})
+	}
+	slices.SortFunc(steps, func(x, y Step) int {
+		return cmp.Or(cmp.Compare(rank(x.Action), rank(y.Action)), strings.Compare(x.Key().Name, y.Key().Name))
+	})
+	return steps
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// newBinding is a binding that gives the member nothing yet. The placement owns it,
+// and its Works hold it until they are gone.
+func newBinding(p *placementv1.ClusterResourcePlacement, cluster, name string) *placementv1.ClusterResourceBinding {
+	yes := true
+	b := &placementv1.ClusterResourceBinding{}
+	b.Name = name
+	b.Labels = map[string]string{placementv1.LabelParentCRP: p.Name}
+	b.Finalizers = []string{placementv1.FinalizerWork}
+	b.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement,
+		Name: p.Name, UID: p.UID, Controller: &yes, BlockOwnerDeletion: &yes,
+	}}
+	b.Spec.State, b.Spec.TargetCluster = placementv1.BindingStateScheduled, cluster
+	return b
+}
+
+func annotate(b *placementv1.ClusterResourceBinding, key, value string) {
+	if b.Annotations == nil {
+		b.Annotations = map[string]string{}
+	}
+	b.Annotations[key] = value
+}
+
+// availability is what is known of what a member has.
+type availability struct {
+	available bool
+	// failed says that it will not become available as it is.
+	failed bool
+	// until is when it counts as available though nobody can tell; zero: that is not
+	// a matter of time.
+	until time.Time
+	// why it is not available, as what is said of the member.
+	why string
+}
+
+// stages of a binding's status, each of which may have failed.
+var stages = []string{
+	placementv1.ConditionOverridden, placementv1.ConditionWorkSynchronized, placementv1.ConditionApplied, placementv1.ConditionAvailable,
+}
+
+// assess says whether what the binding names is available in its member.
+func assess(b *placementv1.ClusterResourceBinding, period time.Duration, now time.Time) availability {
+	for _, stage := range stages {
+		if c := current(b, stage); c != nil && c.Status == metav1.ConditionFalse {
+			return availability{failed: true, why: said(c)}
+		}
+	}
+	c := current(b, placementv1.ConditionAvailable)
+	if c == nil || c.Status != metav1.ConditionTrue {
+		return availability{why: "is not known to be available yet"}
+	}
+	if !untrackable(c) {
+		return availability{available: true}
+	}
+	since := c.LastTransitionTime.Time
+	if at := BoundAt(b); at.After(since) {
+		since = at
+	}
+	if until := since.Add(period); until.After(now) {
+		return availability{until: until, why: "counts as available from " + until.UTC().Format(time.RFC3339)}
+	}
+	return availability{available: true}
+}
+
+// untrackable tells whether nobody can see that it is available.
+func untrackable(c *metav1.Condition) bool {
+	return c.Reason == placementv1.ReasonWorkNotTrackable || c.Reason == placementv1.ReasonSeedWorkNotTrackable
+}
+
+// current is the condition as it is about what the binding names now; nil: there is
+// none.
+func current(b *placementv1.ClusterResourceBinding, of string) *metav1.Condition {
+	c := meta.FindStatusCondition(b.Status.Conditions, of)
+	if c == nil || c.ObservedGeneration < boundGeneration(b) {
+		return nil
+	}
+	return c
+}
+
+// boundGeneration is the binding's that gave it what it names now; where it does not
+// say, its present one.
+func boundGeneration(b *placementv1.ClusterResourceBinding) int64 {
+	n, err := strconv.ParseInt(b.Annotations[AnnotationBoundGeneration], 10, 64)
+	if err != nil || n > b.Generation {
+		return b.Generation
+	}
+	return n
+}
+
+func said(c *metav1.Condition) string {
+	if c.Message == "" {
+		return c.Reason
+	}
+	return c.Reason + ": " + c.Message
+}
+
+// BoundAt is when the binding got what it names; zero: it does not say.
+func BoundAt(b *placementv1.ClusterResourceBinding) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, b.Annotations[AnnotationBoundAt])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// Observed tells whether the binding's status is about its present generation.
+func Observed(b *placementv1.ClusterResourceBinding) bool {
+	for _, of := range stages {
+		if c := meta.FindStatusCondition(b.Status.Conditions, of); c != nil && c.ObservedGeneration == b.Generation {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// Override is the snapshot of an override, of either scope, as it is asked whether it
+// concerns a placement in a member.
+type Override struct {
+	// Namespace is empty for an override without one.
+	Namespace, Name string
+	Placement       *placementv1.PlacementRef
+	Policy          *placementv1.OverridePolicy
+	// Selects tells whether it selects the object.
+	selects func(placementv1.ResourceIdentifier) bool
+}
+
+// LatestOverrides are the overrides in force that may concern the placement, in the
+// order in which they are applied: those without a namespace first, then by name.
+func LatestOverrides(placement string, cluster []*placementv1.ClusterResourceOverrideSnapshot, inNames []*placementv1.ResourceOverrideSnapshot) []Override {
+	var out []Override
+	for _, s := range cluster {
+		o := s.Spec.OverrideSpec
+		if latest(&s.ObjectMeta) && ofPlacement(o.Placement, placement) {
+			out = append(out, Override{Name: s.Name, Placement: o.Placement, Policy: o.Policy, selects: func(id placementv1.ResourceIdentifier) bool {
+				return slices.ContainsFunc(o.ClusterResourceSelectors, func(sel placementv1.ClusterResourceSelector) bool {
+					inside := sel.Group == "" && sel.Kind == "Namespace" && id.Namespace == sel.Name && id.Namespace != ""
+					return inside || id.Namespace == "" && id.Group == sel.Group && id.Kind == sel.Kind && id.Name == sel.Name
+				})
+			}})
+		}
+	}
+	for _, s := range inNames {
+		o := s.Spec.OverrideSpec
+		if latest(&s.ObjectMeta) && ofPlacement(o.Placement, placement) {
+			out = append(out, Override{Namespace: s.Namespace, Name: s.Name, Placement: o.Placement, Policy: o.Policy, selects: func(id placementv1.ResourceIdentifier) bool {
+				return slices.ContainsFunc(o.ResourceSelectors, func(sel placementv1.ResourceSelector) bool {
+					return id.Namespace == s.Namespace && id.Group == sel.Group && id.Kind == sel.Kind && id.Name == sel.Name
+				})
+			}})
+		}
+	}
+	slices.SortFunc(out, func(a, b Override) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func latest(m *metav1.ObjectMeta) bool {
+	return m.Labels[placementv1.LabelIsLatestSnapshot] == "true" && m.DeletionTimestamp == nil
+}
+
+func ofPlacement(ref *placementv1.PlacementRef, name string) bool {
+	return ref == nil || ref.Name == name
+}
+
+// OverridesFor are those of the overrides that select any of the objects, for each
+// member that one of their rules is for.
+func OverridesFor(overrides []Override, objects []placementv1.ResourceIdentifier, members []*memberclusterv1.MemberCluster) map[string]Overrides {
+	out := map[string]Overrides{}
+	for _, o := range overrides {
+		if !slices.ContainsFunc(objects, o.selects) || o.Policy == nil {
+			continue
+		}
+		for _, m := range members {
+			if !slices.ContainsFunc(o.Policy.OverrideRules, func(r placementv1.OverrideRule) bool { return isFor(r, m) }) {
+				continue
+			}
+			has := out[m.Name]
+			if o.Namespace == "" {
+				has.Cluster = append(has.Cluster, o.Name)
+			} else {
+				has.InNames = append(has.InNames, placementv1.NamespacedName{Namespace: o.Namespace, Name: o.Name})
+			}
+			out[m.Name] = has
+		}
+	}
+	return out
+}
+
+// isFor tells whether a rule is for the member: without a selector it is for none,
+// with one without terms for all.
+func isFor(r placementv1.OverrideRule, m *memberclusterv1.MemberCluster) bool {
+	if r.ClusterSelector == nil {
+		return false
+	}
+	for _, t := range r.ClusterSelector.ClusterSelectorTerms {
+		s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+		if err == nil && t.LabelSelector != nil && s.Matches(labels.Set(m.Labels)) {
+			return true
+		}
+	}
+	return len(r.ClusterSelector.ClusterSelectorTerms) == 0
+}
+
+// Kept is a stored snapshot of an override.
+type Kept struct {
+	Labels map[string]string
+	Hash   string
+}
+
+// NextOverride says which snapshot an override whose spec has the hash shall have: its
+// index, and whether it has to be made.
+func NextOverride(stored []Kept, hash string) (index int, fresh bool) {
+	index = -1
+	newest := ""
+	for _, k := range stored {
+		if i, err := strconv.Atoi(k.Labels[placementv1.LabelOverrideIndex]); err == nil && i > index {
+			index, newest = i, k.Hash
+		}
+	}
+	if index >= 0 && newest == hash {
+		return index, false
+	}
+	return index + 1, true
+}
+
+// OverrideLabels are those of the snapshot of an override.
+func OverrideLabels(override string, index int) map[string]string {
+	return map[string]string{
+		placementv1.LabelParentOverride: override, placementv1.LabelOverrideIndex: strconv.Itoa(index), placementv1.LabelIsLatestSnapshot: "true",
+	}
+}
+
+// OverrideSnapshotName is the name of the snapshot of an override.
+func OverrideSnapshotName(override string, index int) string {
+	return fmt.Sprintf("%s-%d", override, index)
+}

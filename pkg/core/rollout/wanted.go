@@ -1,0 +1,108 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/scheduling/placement"
+)
+
+// AnnotationRollback of a placement is the index of the snapshot that it is rolled
+// back to, and stays at.
+const AnnotationRollback = "sluice.dev/rollback-to-index"
+
+// Picked are the decisions of the policy in force, and the name of its snapshot;
+// false: nothing is decided by it yet.
+func Picked(policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy string, picked []placementv1.ClusterDecision, known bool) {
+	latest := placement.Latest(policies)
+	if latest == nil || meta.FindStatusCondition(latest.Status.Conditions, placementv1.ConditionScheduled) == nil {
+		return "", nil, false
+	}
+	picked = slices.DeleteFunc(slices.Clone(latest.Status.ClusterDecisions), func(d placementv1.ClusterDecision) bool { return !d.Selected })
+	return latest.Name, picked, true
+}
+
+// Wanted is the snapshot that the members shall have, by the name of its first part,
+// and its index: the newest whole one, or the one that the placement is rolled back
+// to. Empty: it is not there.
+func Wanted(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot) (name, index string) {
+	pinned, rolledBack := p.Annotations[AnnotationRollback]
+	var parts []placing.Part
+	for _, s := range snapshots {
+		part, ok := placing.PartOf(metaOf(s))
+		if ok && (!rolledBack || strconv.Itoa(part.Index) == pinned) {
+			parts = append(parts, part)
+		}
+	}
+	whole := placing.Latest(parts)
+	if len(whole) == 0 {
+		return "", ""
+	}
+	return whole[0].Name, strconv.Itoa(whole[0].Index)
+}
+
+func metaOf(s *placementv1.ClusterResourceSnapshot) *metav1.ObjectMeta { return &s.ObjectMeta }
+
+// Unobserved tells whether somebody has to look at the binding: it is on its way out,
+// or gives its member something of which its status does not tell yet.
+func Unobserved(b *placementv1.ClusterResourceBinding) bool {
+	return b.DeletionTimestamp != nil || given(b) && !Observed(b)
+}
+
+// unheard is how long nobody may look at what a member got, until it is told again.
+const unheard = 10 * time.Second
+
+// Open are the placements, by name, that an event may be missing for: those that are
+// being deleted, those of which a member got something that nobody looked at, and
+// those of which members wait, while what others have has become available by the time
+// alone.
+func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, now time.Time) []string {
+	all := make(map[string]*open, len(placements))
+	for _, p := range placements {
+		_, _, period := p.Spec.Strategy.Pace()
+		all[p.Name] = &open{period: period, now: now, due: p.DeletionTimestamp != nil}
+	}
+	for _, b := range bindings {
+		if o := all[b.Labels[placementv1.LabelParentCRP]]; o != nil {
+			o.look(b)
+		}
+	}
+	var names []string
+	for name, o := range all {
+		if o.due || o.mixed && o.aged {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// open is what is found out of one placement.
+type open struct {
+	period time.Duration
+	now    time.Time
+	// due says that it has to be looked at.
+	due bool
+	// mixed says that not all members have the same; snapshot is what the first has.
+	mixed    bool
+	snapshot string
+	// aged says that something counts as available because of the time.
+	aged bool
+}
+
+func (o *open) look(b *placementv1.ClusterResourceBinding) {
+	o.mixed = o.mixed || !given(b) || b.Spec.State == placementv1.BindingStateUnscheduled || o.snapshot != "" && o.snapshot != b.Spec.ResourceSnapshotName
+	o.snapshot = b.Spec.ResourceSnapshotName
+	o.due = o.due || b.DeletionTimestamp != nil || Unobserved(b) && o.now.Sub(BoundAt(b)) > unheard
+	c := current(b, placementv1.ConditionAvailable)
+	o.aged = o.aged || c != nil && untrackable(c) && assess(b, o.period, o.now).available
+}

@@ -1,0 +1,33 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// suffix is how many characters of a hash end the name of a binding.
+const suffix = 8
+
+// maxName keeps the name of a binding fit for the value of a label.
+const maxName = 63
+
+// BindingName is the name of what binds a placement to a member: as released
+// "{placement}-{member}-{suffix}", cut where that is too long; the suffix is a hash of
+// both. As long as an earlier binding to the member is on its way out, after is its
+// uid, and the next one has another name.
+func BindingName(placement, cluster, after string) string {
+	sum := sha256.Sum256([]byte(placement + "\x00" + cluster + "\x00" + after))
+	half := (maxName - suffix - 2) / 2
+	if len(placement)+len(cluster) > 2*half {
+		placement, cluster = cut(placement, half), cut(cluster, half)
+	}
+	return placement + "-" + cluster + "-" + hex.EncodeToString(sum[:])[:suffix]
+}
+
+func cut(name string, n int) string {
+	return strings.TrimRight(name[:min(len(name), n)], "-.")
+}

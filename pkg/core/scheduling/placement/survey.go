@@ -1,0 +1,109 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// surveyed is the input as the ways to pick want it: who keeps its place, and who
+// may be picked.
+type surveyed struct {
+	policy  *placementv1.PlacementPolicy
+	members []*memberclusterv1.MemberCluster // by name, each once
+	now     time.Time
+	// kept are the decisions of the same policy that stand, by member.
+	kept map[string]placementv1.ClusterDecision
+	// bound are the members that were given the placement.
+	bound map[string]bool
+	// had are the members with a binding.
+	had map[string]bool
+}
+
+// survey is the step Batch: what of the earlier decisions stands.
+func survey(in Input) *surveyed {
+	s := &surveyed{
+		policy: in.Policy.Spec.Policy, members: byName(in.Members), now: in.Now,
+		kept: map[string]placementv1.ClusterDecision{}, bound: map[string]bool{}, had: map[string]bool{},
+	}
+	if s.policy == nil {
+		s.policy = &placementv1.PlacementPolicy{}
+	}
+	for _, b := range in.Bindings {
+		if b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled {
+			s.had[b.Spec.TargetCluster] = true
+			s.bound[b.Spec.TargetCluster] = s.bound[b.Spec.TargetCluster] || b.Spec.State == placementv1.BindingStateBound
+		}
+	}
+	for _, d := range in.Policy.Status.ClusterDecisions {
+		if m := s.find(d.ClusterName); d.Selected && m != nil && leaving(m) == "" {
+			s.kept[d.ClusterName] = d
+		}
+	}
+	return s
+}
+
+func byName(members []*memberclusterv1.MemberCluster) []*memberclusterv1.MemberCluster {
+	out := slices.Clone(members)
+	slices.SortFunc(out, func(a, b *memberclusterv1.MemberCluster) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(out, func(a, b *memberclusterv1.MemberCluster) bool { return a.Name == b.Name })
+}
+
+// find is the member of that name; nil: it has not joined.
+func (s *surveyed) find(name string) *memberclusterv1.MemberCluster {
+	i, found := slices.BinarySearchFunc(s.members, name, func(m *memberclusterv1.MemberCluster, n string) int { return cmp.Compare(m.Name, n) })
+	if !found {
+		return nil
+	}
+	return s.members[i]
+}
+
+// filter is the step Filter: who of those that are not kept may be picked, and why
+// the others may not.
+func (s *surveyed) filter(rules ...rule) (passed []*candidate, refused []placementv1.ClusterDecision) {
+	for _, m := range s.members {
+		if _, stays := s.kept[m.Name]; stays {
+			continue
+		}
+		if why := s.reject(m, rules); why != "" {
+			refused = append(refused, placementv1.ClusterDecision{ClusterName: m.Name, Reason: why})
+			continue
+		}
+		passed = append(passed, &candidate{member: m, had: s.had[m.Name]})
+	}
+	return passed, refused
+}
+
+func (s *surveyed) reject(m *memberclusterv1.MemberCluster, rules []rule) string {
+	for _, r := range rules {
+		if why := r(m); why != "" {
+			return "cluster " + why
+		}
+	}
+	return ""
+}
+
+// stay are the decisions that stand, by name.
+func (s *surveyed) stay() []placementv1.ClusterDecision {
+	out := make([]placementv1.ClusterDecision, 0, len(s.kept))
+	for _, d := range s.kept {
+		d.Reason = ReasonPicked
+		out = append(out, d)
+	}
+	return sorted(out)
+}
+
+func sorted(ds []placementv1.ClusterDecision) []placementv1.ClusterDecision {
+	slices.SortFunc(ds, func(a, b placementv1.ClusterDecision) int { return cmp.Compare(a.ClusterName, b.ClusterName) })
+	return ds
+}
+
+func atMost(ds []placementv1.ClusterDecision) []placementv1.ClusterDecision {
+	return ds[:min(len(ds), maxUnpicked)]
+}

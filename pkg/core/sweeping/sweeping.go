@@ -1,0 +1,93 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sweeping decides what one sweep announces of what it found, and which
+// Works are worth it.
+//
+// Invariants:
+//   - Whoever is found in every sweep is announced after a number of sweeps that
+//     is bounded by how many are found, whatever becomes of the others.
+//   - Lanes take turns: one with a thousand entries delays no other.
+//   - Where all fit into one sweep, nothing is remembered.
+//
+// It must not announce, nor know what an entry is.
+package sweeping
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Entry is something that a sweep may announce.
+type Entry[T any] struct {
+	// Lane has its turn among the others: a member, a namespace.
+	Lane string
+	// ID is the entry's alone in its lane, and the same in each sweep.
+	ID    string
+	Value T
+}
+
+// Round is how far sweeps have come: for each lane that was not finished the
+// entry that came last. Nil: from the start.
+type Round map[string]string
+
+// lastLane is the key under which a Round has the lane that came last. No lane
+// has an empty name.
+const lastLane = ""
+
+// Pick chooses at most n entries, the lanes by turns, and goes on where the round
+// before it ended.
+func Pick[T any](found []Entry[T], n int, before Round) ([]T, Round) {
+	lanes := map[string][]Entry[T]{}
+	for _, e := range found {
+		lanes[e.Lane] = append(lanes[e.Lane], e)
+	}
+	names := make([]string, 0, len(lanes))
+	for name := range lanes {
+		lanes[name] = after(lanes[name], before[name], func(e Entry[T]) string { return e.ID })
+		names = append(names, name)
+	}
+	names = after(names, before[lastLane], func(name string) string { return name })
+	var picked []T
+	next := Round{}
+	for i := 0; len(picked) < min(n, len(found)); i++ {
+		for _, name := range names {
+			if i >= len(lanes[name]) || len(picked) == n {
+				continue
+			}
+			e := lanes[name][i]
+			picked = append(picked, e.Value)
+			next[name], next[lastLane] = e.ID, name
+		}
+	}
+	if len(picked) == len(found) {
+		return picked, nil
+	}
+	return picked, settle(next, lanes, before)
+}
+
+// settle drops the lanes that came to their end, and keeps how far those came that
+// had no turn.
+func settle[T any](next Round, lanes map[string][]Entry[T], before Round) Round {
+	for name, entries := range lanes {
+		last, served := next[name]
+		switch {
+		case served && last == entries[len(entries)-1].ID:
+			delete(next, name)
+		case !served && before[name] != "":
+			next[name] = before[name]
+		}
+	}
+	return next
+}
+
+// after is the list sorted by id, begun behind the one that came last.
+func after[T any](list []T, last string, id func(T) string) []T {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+	i := slices.IndexFunc(list, func(v T) bool { return id(v) > last })
+	if last == "" || i < 0 {
+		return list
+	}
+	return slices.Concat(list[i:], list[:i])
+}

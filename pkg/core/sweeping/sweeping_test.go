@@ -1,0 +1,121 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeping_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/sweeping"
+)
+
+// entries are n entries of each lane, a1, a2, …
+func entries(n map[string]int) []sweeping.Entry[string] {
+	var out []sweeping.Entry[string]
+	for lane, n := range n {
+		for i := range n {
+			id := fmt.Sprintf("%s%d", lane, i+1)
+			out = append(out, sweeping.Entry[string]{Lane: lane, ID: id, Value: id})
+		}
+	}
+	return out
+}
+
+func TestPick(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lanes     map[string]int
+		n         int
+		before    sweeping.Round
+		want      []string
+		wantRound sweeping.Round
+	}{
+		"nothing of nothing":                      {n: 3},
+		"all, where all fit":                      {map[string]int{"a": 2, "b": 1}, 3, nil, []string{"a1", "b1", "a2"}, nil},
+		"lanes take turns":                        {map[string]int{"a": 5, "b": 1}, 3, nil, []string{"a1", "b1", "a2"}, sweeping.Round{"": "a", "a": "a2"}},
+		"a round goes on where it ended":          {map[string]int{"a": 5, "b": 1}, 3, sweeping.Round{"": "a", "a": "a2"}, []string{"b1", "a3", "a4"}, sweeping.Round{"": "a", "a": "a4"}},
+		"and begins anew at its end":              {map[string]int{"a": 5}, 3, sweeping.Round{"": "a", "a": "a4"}, []string{"a5", "a1", "a2"}, sweeping.Round{"": "a", "a": "a2"}},
+		"though what came last is gone":           {map[string]int{"a": 5}, 2, sweeping.Round{"": "x", "a": "a31"}, []string{"a4", "a5"}, sweeping.Round{"": "a", "a": "a5"}},
+		"more lanes than turns":                   {map[string]int{"a": 1, "b": 1, "c": 1}, 2, sweeping.Round{"": "b"}, []string{"c1", "a1"}, sweeping.Round{"": "a"}},
+		"a lane without a turn stays where it is": {map[string]int{"a": 3, "b": 3}, 1, sweeping.Round{"": "b", "b": "b2"}, []string{"a1"}, sweeping.Round{"": "a", "a": "a1", "b": "b2"}},
+		"none, if none may be picked":             {map[string]int{"a": 2}, 0, sweeping.Round{"a": "a1"}, nil, sweeping.Round{"a": "a1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, round := sweeping.Pick(entries(tc.lanes), tc.n, tc.before)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("picked (-want +got)\n%s", d)
+			}
+			if d := cmp.Diff(tc.wantRound, round); d != "" {
+				t.Errorf("round (-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// Z27: whoever is found in each sweep has a turn within as many sweeps as it takes
+// to announce all, and one of a lane with few within few.
+func TestZ27NobodyStarves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lanes := rapid.MapOfN(rapid.StringMatching(`[a-z]{1,3}`), rapid.IntRange(1, 40), 1, 30).Draw(t, "lanes")
+		n := rapid.IntRange(1, 60).Draw(t, "n")
+		all := entries(lanes)
+		var round sweeping.Round
+		seen := map[string]bool{}
+		most := 0
+		for _, of := range lanes {
+			most = max(most, of)
+		}
+		// Each lane has a turn in every len(lanes)/n sweeps at the latest.
+		for range most*(len(lanes)/n+1) + 1 {
+			var picked []string
+			picked, round = sweeping.Pick(all, n, round)
+			if len(picked) > n {
+				t.Fatalf("%d were picked, %d may be", len(picked), n)
+			}
+			for _, id := range picked {
+				seen[id] = true
+			}
+		}
+		if len(seen) != len(all) {
+			t.Fatalf("of %d entries %d had a turn", len(all), len(seen))
+		}
+	})
+}
+
+func TestStateOf(t *testing.T) {
+	applied := func(status metav1.ConditionStatus, reason string, generation int64) []metav1.Condition {
+		return []metav1.Condition{{Type: workv1alpha1.ConditionApplied, Status: status, Reason: reason, ObservedGeneration: generation}}
+	}
+	for name, tc := range map[string]struct {
+		age        time.Duration
+		conditions []metav1.Condition
+		want       sweeping.State
+	}{
+		"it was just made":                                     {time.Second, nil, sweeping.Underway},
+		"nothing was said of it for long":                      {time.Minute, nil, sweeping.Overdue},
+		"its member has it":                                    {time.Minute, applied(metav1.ConditionTrue, reporting.ReasonApplied, 2), sweeping.Finished},
+		"its member has what it said before":                   {time.Minute, applied(metav1.ConditionTrue, reporting.ReasonApplied, 1), sweeping.Overdue},
+		"its member said no":                                   {time.Minute, applied(metav1.ConditionFalse, "RefusedByMember", 2), sweeping.Failing},
+		"its member said no to what it said before":            {time.Minute, applied(metav1.ConditionFalse, "RefusedByMember", 1), sweeping.Overdue},
+		"its member did not answer, and does now":              {time.Minute, applied(metav1.ConditionFalse, reporting.ReasonUnreachable, 2), sweeping.Overdue},
+		"its member was not joined, and is now":                {time.Minute, applied(metav1.ConditionFalse, reporting.ReasonNotJoined, 2), sweeping.Overdue},
+		"its member did not answer when it was made, just now": {time.Second, applied(metav1.ConditionFalse, reporting.ReasonUnreachable, 2), sweeping.Underway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(1000, 0)
+			w := &propagation.Work{Generation: 2, Created: now.Add(-tc.age)}
+			w.Status.Conditions = tc.conditions
+			if got := sweeping.StateOf(w, now); got != tc.want {
+				t.Errorf("%d, want %d", got, tc.want)
+			}
+		})
+	}
+}

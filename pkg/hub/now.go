@@ -1,0 +1,67 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// TemplateNow is Template, asked of the API server whatever is known.
+func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
+	k, err := h.templateKind(key.GroupVersionKind())
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	t, err := live(ctx, k, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	if err == nil && t.Labels[propagation.LabelBinding] != "" {
+		return nil, fmt.Errorf("get %s: it is frozen content: %w", key, outcome.ErrGone)
+	}
+	return t, err
+}
+
+// BindingNow is Binding, asked of the API server whatever is known.
+func (h *Hub) BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
+	k, name := h.bindingKind(key)
+	return live(ctx, k, name)
+}
+
+// ClusterNow is Cluster, asked of the API server whatever is known.
+func (h *Hub) ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error) {
+	return live(ctx, h.clusters, types.NamespacedName{Name: name})
+}
+
+func live[T any](ctx context.Context, k *kind[T], name types.NamespacedName) (value T, err error) {
+	r, err := k.getLive(ctx, name)
+	if err != nil {
+		return value, err
+	}
+	return r.value, nil
+}
+
+// Identity is what this hub is told from others by: the uid of its namespace
+// kube-system. Empty: it has none, or does not show it.
+func (h *Hub) Identity(ctx context.Context) (string, error) {
+	if id := h.identity.Load(); id != nil {
+		return *id, nil
+	}
+	t, err := h.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: "kube-system"})
+	if errors.Is(err, outcome.ErrGone) || apierrors.IsForbidden(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("tell the hub from others: %w", err)
+	}
+	id := string(t.UID)
+	h.identity.Store(&id)
+	return id, nil
+}

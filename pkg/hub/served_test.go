@@ -1,0 +1,106 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+const (
+	podList = `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["get","list"]}]}`
+	pod     = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"n","name":"p","uid":"u","resourceVersion":"7"}}`
+)
+
+// answers is an API server that answers the same to everything but discovery.
+func answers(t *testing.T, status int, contentType, body string) *hub.Hub {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		if r.URL.Path == "/api/v1" {
+			_, _ = w.Write([]byte(podList))
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	h, err := hub.Connect(&rest.Config{Host: s.URL})
+	must(t, err)
+	return h
+}
+
+// TestWhatAMissingTemplateIs: a template is gone only where the API that serves it
+// says so of this very object.
+func TestWhatAMissingTemplateIs(t *testing.T) {
+	const inJSON = "application/json"
+	status := func(code, details string) string {
+		return `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"m","reason":"` + code + `","code":404` + details + `}`
+	}
+	for sentence, tc := range map[string]struct {
+		status            int
+		content, body     string
+		wantGone, wantNot bool
+	}{
+		"the object is named: it is gone":           {404, inJSON, status("NotFound", `,"details":{"name":"p","kind":"pods"}`), true, false},
+		"nobody serves the path":                    {404, "text/plain", "404 page not found\n", false, true},
+		"a status that names nothing":               {404, inJSON, status("NotFound", ""), false, true},
+		"a status that names a kind only":           {404, inJSON, status("NotFound", `,"details":{"kind":"pods"}`), false, true},
+		"an HTML page of a proxy":                   {404, "text/html", "<html>not here</html>", false, true},
+		"the method is not supported":               {405, inJSON, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"MethodNotAllowed","code":405,"details":{"name":"p","kind":"pods"}}`, false, true},
+		"forbidden is neither":                      {403, inJSON, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"details":{"name":"p","kind":"pods"}}`, false, false},
+		"an aggregated API that is down is neither": {503, "text/plain", "service unavailable", false, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			h := answers(t, tc.status, tc.content, tc.body)
+			_, err := h.Template(t.Context(), propagation.TemplateKey{APIVersion: "v1", Kind: "Pod", Namespace: "n", Name: "p"})
+			if gone, not := errors.Is(err, outcome.ErrGone), errors.Is(err, outcome.ErrNotServed); err == nil || gone != tc.wantGone || not != tc.wantNot {
+				t.Errorf("gone %t, want %t; not served %t, want %t: %v", gone, tc.wantGone, not, tc.wantNot, err)
+			}
+		})
+	}
+}
+
+// TestWhatWasServedIsAskedForAgain: what this process knows of where a kind is served
+// ends with the first answer that it is not.
+func TestWhatWasServedIsAskedForAgain(t *testing.T) {
+	var served atomic.Bool
+	served.Store(true)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !served.Load():
+			http.NotFound(w, r)
+		case r.URL.Path == "/api/v1":
+			_, _ = w.Write([]byte(podList))
+		default:
+			_, _ = w.Write([]byte(pod))
+		}
+	}))
+	t.Cleanup(s.Close)
+	h, err := hub.Connect(&rest.Config{Host: s.URL})
+	must(t, err)
+	read := func() error {
+		_, err := h.Template(context.Background(), propagation.TemplateKey{APIVersion: "v1", Kind: "Pod", Namespace: "n", Name: "p"})
+		return err
+	}
+	must(t, read())
+	served.Store(false)
+	for range 2 {
+		if err := read(); !errors.Is(err, outcome.ErrNotServed) || errors.Is(err, outcome.ErrGone) {
+			t.Errorf("when it is not served any more: %v", err)
+		}
+	}
+	served.Store(true)
+	(&lab{t: t}).waitFor("it is served again", func() bool { return read() == nil })
+}

@@ -1,0 +1,192 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
+)
+
+// placed brings one member up to the Work of a placement, or sees it off: each of
+// its objects by itself, so that one that fails stops no other.
+func (s *Stage) placed(ctx context.Context, w *propagation.Work) (result, error) {
+	p, err := s.hub.PlacementNow(ctx, w.Placement())
+	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
+		return result{}, fmt.Errorf("get placement %s: %w", w.Placement(), err)
+	}
+	if w.Deleting {
+		return s.seeOff(ctx, w)
+	}
+	if p == nil || p.DeletionTimestamp != nil {
+		return result{event: events.WorkHeld, reason: "PlacementGone", message: "the placement is gone, and its Works follow"}, nil
+	}
+	if w.Suspended() || propagation.PlacementSuspended(p.Annotations, w.Key.Cluster) {
+		const why = "the placement is suspended"
+		if _, err := s.hub.CommitWorkResults(ctx, w, telling.Suspended(w, why, s.now())); err != nil {
+			return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+		}
+		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
+	}
+	return s.applyPlaced(ctx, w)
+}
+
+// applyPlaced applies what the Work says, and takes away what it said before.
+func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, error) {
+	m, identity, err := s.reach(ctx, w)
+	if err != nil {
+		return s.unreached(ctx, w, err)
+	}
+	outcomes := make([]telling.Outcome, len(w.Spec.Workload.Manifests))
+	for i, raw := range w.Spec.Workload.Manifests {
+		if outcomes[i], err = s.applyManifest(ctx, m, w, identity, raw); err != nil {
+			return s.unreached(ctx, w, err)
+		}
+	}
+	status := telling.WorkStatus(w, outcomes, s.now())
+	left, err := s.removeAll(ctx, m, w, identity, telling.Former(w, status.ManifestConditions))
+	if err != nil {
+		return s.unreached(ctx, w, err)
+	}
+	status.ManifestConditions = append(status.ManifestConditions, left...)
+	if _, err := s.hub.CommitWorkResults(ctx, w, status); err != nil {
+		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	for _, o := range outcomes {
+		if o.Reason != telling.ReasonApplied && !telling.ReportsDiff(w.Strategy) {
+			return result{event: events.WorkFailed, reason: o.Reason, message: o.Message}, nil
+		}
+	}
+	return result{event: events.WorkApplied, reason: telling.ReasonApplied}, nil
+}
+
+// reach finds the Work's member, and who this hub is.
+func (s *Stage) reach(ctx context.Context, w *propagation.Work) (Member, string, error) {
+	m, err := s.members(ctx, w.Key.Cluster)
+	if err != nil {
+		return nil, "", fmt.Errorf("reach %s: %w", w.Key.Cluster, err)
+	}
+	identity, err := s.hub.Identity(ctx)
+	return m, identity, err
+}
+
+// unreached says on the Work that its member could not be asked.
+func (s *Stage) unreached(ctx context.Context, w *propagation.Work, failure error) (result, error) {
+	reason := reasonOf(failure)
+	if reason == "" {
+		return result{}, failure
+	}
+	if _, err := s.hub.CommitWorkResults(ctx, w, telling.Unreachable(w, reason, failure.Error(), s.now())); err != nil {
+		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	return result{event: events.WorkFailed, reason: reason, message: failure.Error()}, nil
+}
+
+// applyManifest brings one object up to its manifest. An error is one of the member
+// as a whole.
+func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work, identity string, raw workv1alpha1.Manifest) (telling.Outcome, error) {
+	var manifest map[string]any
+	if err := decode(raw.RawExtension, &manifest); err != nil {
+		return telling.Outcome{Reason: telling.ReasonUndecodable, Message: err.Error()}, nil
+	}
+	in := inputOf(w, identity, manifest)
+	o := telling.Outcome{Manifest: manifest}
+	if in.Known != nil {
+		o.State = new(placementv1.AppliedState(*in.Known))
+	}
+	ref := refOf(manifest)
+	whole := in.TakeOver == applying.TakeOverIfNoDiff || in.When != applying.WhenAlways
+	var err error
+	if in.Live, err = m.Look(ctx, ref, member.Looking{First: in.Known == nil, Whole: whole}); err != nil {
+		return s.failed(o, err)
+	}
+	live := in.Live.Value
+	if in.Live.Answer == applying.Found {
+		o.Object = live.Object
+	}
+	if in.When == applying.WhenNever {
+		return reported(o), nil
+	}
+	if live != nil && live.Work != "" && !live.Ours(w.Key.Owner()) {
+		o.Reason, o.Message = telling.ReasonConflict, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", ref, w.Key.Cluster, live.Work)
+		return o, nil
+	}
+	d := applying.Decide(in)
+	switch {
+	case d.Action == applying.Keep:
+		o.Reason, o.State = telling.ReasonApplied, new(placementv1.AppliedState(d.State))
+		return o, nil
+	case !d.Writes():
+		return refused(o, d), nil
+	}
+	now, err := s.put(ctx, m, in)
+	if err != nil {
+		return s.failed(o, err)
+	}
+	o.Reason, o.Object = telling.ReasonApplied, now.Object
+	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID}
+	return o, nil
+}
+
+// inputOf is what a decision about the manifest depends on, but for the member.
+func inputOf(w *propagation.Work, identity string, manifest map[string]any) applying.Input {
+	in := applying.Input{Work: w, Manifest: manifest, Hub: identity, TakeOver: applying.TakeOverAlways, When: applying.WhenAlways}
+	if r := telling.ResultOf(w.Results, telling.Identify(0, manifest)); r != nil && r.Applied != nil {
+		in.Known = new(workv1alpha1.AppliedState(*r.Applied))
+	}
+	if s := w.Strategy; s != nil {
+		if s.WhenToTakeOver != "" {
+			in.TakeOver = applying.TakeOver(s.WhenToTakeOver)
+		}
+		if s.WhenToApply == placementv1.WhenToApplyTypeIfNotDrifted {
+			in.When = applying.WhenNotDrifted
+		}
+		if telling.ReportsDiff(s) {
+			in.When = applying.WhenNever
+		}
+	}
+	return in
+}
+
+// failed is the outcome where the member refuses the object; where it does not
+// answer at all that is an error.
+func (s *Stage) failed(o telling.Outcome, err error) (telling.Outcome, error) {
+	var unreachable *member.Unreachable
+	if errors.As(err, &unreachable) || reasonOf(err) == "" {
+		return o, err
+	}
+	o.Reason, o.Message = telling.ReasonFailedToApply, err.Error()
+	return o, nil
+}
+
+// refused is the outcome where the object is left as it is.
+func refused(o telling.Outcome, d applying.Decision) telling.Outcome {
+	o.Reason, o.Message = telling.ReasonFailedToApply, d.Message
+	switch {
+	case d.Drift():
+		o.Reason, o.Differs = telling.ReasonFoundDrifts, telling.Differences(o.Manifest, o.Object)
+	case d.Reason == applying.ReasonNotOurs:
+		o.Reason = telling.ReasonNotTakenOver
+	}
+	return o
+}
+
+// reported is the outcome where differences are only told.
+func reported(o telling.Outcome) telling.Outcome {
+	o.Differs = telling.Differences(o.Manifest, o.Object)
+	o.Reason, o.Message = telling.ReasonNoDiffFound, "No configuration diff has been found"
+	if len(o.Differs) > 0 {
+		o.Reason, o.Message = telling.ReasonFoundDiff, "The member has the object otherwise, or does not have it"
+	}
+	return o
+}

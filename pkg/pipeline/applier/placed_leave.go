@@ -1,0 +1,171 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
+)
+
+// seeOff takes the objects of a Work that is being deleted out of the member, each
+// with a proof, and lets the Work go when none is left.
+func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error) {
+	m, identity, err := s.reach(ctx, w)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return s.unreached(ctx, w, err)
+	}
+	if err == nil {
+		left, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil))
+		if err != nil {
+			return s.unreached(ctx, w, err)
+		}
+		if len(left) > 0 {
+			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(left))}, nil
+		}
+	}
+	if err := s.hub.ReleaseWork(ctx, w); err != nil {
+		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
+	}
+	return result{event: events.WorkDeleted, reason: string(applying.ReasonDeleted)}, nil
+}
+
+// removeAll takes objects out of the member, the last first, and returns those that
+// are still there.
+func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition) (left []placementv1.ManifestCondition, err error) {
+	if len(former) == 0 {
+		return nil, nil
+	}
+	evidence, err := s.evidence(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(former) {
+		i := r.Identifier
+		apiVersion := i.Version
+		if i.Group != "" {
+			apiVersion = i.Group + "/" + i.Version
+		}
+		evidence.Object = propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
+		in := applying.Input{Work: w, Hub: identity, Leaving: true, Finding: applying.ExaminePlacement(evidence)}
+		if r.Applied != nil {
+			in.Known = new(workv1alpha1.AppliedState(*r.Applied))
+		}
+		if evidence.Placement.Answer == applying.Found && evidence.Placement.Value.DeletionTimestamp == nil && propagation.PlacementSuspended(evidence.Placement.Value.Annotations, w.Key.Cluster) {
+			in.Held = "the placement is suspended"
+		}
+		if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
+			return nil, fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+		}
+		d := applying.Decide(in)
+		if removal, ok := d.Removal(); ok {
+			gone, err := m.Delete(ctx, member.Ref(evidence.Object), removal)
+			if err != nil {
+				return nil, fmt.Errorf("delete %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+			}
+			if !gone {
+				left = append(left, r)
+			}
+		} else if d.Action == applying.Wait {
+			left = append(left, r)
+		}
+	}
+	return left, nil
+}
+
+// evidence is what the hub says of the objects of a Work, read now.
+func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.PlacementEvidence, err error) {
+	e.Work = w
+	name := w.Placement()
+	if e.Cluster, err = answer(s.hub.ClusterNow(ctx, w.Key.Cluster)); err != nil {
+		return e, fmt.Errorf("get cluster %s: %w", w.Key.Cluster, err)
+	}
+	if e.Placement, err = answer(s.hub.PlacementNow(ctx, name)); err != nil {
+		return e, fmt.Errorf("get placement %s: %w", name, err)
+	}
+	if e.Placement.Answer != applying.Found || e.Placement.Value.DeletionTimestamp != nil {
+		return e, nil
+	}
+	bindings, err := s.hub.PlacementBindingsNow(ctx, name)
+	if err != nil {
+		return e, fmt.Errorf("list the bindings of placement %s: %w", name, err)
+	}
+	policies, err := s.hub.PolicySnapshotsNow(ctx, name)
+	if err != nil {
+		return e, fmt.Errorf("list the policies of placement %s: %w", name, err)
+	}
+	e.LeftOut = telling.LeavesOut(policies, w.Key.Cluster)
+	e.Binding = applying.None[*placementv1.ClusterResourceBinding]()
+	if b := telling.BindingTo(bindings, w.Key.Cluster); b != nil {
+		e.Binding = applying.Have(b)
+		e.Gives, err = s.gives(ctx, name, b)
+	}
+	return e, err
+}
+
+// gives are the objects that the binding's snapshot gives to its member.
+func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) (applying.Read[[]propagation.TemplateKey], error) {
+	var none applying.Read[[]propagation.TemplateKey]
+	all, err := s.hub.ResourceSnapshotsOf(ctx, placement)
+	if err != nil {
+		return none, fmt.Errorf("list the snapshots of placement %s: %w", placement, err)
+	}
+	var parts []*placementv1.ClusterResourceSnapshot
+	for _, name := range rendering.PartsOf(b, all) {
+		part, err := s.hub.ResourceSnapshot(ctx, name)
+		if errors.Is(err, outcome.ErrGone) {
+			none.Why = "the snapshot " + name + " is gone"
+			return none, nil
+		}
+		if err != nil {
+			return none, fmt.Errorf("get the snapshot %s: %w", name, err)
+		}
+		parts = append(parts, part)
+	}
+	if !rendering.WholeSnapshot(b, parts) {
+		none.Why = "the snapshot " + b.Spec.ResourceSnapshotName + " is not whole"
+		return none, nil
+	}
+	works, err := rendering.PlacementWorks(rendering.Placed{Placement: placement, Binding: b, Parts: parts})
+	if err != nil {
+		none.Why = err.Error()
+		return none, nil //nolint:nilerr // nobody can tell
+	}
+	var keys []propagation.TemplateKey
+	for _, w := range works {
+		for _, m := range w.Spec.Workload.Manifests {
+			var obj map[string]any
+			if err := utiljson.Unmarshal(m.Raw, &obj); err == nil {
+				keys = append(keys, propagation.KeyOf(obj))
+			}
+		}
+	}
+	return applying.Have(keys), nil
+}
+
+// answer is what an answer of the hub tells.
+func answer[T any](v T, err error) (applying.Read[T], error) {
+	switch {
+	case err == nil:
+		return applying.Have(v), nil
+	case errors.Is(err, outcome.ErrNotServed):
+		return applying.Read[T]{Answer: applying.NotServed}, nil
+	case errors.Is(err, outcome.ErrGone):
+		return applying.None[T](), nil
+	}
+	return applying.Read[T]{}, err
+}

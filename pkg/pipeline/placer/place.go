@@ -1,0 +1,166 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pending"
+)
+
+// finalizers hold a placement until nothing of it is left: the placer's, and the
+// scheduler's, which is put here to save a write.
+var finalizers = []string{placementv1.FinalizerPlacement, placementv1.FinalizerScheduler}
+
+// place brings the snapshots of a placement up to what it asks for, and to what it
+// selects, if that is due.
+func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
+	p, err := s.hub.Placement(ctx, name)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, s.pending.Forget(ctx, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get placement %s: %w", name, err)
+	}
+	if p.DeletionTimestamp != nil {
+		return s.leave(ctx, e, p)
+	}
+	taken, err := s.pending.Take(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = s.hold(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := s.policy(ctx, p); err != nil {
+		return nil, err
+	}
+	index, err := s.resources(ctx, p, taken)
+	var no refusal
+	if errors.As(err, &no) {
+		return nil, s.refuse(ctx, p, taken, no)
+	}
+	if err != nil || index < 0 {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	out.Emit(events.PlacementSnapshotted, events.Data{Placement: name, SnapshotIndex: strconv.Itoa(index), Reason: "Snapshotted"})
+	return out.Events()
+}
+
+// hold keeps the placement until nothing of it is left.
+func (s *Stage) hold(ctx context.Context, p *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error) {
+	if slices.Contains(p.Finalizers, placementv1.FinalizerPlacement) {
+		return p, nil
+	}
+	next := p.DeepCopy()
+	for _, f := range finalizers {
+		if !slices.Contains(next.Finalizers, f) {
+			next.Finalizers = append(next.Finalizers, f)
+		}
+	}
+	held, err := s.hub.CommitPlacement(ctx, p, next)
+	if err != nil {
+		return nil, fmt.Errorf("hold placement %s: %w", p.Name, err)
+	}
+	return held, nil
+}
+
+// owned makes the placement the owner of what is made of it.
+func owned(p *placementv1.ClusterResourcePlacement) []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(p, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
+}
+
+// policy keeps the placement's policy in a snapshot.
+func (s *Stage) policy(ctx context.Context, p *placementv1.ClusterResourcePlacement) error {
+	stored, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
+	if err != nil {
+		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
+	}
+	plan := placing.NextPolicy(p, stored)
+	if plan.Create != nil {
+		plan.Create.OwnerReferences = owned(p)
+		if _, err := s.hub.CommitPolicySnapshot(ctx, nil, plan.Create); err != nil {
+			return fmt.Errorf("make policy snapshot %s: %w", plan.Create.Name, err)
+		}
+	}
+	for _, e := range plan.Edit {
+		next := e.DeepCopy()
+		next.Labels = labelled(next.Labels, e.Latest)
+		for key, value := range e.Annotations {
+			if value == "" {
+				delete(next.Annotations, key)
+				continue
+			}
+			if next.Annotations == nil {
+				next.Annotations = map[string]string{}
+			}
+			next.Annotations[key] = value
+		}
+		if _, err := s.hub.CommitPolicySnapshot(ctx, e.ClusterSchedulingPolicySnapshot, next); err != nil {
+			return fmt.Errorf("edit policy snapshot %s: %w", e.Name, err)
+		}
+	}
+	for _, old := range plan.Prune {
+		if err := s.hub.DeletePolicySnapshot(ctx, old); err != nil {
+			return fmt.Errorf("delete policy snapshot %s: %w", old.Name, err)
+		}
+	}
+	return nil
+}
+
+func labelled(labels map[string]string, latest bool) map[string]string {
+	out := maps.Clone(labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[placementv1.LabelIsLatestSnapshot] = strconv.FormatBool(latest)
+	return out
+}
+
+// refuse says on the placement that what it selects is an error. It stays with what
+// it had; what changes has it tried again.
+func (s *Stage) refuse(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken, no refusal) error {
+	inside, err := s.inside(ctx, []*placementv1.ClusterResourcePlacement{p})
+	if err != nil {
+		return err
+	}
+	if conditions, changed := placing.Refuse(p, no.Error(), s.now()); changed {
+		status := *p.Status.DeepCopy()
+		status.Conditions = conditions
+		if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
+			return fmt.Errorf("refuse the selectors of placement %s: %w", p.Name, err)
+		}
+	}
+	mark := placing.MarkOf(p, inside)
+	mark.Refused = true
+	return s.pending.Done(ctx, p.Name, taken, mark.String(), time.Time{})
+}
+
+// accept takes back that the selectors were refused.
+func (s *Stage) accept(ctx context.Context, p *placementv1.ClusterResourcePlacement) error {
+	conditions, changed := placing.Accept(p, s.now())
+	if !changed {
+		return nil
+	}
+	status := *p.Status.DeepCopy()
+	status.Conditions = conditions
+	if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
+		return fmt.Errorf("accept the selectors of placement %s: %w", p.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+const (
+	// pageSize is how many objects are asked for at once.
+	pageSize = 500
+	// maxContent is how many bytes a placement may carry, which are all in memory
+	// for as long as it is selected.
+	maxContent = 64 << 20
+)
+
+// refusal is an error of who wrote the selectors.
+type refusal struct{ error }
+
+// Unwrap is what is wrong.
+func (r refusal) Unwrap() error { return r.error }
+
+// reading is one selection of a placement's objects.
+type reading struct {
+	objects   Objects
+	selectors placing.Selectors
+	// inside are the kinds that come with a namespace.
+	inside []schema.GroupVersionKind
+	// latest is what the latest snapshot has.
+	latest placing.Content
+
+	items []placing.Item
+	gone  []propagation.TemplateKey
+	size  int
+	// dark are the kinds of which nobody can tell, and why.
+	dark map[schema.GroupKind]string
+}
+
+// all selects afresh. What nobody can tell of stays as the latest snapshot has it.
+func (r *reading) all(ctx context.Context) (placing.Content, error) {
+	kinds, _ := r.selectors.Kinds()
+	for _, gvk := range kinds {
+		names, every := r.selectors.Names(gvk.GroupKind())
+		var err error
+		if every {
+			err = r.list(ctx, gvk, "", r.clusterScoped)
+		} else {
+			err = r.named(ctx, gvk, names)
+		}
+		if err = r.tolerate(gvk.GroupKind(), err); err != nil {
+			return placing.Content{}, err
+		}
+	}
+	read := placing.NewContent(r.items)
+	return read.With(r.latest.Keep(func(i placing.Item) bool { return r.keeps(i, read) }).Items()), nil
+}
+
+// keeps tells whether an item of the latest snapshot stays though it was not found:
+// its kind, or that of its namespace, could not be read.
+func (r *reading) keeps(i placing.Item, read placing.Content) bool {
+	if read.Has(i.Key) || !r.selectors.Concern(i.Key) {
+		return false
+	}
+	_, dark := r.dark[i.Key.GroupVersionKind().GroupKind()]
+	if i.Key.Namespace == "" {
+		return dark
+	}
+	_, hidden := r.dark[placing.NamespaceKey("").GroupVersionKind().GroupKind()]
+	return hidden || read.Has(placing.NamespaceKey(i.Key.Namespace)) && (dark || !r.comes(i.Key))
+}
+
+// comes tells whether the hub serves the object's kind in namespaces.
+func (r *reading) comes(key propagation.TemplateKey) bool {
+	_, ok := r.version(key)
+	return ok
+}
+
+// version is the kind of an object in the version in which it is read.
+func (r *reading) version(key propagation.TemplateKey) (schema.GroupVersionKind, bool) {
+	gk := key.GroupVersionKind().GroupKind()
+	if key.Namespace == "" {
+		return r.selectors.Version(gk)
+	}
+	i := slices.IndexFunc(r.inside, func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == gk })
+	if i < 0 {
+		return schema.GroupVersionKind{}, false
+	}
+	return r.inside[i], true
+}
+
+// tolerate remembers that nobody can tell of a kind; any other error stays one.
+func (r *reading) tolerate(gk schema.GroupKind, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, outcome.ErrNotServed):
+		r.darken(gk, "is not served")
+	case apierrors.IsForbidden(err):
+		r.darken(gk, "is not granted to Sluice")
+	default:
+		return err
+	}
+	return nil
+}
+
+func (r *reading) darken(gk schema.GroupKind, why string) {
+	if r.dark == nil {
+		r.dark = map[schema.GroupKind]string{}
+	}
+	r.dark[gk] = why
+}
+
+// complaint says of which kinds nobody can tell; empty: of none.
+func (r *reading) complaint() string {
+	var all []string
+	for gk, why := range r.dark {
+		all = append(all, gk.String()+" "+why)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func (r *reading) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string, each func(context.Context, *propagation.Template) error) error {
+	for cont := ""; ; {
+		page, next, err := r.objects.ListTemplates(ctx, gvk, namespace, pageSize, cont)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		for _, t := range page {
+			if err := each(ctx, t); err != nil {
+				return err
+			}
+		}
+		if cont = next; cont == "" {
+			return nil
+		}
+	}
+}
+
+func (r *reading) named(ctx context.Context, gvk schema.GroupVersionKind, names []string) error {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		key := propagation.TemplateKey{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: name}
+		t, err := r.objects.Template(ctx, key)
+		if errors.Is(err, outcome.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("get %s: %w", key, err)
+		}
+		if err := r.clusterScoped(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clusterScoped takes an object that is in no namespace, if it is selected, and what
+// is in it, if it is a namespace.
+func (r *reading) clusterScoped(ctx context.Context, t *propagation.Template) error {
+	selected, err := r.selected(t)
+	if err != nil || !selected {
+		return err
+	}
+	if err := r.take(t); err != nil {
+		return err
+	}
+	if placing.IsNamespace(t.Key) {
+		return r.namespace(ctx, t.Key.Name)
+	}
+	return nil
+}
+
+func (r *reading) selected(t *propagation.Template) (bool, error) {
+	if t.Key.Namespace != "" {
+		return false, refusal{fmt.Errorf("%s: objects of this kind are in namespaces; select these", t.Key.Kind)}
+	}
+	if placing.Leaving(t.Object) || placing.Exempt(t.Key, t.Object, false) != "" {
+		return false, nil
+	}
+	selected, err := r.selectors.Select(t.Key, t.Object)
+	if err != nil {
+		return false, refusal{err}
+	}
+	return selected, nil
+}
+
+// namespace takes everything in a namespace.
+func (r *reading) namespace(ctx context.Context, name string) error {
+	for _, gvk := range r.inside {
+		if placing.ExemptKind(gvk.GroupKind()) {
+			continue
+		}
+		if err := r.tolerate(gvk.GroupKind(), r.list(ctx, gvk, name, r.inNamespace)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inNamespace takes an object of a selected namespace.
+func (r *reading) inNamespace(ctx context.Context, t *propagation.Template) error {
+	hasService := false
+	if placing.NeedsService(t.Key) {
+		_, err := r.objects.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Service", Namespace: t.Key.Namespace, Name: t.Key.Name})
+		if err != nil && !errors.Is(err, outcome.ErrGone) {
+			return fmt.Errorf("get the Service of %s: %w", t.Key, err)
+		}
+		hasService = err == nil
+	}
+	if placing.Leaving(t.Object) || placing.Exempt(t.Key, t.Object, hasService) != "" {
+		r.drop(t.Key)
+		return nil
+	}
+	return r.take(t)
+}
+
+func (r *reading) take(t *propagation.Template) error {
+	item, err := placing.NewItem(t.Key, t.Object)
+	if err != nil {
+		return err
+	}
+	if r.size += len(item.Raw); r.size > maxContent {
+		return refusal{fmt.Errorf("more than %d MiB are selected", maxContent>>20)}
+	}
+	r.items = append(r.items, item)
+	return nil
+}
+
+// drop takes an object out: it is not to be carried, or not any more.
+func (r *reading) drop(key propagation.TemplateKey) {
+	r.gone = append(r.gone, key)
+	r.items = slices.DeleteFunc(r.items, func(i placing.Item) bool { return placing.Compare(i.Key, key) == 0 })
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pending"
+)
+
+// resources keeps what the placement selects in snapshots, and is the index of the
+// latest; -1: there is none.
+func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (int, error) {
+	have, err := s.stored(ctx, p)
+	if err != nil {
+		return -1, err
+	}
+	inside, err := s.inside(ctx, []*placementv1.ClusterResourcePlacement{p})
+	if err != nil {
+		return -1, err
+	}
+	latest := placing.Latest(have.Parts)
+	at, now := situation(p, taken.State, inside), s.now()
+	at.Snapshotted = latest != nil
+	if latest != nil && latest[0].Created.After(at.Last) {
+		at.Last = latest[0].Created
+	}
+	due := at.When(now)
+	if !due.Now(now) {
+		if !due.Never {
+			s.remind(ctx, p.Name, due.At.Sub(now))
+		}
+		plan := have.Next(nil)
+		_, err := s.commit(ctx, p, have, plan)
+		return plan.Index, err
+	}
+	content, err := s.read(ctx, p, reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}, latest, due, taken)
+	if err != nil {
+		return -1, err
+	}
+	plan := have.Next(&content)
+	made, err := s.commit(ctx, p, have, plan)
+	if err != nil {
+		return -1, err
+	}
+	if made {
+		at.Last = now
+	}
+	if err := s.accept(ctx, p); err != nil {
+		return -1, err
+	}
+	return plan.Index, s.pending.Done(ctx, p.Name, taken, at.Mark.String(), at.Last)
+}
+
+// stored are the snapshots that the placement has.
+type stored struct {
+	placing.Stored
+	objects map[string]*placementv1.ClusterResourceSnapshot
+}
+
+func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacement) (stored, error) {
+	all, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)
+	if err != nil {
+		return stored{}, fmt.Errorf("list the snapshots of placement %s: %w", p.Name, err)
+	}
+	out := stored{placing.Stored{Placement: p.Name, Seen: -1, Limit: placing.History(p)}, map[string]*placementv1.ClusterResourceSnapshot{}}
+	if seen, err := strconv.Atoi(p.Status.ObservedResourceIndex); err == nil {
+		out.Seen = seen
+	}
+	for _, o := range all {
+		if part, ok := placing.PartOf(&o.ObjectMeta); ok {
+			out.Parts = append(out.Parts, part)
+			out.objects[o.Name] = o
+		}
+	}
+	return out, nil
+}
+
+// read is what the placement selects now.
+func (s *Stage) read(ctx context.Context, p *placementv1.ClusterResourcePlacement, r reading, latest []placing.Part, due placing.Due, taken pending.Taken) (placing.Content, error) {
+	var (
+		c   placing.Content
+		err error
+	)
+	if r.latest, err = s.content(ctx, latest); err != nil {
+		return c, err
+	}
+	if due.All {
+		c, err = r.all(ctx)
+	} else {
+		c, err = r.changed(ctx, taken.Changed)
+	}
+	if err != nil {
+		return c, err
+	}
+	if dark := r.complaint(); dark != "" {
+		s.hub.Record(ctx, about(p), hub.Warning, "CannotTell", "what nobody can read stays as it was: "+dark)
+	}
+	return c, nil
+}
+
+func about(p *placementv1.ClusterResourcePlacement) hub.About {
+	return hub.About{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement, Name: p.Name, UID: p.UID}
+}
+
+// content is what a snapshot holds.
+func (s *Stage) content(ctx context.Context, parts []placing.Part) (placing.Content, error) {
+	var items []placing.Item
+	for _, part := range parts {
+		o, err := s.hub.ResourceSnapshot(ctx, part.Name)
+		if errors.Is(err, outcome.ErrGone) || err == nil && o.UID != part.UID {
+			return placing.Content{}, outcome.Conflict(fmt.Errorf("snapshot %s has just gone", part.Name))
+		}
+		if err != nil {
+			return placing.Content{}, fmt.Errorf("get snapshot %s: %w", part.Name, err)
+		}
+		for _, r := range o.Spec.SelectedResources {
+			item, err := placing.ReadItem(r.Raw)
+			if err != nil {
+				return placing.Content{}, fmt.Errorf("snapshot %s: %w", part.Name, err)
+			}
+			items = append(items, item)
+		}
+	}
+	return placing.NewContent(items), nil
+}
+
+// commit carries the plan out, and tells whether a snapshot was made.
+func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacement, have stored, plan placing.Plan) (bool, error) {
+	if err := s.drop(ctx, have, plan.Drop); err != nil {
+		return false, err
+	}
+	for _, n := range plan.Create {
+		o := &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels, Annotations: n.Annotations, OwnerReferences: owned(p)}}
+		o.Spec.SelectedResources = []placementv1.ResourceContent{}
+		for _, i := range n.Items {
+			c := placementv1.ResourceContent{}
+			c.Raw = i.Raw
+			o.Spec.SelectedResources = append(o.Spec.SelectedResources, c)
+		}
+		if _, err := s.hub.CommitResourceSnapshot(ctx, nil, o); err != nil {
+			return false, refused(n, fmt.Errorf("make snapshot %s: %w", n.Name, err))
+		}
+	}
+	for _, r := range plan.Relabel {
+		old := have.objects[r.Name]
+		next := old.DeepCopy()
+		next.Labels = labelled(next.Labels, r.Latest)
+		if _, err := s.hub.CommitResourceSnapshot(ctx, old, next); err != nil {
+			return false, fmt.Errorf("label snapshot %s: %w", r.Name, err)
+		}
+	}
+	return len(plan.Create) > 0, s.drop(ctx, have, plan.Prune)
+}
+
+// refused is an error that is the fault of what is selected: one object that is too
+// large for any snapshot, or one that the API server does not take.
+func refused(n placing.New, err error) error {
+	if outcome.IsConflict(err) {
+		return err
+	}
+	for _, i := range n.Items {
+		if len(i.Raw) > placing.SizeLimit && len(n.Items) == 1 {
+			return refusal{fmt.Errorf("%s has %d bytes: %w", i.Key, len(i.Raw), err)}
+		}
+	}
+	if outcome.IsTerminal(err) {
+		return refusal{err}
+	}
+	return err
+}
+
+func (s *Stage) drop(ctx context.Context, have stored, parts []placing.Part) error {
+	for _, part := range parts {
+		if err := s.hub.DeleteResourceSnapshot(ctx, have.objects[part.Name]); err != nil {
+			return fmt.Errorf("delete snapshot %s: %w", part.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proving reads what an object may leave its member for: the evidence that
+// pkg/core/applying examines.
+//
+// Invariants:
+//   - Everything that a proof is made of is read from the hub's API now, and not
+//     from what a watch told.
+//   - What the hub cannot or must not answer (403, 5xx, a kind that it does not
+//     serve) is part of the evidence, and no failure: it proves nothing, and
+//     people see why. What was lost on the way is a failure, and tried again.
+//
+// It must not decide.
+package proving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/outcome"
+)
+
+// Hub is the control plane's API, asked live.
+type Hub interface {
+	TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
+	ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
+	// Clusters may be what a watch told: the cluster in question is asked for live.
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+}
+
+// Of is the evidence about the objects of a Work.
+func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applying.Evidence, error) {
+	e := applying.Evidence{Work: w, Now: now}
+	key, err := w.Template()
+	if err != nil {
+		return e, nil //nolint:nilerr // the evidence says so
+	}
+	if e.Cluster, err = read(h.ClusterNow(ctx, w.Key.Cluster)); err != nil {
+		return e, fmt.Errorf("get cluster %s: %w", w.Key.Cluster, err)
+	}
+	of, err := OfTemplate(ctx, h, key, now)
+	if err != nil {
+		return e, err
+	}
+	e.Template, e.Binding = of.Template, of.Binding
+	if e.Binding.Answer != applying.Found || e.Cluster.Answer != applying.Found {
+		return e, nil
+	}
+	fleet, err := h.Clusters(ctx)
+	if err != nil {
+		return e, fmt.Errorf("list clusters: %w", err)
+	}
+	fleet = slices.DeleteFunc(slices.Clone(fleet), func(c *clusterv1alpha1.Cluster) bool { return c.Name == w.Key.Cluster })
+	e.Settled = scheduling.Settled(scheduling.Input{Binding: e.Binding.Value, Clusters: append(fleet, e.Cluster.Value)})
+	return e, nil
+}
+
+// OfTemplate is the part of the evidence that is the same for all Works of a
+// template. What the binding says does not matter where the template is not there.
+func OfTemplate(ctx context.Context, h Hub, key propagation.TemplateKey, now time.Time) (e applying.Evidence, err error) {
+	e.Now = now
+	if e.Template, err = read(h.TemplateNow(ctx, key)); err != nil {
+		return e, fmt.Errorf("get %s: %w", key, err)
+	}
+	if e.Template.Answer == applying.Absent {
+		return e, nil
+	}
+	if e.Binding, err = read(h.BindingNow(ctx, propagation.BindingOf(key))); err != nil {
+		return e, fmt.Errorf("get the binding of %s: %w", key, err)
+	}
+	return e, nil
+}
+
+// read is what an answer tells.
+func read[T any](v T, err error) (applying.Read[T], error) {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return applying.Have(v), nil
+	case errors.Is(err, outcome.ErrGone):
+		return applying.None[T](), nil
+	case errors.Is(err, outcome.ErrNotServed):
+		return applying.Read[T]{Answer: applying.NotServed}, nil
+	case outcome.IsConflict(err), !errors.As(err, &status):
+		return applying.Read[T]{}, err
+	}
+	return applying.Read[T]{Why: string(status.Status().Reason)}, nil
+}

@@ -1,0 +1,226 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renderer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/outcome"
+)
+
+// placement brings the Works that a placement has in one member up to its binding
+// there. A binding that gives nothing yet, or that is about to go, leaves what
+// there is; that there is none means something only where the placement says so.
+func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
+	all, err := s.hub.WorksOfPlacement(ctx, msg.Placement)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of placement %s: %w", msg.Placement, err)
+	}
+	var existing []*propagation.Work
+	for _, w := range all {
+		if w.Key.Cluster == msg.Cluster {
+			existing = append(existing, w)
+		}
+	}
+	p, b, going, err := s.bound(ctx, msg.Placement, msg.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	var desired []*propagation.Work
+	switch {
+	case p == nil || p.DeletionTimestamp != nil:
+	case b == nil:
+		policies, err := s.hub.PolicySnapshotsOf(ctx, msg.Placement)
+		if err != nil {
+			return nil, fmt.Errorf("list the policies of placement %s: %w", msg.Placement, err)
+		}
+		if !telling.LeavesOut(policies, msg.Cluster) {
+			return nil, s.release(ctx, going) // it is missing, and will be made again
+		}
+	case b.Spec.State != placementv1.BindingStateBound:
+		return nil, nil
+	default:
+		desired, err = s.placed(ctx, p, b)
+		var failure *rendering.PlacementError
+		switch {
+		case errors.As(err, &failure):
+			return s.unplaced(ctx, e, msg, b, failure)
+		case errors.Is(err, outcome.ErrGone): // a part of the snapshot, or an override
+			out := events.From(Name, e)
+			out.Emit(events.PlacementTouched, events.Data{Placement: msg.Placement, Reason: "SnapshotMissing"})
+			return out.Events()
+		case err != nil:
+			return nil, err
+		}
+		if err := s.unfail(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	if len(existing) == 0 || b != nil {
+		if err := s.release(ctx, going); err != nil {
+			return nil, err
+		}
+	}
+	return s.deliver(ctx, e, msg, rendering.PlanPlacement(existing, desired))
+}
+
+// bound is the placement, its binding to the cluster, and those that are going;
+// nil where there is none.
+func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding, going []*placementv1.ClusterResourceBinding, err error) {
+	p, err = s.hub.Placement(ctx, placement)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, nil, nil, fmt.Errorf("get placement %s: %w", placement, err)
+	}
+	all, err := s.hub.PlacementBindingsOf(ctx, placement)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("list the bindings of placement %s: %w", placement, err)
+	}
+	for _, b := range all {
+		if b.Spec.TargetCluster == cluster && b.DeletionTimestamp != nil {
+			going = append(going, b)
+		}
+	}
+	return p, telling.BindingTo(all, cluster), going, nil
+}
+
+// release lets the bindings go that their Works held.
+func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourceBinding) error {
+	for _, b := range going {
+		next := b.DeepCopy()
+		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == placementv1.FinalizerWork })
+		if _, err := s.hub.CommitPlacementBinding(ctx, b, next); err != nil && !errors.Is(err, outcome.ErrGone) {
+			return fmt.Errorf("release the binding %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// placed are the Works that the binding asks for. outcome.ErrGone: a part of the
+// snapshot is not there.
+func (s *Stage) placed(ctx context.Context, p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding) ([]*propagation.Work, error) {
+	parts, err := s.parts(ctx, p.Name, b)
+	if err != nil {
+		return nil, err
+	}
+	in := rendering.Placed{
+		Placement: p.Name, Binding: b, Parts: parts,
+		Suspended: propagation.PlacementSuspended(p.Annotations, b.Spec.TargetCluster),
+	}
+	for _, name := range b.Spec.ClusterResourceOverrideSnapshots {
+		o, err := s.hub.ClusterOverrideSnapshot(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("get the override %s: %w", name, err)
+		}
+		in.ClusterOverrides = append(in.ClusterOverrides, o)
+	}
+	for _, name := range b.Spec.ResourceOverrideSnapshots {
+		o, err := s.hub.NamespaceOverrideSnapshot(ctx, types.NamespacedName{Namespace: name.Namespace, Name: name.Name})
+		if err != nil {
+			return nil, fmt.Errorf("get the override %s/%s: %w", name.Namespace, name.Name, err)
+		}
+		in.Overrides = append(in.Overrides, o)
+	}
+	if len(in.ClusterOverrides)+len(in.Overrides) > 0 {
+		m, err := s.hub.Member(ctx, b.Spec.TargetCluster)
+		if err != nil {
+			return nil, fmt.Errorf("get member %s: %w", b.Spec.TargetCluster, err)
+		}
+		in.Labels = m.Labels
+	}
+	return rendering.PlacementWorks(in)
+}
+
+// parts are those of the snapshot that the binding names, with their content.
+func (s *Stage) parts(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) ([]*placementv1.ClusterResourceSnapshot, error) {
+	all, err := s.hub.ResourceSnapshotsOf(ctx, placement)
+	if err != nil {
+		return nil, fmt.Errorf("list the snapshots of placement %s: %w", placement, err)
+	}
+	var parts []*placementv1.ClusterResourceSnapshot
+	for _, name := range rendering.PartsOf(b, all) {
+		part, err := s.hub.ResourceSnapshot(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("get the snapshot %s: %w", name, err)
+		}
+		parts = append(parts, part)
+	}
+	if !rendering.WholeSnapshot(b, parts) {
+		return nil, fmt.Errorf("the snapshot %s is not whole: %w", b.Spec.ResourceSnapshotName, outcome.ErrGone)
+	}
+	return parts, nil
+}
+
+// unplaced says on the binding why the member's Works cannot be made. The member
+// keeps what it has.
+func (s *Stage) unplaced(ctx context.Context, e event.Event, msg events.Data, b *placementv1.ClusterResourceBinding, failure *rendering.PlacementError) ([]event.Event, error) {
+	c := metav1.Condition{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, Reason: failure.Reason, Message: failure.Message, ObservedGeneration: b.Generation}
+	if failure.Reason != placementv1.ReasonOverriddenFailed {
+		c.Type = placementv1.ConditionWorkSynchronized
+	}
+	status := *b.Status.DeepCopy()
+	status.Conditions, _ = conditions.Set(status.Conditions, c, s.now())
+	if _, err := s.hub.CommitPlacementBindingStatus(ctx, b, status); err != nil {
+		return nil, fmt.Errorf("commit status of the binding %s: %w", b.Name, err)
+	}
+	out := events.From(Name, e)
+	out.Emit(events.PlacementWaiting, events.Data{Placement: msg.Placement, Cluster: msg.Cluster, Reason: failure.Reason, Message: failure.Message})
+	return out.Events()
+}
+
+// unfail takes back what unplaced said. What is well is said by the reporter.
+func (s *Stage) unfail(ctx context.Context, b *placementv1.ClusterResourceBinding) error {
+	status := *b.Status.DeepCopy()
+	status.Conditions = nil
+	for _, c := range b.Status.Conditions {
+		if c.Status != metav1.ConditionFalse || c.Reason != placementv1.ReasonOverriddenFailed && c.Reason != placementv1.ReasonSyncWorkFailed {
+			status.Conditions = append(status.Conditions, c)
+		}
+	}
+	if len(status.Conditions) == len(b.Status.Conditions) {
+		return nil
+	}
+	if _, err := s.hub.CommitPlacementBindingStatus(ctx, b, status); err != nil {
+		return fmt.Errorf("commit status of the binding %s: %w", b.Name, err)
+	}
+	return nil
+}
+
+// deliver takes the steps and announces the Works.
+func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, steps []rendering.Step) ([]event.Event, error) {
+	works, err := s.takeAll(ctx, steps)
+	if err != nil {
+		return nil, err
+	}
+	template := propagation.PlacementKey(msg.Placement)
+	out := events.From(Name, e)
+	for i, step := range steps {
+		w := works[i]
+		if w == nil {
+			continue
+		}
+		data := events.Data{
+			Template: &template, Placement: msg.Placement, SnapshotIndex: w.Labels[placementv1.LabelParentSnapshotIndex],
+			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
+		}
+		if step.Action == rendering.Delete || step.Action == rendering.Leave {
+			out.Emit(events.WorkRemoved, data)
+		} else {
+			out.Emit(events.WorkRendered, data)
+		}
+	}
+	return out.Events()
+}

@@ -1,0 +1,60 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renderer
+
+import (
+	"context"
+	"fmt"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+// shield records on the Works whether the namespace of their template is
+// protected from deletion, for nobody can ask it any more when it is gone.
+func (s *Stage) shield(ctx context.Context, namespace string, existing []*propagation.Work, desired map[string]*propagation.Work) error {
+	if namespace == "" || len(desired) == 0 {
+		return nil
+	}
+	ns, err := s.hub.NamespaceState(ctx, namespace)
+	if err != nil {
+		return fmt.Errorf("get namespace %s: %w", namespace, err)
+	}
+	shielded := map[string]bool{}
+	for _, w := range existing {
+		shielded[w.Key.Cluster] = w.Shielded()
+	}
+	for cluster, w := range desired {
+		switch {
+		case propagation.Protected(ns.Labels):
+			w.Annotations[propagation.AnnotationShielded] = "true"
+		case shielded[cluster]:
+			w.Annotations[propagation.AnnotationShielded] = "false"
+		}
+	}
+	return nil
+}
+
+// preserve has a Work that is about to be deleted leave the member's object there,
+// if it goes because a protected namespace goes.
+func (s *Stage) preserve(ctx context.Context, step *rendering.Step) error {
+	w := step.Existing
+	if !w.Shielded() {
+		return nil
+	}
+	namespace := w.Binding().Namespace
+	ns, err := s.hub.NamespaceState(ctx, namespace)
+	if err != nil {
+		return fmt.Errorf("get namespace %s: %w", namespace, err)
+	}
+	if !ns.Leaving {
+		return nil
+	}
+	kept := *w
+	kept.Spec.PreserveResourcesOnDeletion = new(true)
+	if step.Existing, err = s.hub.CommitWork(ctx, w, &kept); err != nil {
+		return fmt.Errorf("commit %s: %w", w.Key, err)
+	}
+	return nil
+}

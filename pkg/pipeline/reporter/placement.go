@@ -1,0 +1,149 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/meta"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// placement brings the status of a placement, and of the binding to the member that
+// the event is about, up to what decisions, bindings and Works say. What is on its
+// way is told when it is there; that a rollout waits is told at once.
+func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
+	in, err := s.standing(ctx, msg.Placement)
+	if errors.Is(err, outcome.ErrGone) || err == nil && (in.Placement.DeletionTimestamp != nil || refused(in.Placement)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum := telling.Summarize(in)
+	for cluster, b := range sum.Members {
+		if msg.Cluster != "" && cluster != msg.Cluster {
+			continue
+		}
+		if _, err := s.hub.CommitPlacementBindingStatus(ctx, b.Binding, b.Status); err != nil {
+			return nil, fmt.Errorf("commit status of the binding %s: %w", b.Binding.Name, err)
+		}
+	}
+	if !sum.Moving || e.Type() == events.PlacementWaiting {
+		if err := s.tellPlacement(ctx, in.Placement, sum.Status); err != nil {
+			return nil, err
+		}
+	}
+	out := events.From(Name, e)
+	if _, concluded := sum.Members[msg.Cluster]; concluded || e.Type() == events.WorkDeleted {
+		out.Emit(events.PlacementReported, events.Data{Placement: msg.Placement, Cluster: msg.Cluster, SnapshotIndex: sum.Status.ObservedResourceIndex, Reason: reasonOf(sum)})
+	}
+	return out.Events()
+}
+
+// standing is what the placement's status depends on.
+func (s *Stage) standing(ctx context.Context, name string) (in telling.Input, err error) {
+	in.Now = s.now()
+	if in.Placement, err = s.hub.Placement(ctx, name); err != nil {
+		return in, fmt.Errorf("get placement %s: %w", name, err)
+	}
+	if in.Policies, err = s.hub.PolicySnapshotsOf(ctx, name); err != nil {
+		return in, fmt.Errorf("list the policies of placement %s: %w", name, err)
+	}
+	if in.Snapshots, err = s.hub.ResourceSnapshotsOf(ctx, name); err != nil {
+		return in, fmt.Errorf("list the snapshots of placement %s: %w", name, err)
+	}
+	if in.Bindings, err = s.hub.PlacementBindingsOf(ctx, name); err != nil {
+		return in, fmt.Errorf("list the bindings of placement %s: %w", name, err)
+	}
+	if in.Works, err = s.hub.WorksOfPlacement(ctx, name); err != nil {
+		return in, fmt.Errorf("list the Works of placement %s: %w", name, err)
+	}
+	if telling.Stale(in) {
+		in.Selected, err = s.selected(ctx, in.Snapshots)
+	}
+	return in, err
+}
+
+// selected are the objects of the newest snapshot.
+func (s *Stage) selected(ctx context.Context, all []*placementv1.ClusterResourceSnapshot) ([]placementv1.ResourceIdentifier, error) {
+	var out []placementv1.ResourceIdentifier
+	for _, name := range telling.LatestParts(all) {
+		part, err := s.hub.ResourceSnapshot(ctx, name)
+		if errors.Is(err, outcome.ErrGone) {
+			return nil, nil // another takes its place
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get the snapshot %s: %w", name, err)
+		}
+		for _, r := range part.Spec.SelectedResources {
+			var obj map[string]any
+			if err := utiljson.Unmarshal(r.Raw, &obj); err != nil {
+				continue // the renderer says which
+			}
+			id := telling.Identify(0, obj)
+			out = append(out, placementv1.ResourceIdentifier{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name})
+		}
+	}
+	return out, nil
+}
+
+// tellPlacement writes the status, and the events of what has come true.
+func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus) error {
+	if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
+		return fmt.Errorf("commit status of placement %s: %w", p.Name, err)
+	}
+	for _, e := range telling.Events(p.Status.Conditions, status.Conditions) {
+		s.hub.Record(ctx, hub.AboutPlacement(p), hub.Normal, e.Reason, e.Message)
+	}
+	return nil
+}
+
+// refused tells whether the placement's selectors are an error: then its status is
+// the placer's.
+func refused(p *placementv1.ClusterResourcePlacement) bool {
+	c := meta.FindStatusCondition(p.Status.Conditions, placementv1.ConditionPlacementScheduled)
+	return c != nil && c.Reason == placementv1.ReasonInvalidResourceSelectors
+}
+
+// reasonOf is the reason of the placement's last condition.
+func reasonOf(s telling.Summary) string {
+	if n := len(s.Status.Conditions); n > 0 {
+		return s.Status.Conditions[n-1].Reason
+	}
+	return ""
+}
+
+// placed wakes the applier for the Works of placements in the member that have the
+// object, which is not, or may not be, what was applied.
+func (s *Stage) placed(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
+	works, err := s.hub.PlacementWorksOn(ctx, o.Cluster)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of placements in %s: %w", o.Cluster, err)
+	}
+	out := events.From(Name, e)
+	for _, w := range works {
+		if !telling.Has(w, o.TemplateKey) {
+			continue
+		}
+		template, what := propagation.PlacementKey(w.Placement()), events.WorkRendered
+		if w.Deleting {
+			what = events.WorkRemoved
+		}
+		out.Emit(what, events.Data{
+			Template: &template, Placement: w.Placement(), Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: "ObjectChanged",
+		})
+	}
+	return out.Events()
+}

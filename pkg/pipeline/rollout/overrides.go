@@ -1,0 +1,217 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/types"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rollout"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// overridden keeps an override that changed in a snapshot, and has the placements
+// looked at that it names, or all.
+func (s *Stage) overridden(ctx context.Context, e event.Event) ([]event.Event, error) {
+	o, err := events.DecodeResource(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	var of *placementv1.PlacementRef
+	if name, ok := hub.ClusterOverrideKeyOf(o.TemplateKey); ok {
+		of, err = s.clusterOverride(ctx, name)
+	} else if key, ok := hub.NamespaceOverrideKeyOf(o.TemplateKey); ok {
+		of, err = s.namespaceOverride(ctx, key)
+	} else {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	if of != nil {
+		out.Emit(events.PlacementScheduled, events.Data{Placement: of.Name, Reason: "OverrideChanged"})
+		return out.Events()
+	}
+	all, err := s.hub.Placements(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list placements: %w", err)
+	}
+	for _, p := range all {
+		out.Emit(events.PlacementScheduled, events.Data{Placement: p.Name, Reason: "OverrideChanged"})
+	}
+	return out.Events()
+}
+
+// clusterOverride keeps an override without a namespace; of is the placement that it
+// names. One that is gone takes its snapshots along.
+func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placementv1.PlacementRef, err error) {
+	stored, err := s.hub.ClusterOverrideSnapshotsOf(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("list snapshots of override %s: %w", name, err)
+	}
+	o, err := s.hub.ClusterOverride(ctx, name)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("get override %s: %w", name, err)
+	}
+	if err != nil || o.DeletionTimestamp != nil {
+		for _, snap := range stored {
+			of = snap.Spec.OverrideSpec.Placement
+			if err := s.hub.DeleteClusterOverrideSnapshot(ctx, snap); err != nil {
+				return nil, fmt.Errorf("delete %s: %w", snap.Name, err)
+			}
+		}
+		return of, nil
+	}
+	hash := propagation.HashJSON(o.Spec)
+	kept := make([]rollout.Kept, len(stored))
+	for i, snap := range stored {
+		kept[i] = rollout.Kept{Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
+	}
+	index, fresh := rollout.NextOverride(kept, hash)
+	if fresh {
+		next := &placementv1.ClusterResourceOverrideSnapshot{}
+		next.Name, next.Labels = rollout.OverrideSnapshotName(name, index), rollout.OverrideLabels(name, index)
+		next.Spec = placementv1.ClusterResourceOverrideSnapshotSpec{OverrideSpec: o.Spec, OverrideHash: []byte(hash)}
+		if _, err := s.hub.CommitClusterOverrideSnapshot(ctx, nil, next); err != nil {
+			return nil, fmt.Errorf("make %s: %w", next.Name, err)
+		}
+	}
+	for _, snap := range stored {
+		labels, changed := relabelled(snap.Labels, index)
+		if !changed {
+			continue
+		}
+		next := snap.DeepCopy()
+		next.Labels = labels
+		if _, err := s.hub.CommitClusterOverrideSnapshot(ctx, snap, next); err != nil {
+			return nil, fmt.Errorf("label %s: %w", snap.Name, err)
+		}
+	}
+	return o.Spec.Placement, nil
+}
+
+// namespaceOverride is clusterOverride for one with a namespace.
+func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName) (of *placementv1.PlacementRef, err error) {
+	stored, err := s.hub.NamespaceOverrideSnapshotsOf(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("list snapshots of override %s: %w", key, err)
+	}
+	o, err := s.hub.NamespaceOverride(ctx, key)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("get override %s: %w", key, err)
+	}
+	if err != nil || o.DeletionTimestamp != nil {
+		for _, snap := range stored {
+			of = snap.Spec.OverrideSpec.Placement
+			if err := s.hub.DeleteNamespaceOverrideSnapshot(ctx, snap); err != nil {
+				return nil, fmt.Errorf("delete %s: %w", snap.Name, err)
+			}
+		}
+		return of, nil
+	}
+	hash := propagation.HashJSON(o.Spec)
+	kept := make([]rollout.Kept, len(stored))
+	for i, snap := range stored {
+		kept[i] = rollout.Kept{Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
+	}
+	index, fresh := rollout.NextOverride(kept, hash)
+	if fresh {
+		next := &placementv1.ResourceOverrideSnapshot{}
+		next.Namespace, next.Name = key.Namespace, rollout.OverrideSnapshotName(key.Name, index)
+		next.Labels = rollout.OverrideLabels(key.Name, index)
+		next.Spec = placementv1.ResourceOverrideSnapshotSpec{OverrideSpec: o.Spec, OverrideHash: []byte(hash)}
+		if _, err := s.hub.CommitNamespaceOverrideSnapshot(ctx, nil, next); err != nil {
+			return nil, fmt.Errorf("make %s: %w", next.Name, err)
+		}
+	}
+	for _, snap := range stored {
+		labels, changed := relabelled(snap.Labels, index)
+		if !changed {
+			continue
+		}
+		next := snap.DeepCopy()
+		next.Labels = labels
+		if _, err := s.hub.CommitNamespaceOverrideSnapshot(ctx, snap, next); err != nil {
+			return nil, fmt.Errorf("label %s: %w", snap.Name, err)
+		}
+	}
+	return o.Spec.Placement, nil
+}
+
+// relabelled are the labels of a stored snapshot, of which one is the latest.
+func relabelled(labels map[string]string, latest int) (map[string]string, bool) {
+	want := "false"
+	if labels[placementv1.LabelOverrideIndex] == fmt.Sprint(latest) {
+		want = "true"
+	}
+	if labels[placementv1.LabelIsLatestSnapshot] == want {
+		return labels, false
+	}
+	next := maps.Clone(labels)
+	next[placementv1.LabelIsLatestSnapshot] = want
+	return next, true
+}
+
+// overrides are those that concern the placement, by member. What is selected is read
+// only where there are overrides that may.
+func (s *Stage) overrides(ctx context.Context, in rollout.Input, snapshots []*placementv1.ClusterResourceSnapshot) (map[string]rollout.Overrides, error) {
+	cluster, err := s.hub.ClusterOverrideSnapshots(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list override snapshots: %w", err)
+	}
+	inNames, err := s.hub.NamespaceOverrideSnapshots(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list override snapshots: %w", err)
+	}
+	all := rollout.LatestOverrides(in.Placement.Name, cluster, inNames)
+	if len(all) == 0 || in.Snapshot == "" {
+		return nil, nil
+	}
+	var objects []placementv1.ResourceIdentifier
+	for _, part := range snapshots {
+		if part.Labels[placementv1.LabelResourceIndex] != in.Index {
+			continue
+		}
+		whole, err := s.hub.ResourceSnapshot(ctx, part.Name)
+		if err != nil {
+			return nil, fmt.Errorf("get snapshot %s: %w", part.Name, err)
+		}
+		for _, content := range whole.Spec.SelectedResources {
+			objects = append(objects, identify(content.Raw))
+		}
+	}
+	members, err := s.hub.Members(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	return rollout.OverridesFor(all, objects, members), nil
+}
+
+// identify says which object it is; one that cannot be read is none.
+func identify(raw []byte) placementv1.ResourceIdentifier {
+	var o struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return placementv1.ResourceIdentifier{}
+	}
+	key := propagation.TemplateKey{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
+	return placementv1.ResourceIdentifier{Group: key.GroupVersionKind().Group, Version: key.GroupVersionKind().Version, Kind: o.Kind, Namespace: key.Namespace, Name: key.Name}
+}

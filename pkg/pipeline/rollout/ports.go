@@ -1,0 +1,64 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// Placements are what is rolled out.
+type Placements interface {
+	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
+	CommitPlacement(ctx context.Context, old, next *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error)
+	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
+	// ResourceSnapshotsOf are without their content.
+	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
+}
+
+// Bindings are what says which member has what.
+type Bindings interface {
+	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
+	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	CommitPlacementBinding(ctx context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error)
+	DeletePlacementBinding(ctx context.Context, b *placementv1.ClusterResourceBinding) error
+}
+
+// OverridesWithout are the overrides without a namespace, and what is kept of them.
+type OverridesWithout interface {
+	ClusterOverride(ctx context.Context, name string) (*placementv1.ClusterResourceOverride, error)
+	ClusterOverrideSnapshots(ctx context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
+	ClusterOverrideSnapshotsOf(ctx context.Context, override string) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
+	CommitClusterOverrideSnapshot(ctx context.Context, old, next *placementv1.ClusterResourceOverrideSnapshot) (*placementv1.ClusterResourceOverrideSnapshot, error)
+	DeleteClusterOverrideSnapshot(ctx context.Context, s *placementv1.ClusterResourceOverrideSnapshot) error
+}
+
+// OverridesWithin are those with a namespace.
+type OverridesWithin interface {
+	NamespaceOverride(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverride, error)
+	NamespaceOverrideSnapshots(ctx context.Context) ([]*placementv1.ResourceOverrideSnapshot, error)
+	NamespaceOverrideSnapshotsOf(ctx context.Context, override types.NamespacedName) ([]*placementv1.ResourceOverrideSnapshot, error)
+	CommitNamespaceOverrideSnapshot(ctx context.Context, old, next *placementv1.ResourceOverrideSnapshot) (*placementv1.ResourceOverrideSnapshot, error)
+	DeleteNamespaceOverrideSnapshot(ctx context.Context, s *placementv1.ResourceOverrideSnapshot) error
+}
+
+// Selection is what overrides are matched with.
+type Selection interface {
+	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
+	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
+}
+
+// Hub is the control plane's API.
+type Hub interface {
+	Placements
+	Bindings
+	OverridesWithout
+	OverridesWithin
+	Selection
+}

@@ -1,0 +1,180 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rollout"
+	"sluice.dev/pkg/outcome"
+)
+
+// Name of the stage.
+const Name = "rollout"
+
+// Stage is the rollout.
+type Stage struct {
+	hub Hub
+	now func() time.Time
+}
+
+// New makes the stage.
+func New(h Hub, now func() time.Time) *Stage { return &Stage{hub: h, now: now} }
+
+// Name is that of the stage's function.
+func (s *Stage) Name() string { return Name }
+
+// Handle takes the rollout of one placement as far as it may go now, or finds those
+// that are not done. It is safe to call twice.
+func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	switch e.Type() {
+	case events.Ping:
+		return s.tick(ctx, e)
+	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
+		return s.overridden(ctx, e)
+	}
+	msg, err := events.Decode(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	p, err := s.hub.Placement(ctx, msg.Placement)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get placement %s: %w", msg.Placement, err)
+	}
+	bindings, err := s.hub.PlacementBindingsOf(ctx, p.Name)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings of %s: %w", p.Name, err)
+	}
+	out := events.From(Name, e)
+	if p.DeletionTimestamp != nil {
+		if err := s.leave(ctx, p, bindings, out); err != nil {
+			return nil, err
+		}
+		return out.Events()
+	}
+	in, known, err := s.load(ctx, p, bindings)
+	if err != nil || !known {
+		return nil, err
+	}
+	if err := s.roll(ctx, in, out, e.Type() == events.PlacementScheduled); err != nil {
+		return nil, err
+	}
+	return out.Events()
+}
+
+// load reads what a plan depends on; false: nobody is picked by the present policy
+// yet, and whoever picks tells.
+func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) (rollout.Input, bool, error) {
+	in := rollout.Input{Placement: p, Bindings: bindings, Now: s.now()}
+	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
+	if err != nil {
+		return in, false, fmt.Errorf("list policy snapshots of %s: %w", p.Name, err)
+	}
+	var known bool
+	if in.Policy, in.Picked, known = rollout.Picked(policies); !known {
+		return in, false, nil
+	}
+	snapshots, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)
+	if err != nil {
+		return in, false, fmt.Errorf("list snapshots of %s: %w", p.Name, err)
+	}
+	in.Snapshot, in.Index = rollout.Wanted(p, snapshots)
+	in.Overrides, err = s.overrides(ctx, in, snapshots)
+	return in, err == nil, err
+}
+
+// roll carries the plan out, and tells of it. Where all is asked for, it also tells of
+// what was written before and nobody has observed.
+func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, all bool) error {
+	plan := rollout.Next(in)
+	told := map[string]bool{}
+	for _, step := range plan.Steps {
+		if err := s.carryOut(ctx, step); err != nil {
+			return err
+		}
+		bound(out, in, step.Cluster())
+		told[step.Cluster()] = true
+	}
+	for _, b := range in.Bindings {
+		if all && !told[b.Spec.TargetCluster] && rollout.Unobserved(b) {
+			bound(out, in, b.Spec.TargetCluster)
+		}
+	}
+	if plan.Reason != "" {
+		out.Emit(events.PlacementWaiting, events.Data{Placement: in.Placement.Name, SnapshotIndex: in.Index, Reason: plan.Reason, Message: plan.Message})
+	}
+	return nil
+}
+
+func bound(out *events.Batch, in rollout.Input, cluster string) {
+	out.Emit(events.PlacementBound, events.Data{Placement: in.Placement.Name, Cluster: cluster, SnapshotIndex: in.Index})
+}
+
+func (s *Stage) carryOut(ctx context.Context, step rollout.Step) error {
+	if step.Next == nil {
+		if err := s.hub.DeletePlacementBinding(ctx, step.Old); err != nil {
+			return fmt.Errorf("delete binding %s: %w", step.Old.Name, err)
+		}
+		return nil
+	}
+	if _, err := s.hub.CommitPlacementBinding(ctx, step.Old, step.Next); err != nil {
+		return fmt.Errorf("commit binding %s: %w", step.Next.Name, err)
+	}
+	return nil
+}
+
+// leave removes the bindings of a placement that is being deleted, and lets it go when
+// they are gone.
+func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, out *events.Batch) error {
+	for _, b := range bindings {
+		if b.DeletionTimestamp == nil {
+			if err := s.hub.DeletePlacementBinding(ctx, b); err != nil {
+				return fmt.Errorf("delete binding %s: %w", b.Name, err)
+			}
+		}
+		out.Emit(events.PlacementBound, events.Data{Placement: p.Name, Cluster: b.Spec.TargetCluster, Reason: "Deleting"})
+	}
+	if len(bindings) > 0 || !slices.Contains(p.Finalizers, placementv1.FinalizerScheduler) {
+		return nil
+	}
+	next := p.DeepCopy()
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == placementv1.FinalizerScheduler })
+	if _, err := s.hub.CommitPlacement(ctx, p, next); err != nil && !errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("let placement %s go: %w", p.Name, err)
+	}
+	return nil
+}
+
+// tick has each placement looked at again for which time alone changed something, or
+// an event was missed.
+func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) {
+	all, err := s.hub.Placements(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list placements: %w", err)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	bindings, err := s.hub.PlacementBindings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	open := rollout.Open(all, bindings, s.now())
+	out := events.From(Name, e)
+	for _, name := range open {
+		out.Emit(events.PlacementScheduled, events.Data{Placement: name, Reason: "Due"})
+	}
+	return out.Events()
+}

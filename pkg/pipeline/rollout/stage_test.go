@@ -1,0 +1,232 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rollout"
+	"sluice.dev/pkg/outcome"
+)
+
+// nothing is a hub's other half, of which these tests need next to nothing.
+type nothing = Hub
+
+// world is a hub that notes each write.
+type world struct {
+	nothing
+	placement *placementv1.ClusterResourcePlacement
+	policy    *placementv1.ClusterSchedulingPolicySnapshot
+	snapshots []*placementv1.ClusterResourceSnapshot
+	bindings  []*placementv1.ClusterResourceBinding
+	now       time.Time
+	writes    []string
+}
+
+func newWorld(picked ...string) *world {
+	w := &world{placement: &placementv1.ClusterResourcePlacement{}, policy: &placementv1.ClusterSchedulingPolicySnapshot{}, now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
+	w.placement.Name, w.placement.Finalizers = "shop", []string{placementv1.FinalizerScheduler}
+	w.policy.Name, w.policy.Labels = "shop-0", map[string]string{placementv1.LabelPolicyIndex: "0"}
+	w.policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue}}
+	for _, c := range picked {
+		w.policy.Status.ClusterDecisions = append(w.policy.Status.ClusterDecisions, placementv1.ClusterDecision{ClusterName: c, Selected: true})
+	}
+	w.snapshot(0)
+	return w
+}
+
+func (w *world) snapshot(index int) {
+	s := &placementv1.ClusterResourceSnapshot{}
+	s.Name = fmt.Sprintf("shop-%d-snapshot", index)
+	s.Labels = map[string]string{placementv1.LabelResourceIndex: fmt.Sprint(index)}
+	s.Annotations = map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1"}
+	w.snapshots = append(w.snapshots, s)
+}
+
+func (w *world) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+	if w.placement == nil || name != w.placement.Name {
+		return nil, outcome.ErrGone
+	}
+	return w.placement, nil
+}
+
+func (w *world) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
+	return []*placementv1.ClusterResourcePlacement{w.placement}, nil
+}
+
+func (w *world) CommitPlacement(_ context.Context, _, next *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error) {
+	w.writes = append(w.writes, fmt.Sprintf("placement %q", next.Finalizers))
+	w.placement = next
+	return next, nil
+}
+
+func (w *world) PolicySnapshotsOf(context.Context, string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
+	return []*placementv1.ClusterSchedulingPolicySnapshot{w.policy}, nil
+}
+
+func (w *world) ResourceSnapshotsOf(context.Context, string) ([]*placementv1.ClusterResourceSnapshot, error) {
+	return w.snapshots, nil
+}
+
+func (w *world) ClusterOverrideSnapshots(context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
+	return nil, nil
+}
+
+func (w *world) NamespaceOverrideSnapshots(context.Context) ([]*placementv1.ResourceOverrideSnapshot, error) {
+	return nil, nil
+}
+
+func (w *world) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {
+	return w.bindings, nil
+}
+
+func (w *world) PlacementBindingsOf(context.Context, string) ([]*placementv1.ClusterResourceBinding, error) {
+	return slices.Clone(w.bindings), nil
+}
+
+func (w *world) CommitPlacementBinding(_ context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error) {
+	w.writes = append(w.writes, fmt.Sprintf("%s %s %s", next.Spec.TargetCluster, next.Spec.State, next.Spec.ResourceSnapshotName))
+	b := next.DeepCopy()
+	b.Generation++
+	if old == nil {
+		w.bindings = append(w.bindings, b)
+		return b, nil
+	}
+	w.bindings[slices.Index(w.bindings, old)] = b
+	return b, nil
+}
+
+func (w *world) DeletePlacementBinding(_ context.Context, b *placementv1.ClusterResourceBinding) error {
+	w.writes = append(w.writes, b.Spec.TargetCluster+" deleted")
+	at := metav1.NewTime(w.now)
+	b.DeletionTimestamp = &at
+	return nil
+}
+
+// available says so of each binding.
+func (w *world) available(reason string) {
+	for _, b := range w.bindings {
+		b.Status.Conditions = []metav1.Condition{{
+			Type: placementv1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: reason,
+			ObservedGeneration: b.Generation, LastTransitionTime: metav1.NewTime(w.now),
+		}}
+	}
+}
+
+// handle gives the stage an event, and is what was written and what it told.
+func (w *world) handle(t *testing.T, eventType string) (writes, told []string) {
+	t.Helper()
+	e := event.New()
+	e.SetID("1")
+	e.SetSource("/test")
+	e.SetType(eventType)
+	if eventType != events.Ping {
+		if err := e.SetData("application/json", events.Data{Placement: "shop", Cluster: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.writes = nil
+	out, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range out {
+		d, err := events.Decode(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, strings.TrimSpace(strings.TrimPrefix(o.Type(), "dev.sluice.placement.")+" "+d.Cluster))
+	}
+	return w.writes, told
+}
+
+func (w *world) want(t *testing.T, eventType string, writes, told []string) {
+	t.Helper()
+	gotWrites, gotTold := w.handle(t, eventType)
+	if diff := cmp.Diff(writes, gotWrites); diff != "" {
+		t.Errorf("%s: writes (-want +got):\n%s", eventType, diff)
+	}
+	if diff := cmp.Diff(told, gotTold); diff != "" {
+		t.Errorf("%s: told (-want +got):\n%s", eventType, diff)
+	}
+}
+
+func TestANewPlacementCostsOneWriteAMember(t *testing.T) {
+	w := newWorld("a", "b", "c")
+	w.want(t, events.PlacementScheduled,
+		[]string{"a Bound shop-0-snapshot", "b Bound shop-0-snapshot", "c Bound shop-0-snapshot"}, []string{"bound a", "bound b", "bound c"})
+	t.Run("and nothing when the event comes again, but it is told again", func(t *testing.T) {
+		w.want(t, events.PlacementScheduled, nil, []string{"bound a", "bound b", "bound c"})
+	})
+	t.Run("nor is it told for each report", func(t *testing.T) { w.want(t, events.PlacementReported, nil, nil) })
+	w.available(placementv1.ReasonAllWorkAvailable)
+	t.Run("nor when all is well", func(t *testing.T) { w.want(t, events.PlacementScheduled, nil, nil) })
+}
+
+func TestC64StageUpdatesOneAfterTheOther(t *testing.T) {
+	w := newWorld("a", "b", "c")
+	w.handle(t, events.PlacementScheduled)
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.snapshot(1)
+	w.want(t, events.PlacementScheduled, []string{"a Bound shop-1-snapshot"}, []string{"bound a", "waiting"})
+	w.want(t, events.PlacementReported, nil, []string{"waiting"})
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.want(t, events.PlacementReported, []string{"b Bound shop-1-snapshot"}, []string{"bound b", "waiting"})
+}
+
+func TestC65TheTickFindsWhatTheTimeChanged(t *testing.T) {
+	w := newWorld("a", "b")
+	w.handle(t, events.PlacementScheduled)
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.snapshot(1)
+	w.handle(t, events.PlacementScheduled)
+	w.available(placementv1.ReasonWorkNotTrackable)
+	w.want(t, events.Ping, nil, nil)
+	w.now = w.now.Add(time.Minute)
+	w.want(t, events.Ping, nil, []string{"scheduled"})
+	w.want(t, events.PlacementScheduled, []string{"b Bound shop-1-snapshot"}, []string{"bound b"})
+}
+
+func TestARollbackIsRolledOutAndPinned(t *testing.T) {
+	w := newWorld("a")
+	w.snapshot(1)
+	w.handle(t, events.PlacementScheduled)
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.placement.Annotations = map[string]string{rollout.AnnotationRollback: "0"}
+	w.want(t, events.PlacementScheduled, []string{"a Bound shop-0-snapshot"}, []string{"bound a"})
+	w.snapshot(2)
+	w.want(t, events.PlacementReported, nil, nil)
+	delete(w.placement.Annotations, rollout.AnnotationRollback)
+	w.want(t, events.PlacementReported, []string{"a Bound shop-2-snapshot"}, []string{"bound a"})
+}
+
+func TestC102ADeletedPlacementTakesItsBindingsAlong(t *testing.T) {
+	w := newWorld("a", "b")
+	w.handle(t, events.PlacementScheduled)
+	at := metav1.NewTime(w.now)
+	w.placement.DeletionTimestamp = &at
+	w.want(t, events.PlacementScheduled, []string{"a deleted", "b deleted"}, []string{"bound a", "bound b"})
+	w.want(t, events.PlacementReported, nil, []string{"bound a", "bound b"})
+	w.bindings = nil
+	w.want(t, events.PlacementReported, []string{"placement []"}, nil)
+	w.placement = nil
+	w.want(t, events.PlacementReported, nil, nil)
+}
+
+func TestNothingIsDoneBeforeMembersArePicked(t *testing.T) {
+	w := newWorld("a")
+	w.policy.Status.Conditions = nil
+	w.want(t, events.PlacementScheduled, nil, nil)
+}

@@ -1,0 +1,111 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/scheduling/placement"
+	"sluice.dev/pkg/outcome"
+)
+
+// placed is where a paged fan-out of a cluster's change goes on that has come to
+// the placements; the name of the last one follows.
+const placed = "placement:"
+
+// place picks the members of one placement, and writes them to the snapshot of its
+// policy that is in force. Of one that is being deleted, there is nothing to decide:
+// who made its bindings removes them.
+func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
+	p, err := s.placements.Placement(ctx, name)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get placement %s: %w", name, err)
+	}
+	out := events.From(Name, e)
+	if p.DeletionTimestamp != nil {
+		out.Emit(events.PlacementScheduled, events.Data{Placement: name, Reason: "Deleting"})
+		return out.Events()
+	}
+	snapshots, err := s.placements.PolicySnapshotsOf(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("list policy snapshots of %s: %w", name, err)
+	}
+	policy := placement.Latest(snapshots)
+	if policy == nil {
+		return nil, nil // the placer makes it, and tells
+	}
+	d, err := s.pick(ctx, policy, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.decided(ctx, policy, d); err != nil {
+		return nil, err
+	}
+	out.Emit(events.PlacementScheduled, events.Data{Placement: name, Reason: d.Condition.Reason, Message: d.Condition.Message})
+	return out.Events()
+}
+
+func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, name string) (placement.Decision, error) {
+	bindings, err := s.placements.PlacementBindingsOf(ctx, name)
+	if err != nil {
+		return placement.Decision{}, fmt.Errorf("list bindings of %s: %w", name, err)
+	}
+	members, err := s.placements.Members(ctx)
+	if err != nil {
+		return placement.Decision{}, fmt.Errorf("list members: %w", err)
+	}
+	return placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: bindings, Now: s.now()}), nil
+}
+
+// decided writes what was decided to the snapshot's status, if it says anything else.
+func (s *Stage) decided(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, d placement.Decision) error {
+	status := d.Status(placement.Generation(policy))
+	condition := d.Condition
+	condition.ObservedGeneration = policy.Generation
+	status.Conditions, _ = conditions.Set(policy.Status.Conditions, condition, s.now())
+	if _, err := s.placements.CommitPolicySnapshotStatus(ctx, policy, status); err != nil {
+		return fmt.Errorf("commit status of policy snapshot %s: %w", policy.Name, err)
+	}
+	return nil
+}
+
+// clusterChangedFor announces the placements that a changed cluster may concern, a
+// page of them, after the one of that name.
+func (s *Stage) clusterChangedFor(ctx context.Context, out *events.Batch, cluster, after string) error {
+	all, err := s.placements.Placements(ctx)
+	if err != nil {
+		return fmt.Errorf("list placements: %w", err)
+	}
+	announced := 0
+	for _, p := range all { // sorted by name
+		if p.Name <= after || !concerns(p, cluster) {
+			continue
+		}
+		out.Emit(events.PlacementSnapshotted, events.Data{Placement: p.Name, Reason: "ClusterChanged", Message: "cluster " + cluster + " changed"})
+		if announced++; announced == pageSize {
+			out.Emit(events.ClusterChanged, events.Data{Cluster: cluster, Continue: placed + p.Name, Reason: "MorePlacements"})
+			return nil
+		}
+	}
+	return nil
+}
+
+// concerns tells whether the cluster may be one that the placement picks.
+func concerns(p *placementv1.ClusterResourcePlacement, cluster string) bool {
+	if p.Spec.Policy.Type() == placementv1.PickFixedPlacementType {
+		return slices.Contains(p.Spec.Policy.ClusterNames, cluster)
+	}
+	return true
+}

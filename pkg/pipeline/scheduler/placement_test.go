@@ -1,0 +1,149 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// placedWorld is a hub with placements and no bindings of policies.
+type placedWorld struct {
+	placements []*placementv1.ClusterResourcePlacement
+	policy     *placementv1.ClusterSchedulingPolicySnapshot
+	members    []*memberclusterv1.MemberCluster
+	writes     int
+}
+
+func (w *placedWorld) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+	for _, p := range w.placements {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, outcome.ErrGone
+}
+
+func (w *placedWorld) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
+	return w.placements, nil
+}
+
+func (w *placedWorld) PolicySnapshotsOf(context.Context, string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
+	return []*placementv1.ClusterSchedulingPolicySnapshot{w.policy}, nil
+}
+
+func (w *placedWorld) CommitPolicySnapshotStatus(_ context.Context, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) (*placementv1.ClusterSchedulingPolicySnapshot, error) {
+	if fmt.Sprint(s.Status) != fmt.Sprint(status) {
+		w.writes++
+	}
+	next := s.DeepCopy()
+	next.Status = status
+	w.policy = next
+	return next, nil
+}
+
+func (w *placedWorld) PlacementBindingsOf(context.Context, string) ([]*placementv1.ClusterResourceBinding, error) {
+	return nil, nil
+}
+
+func (w *placedWorld) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	return w.members, nil
+}
+
+type noBindings struct{ writes }
+
+// writes are those that nobody makes here.
+type writes = Bindings
+
+func (noBindings) Bindings(context.Context) ([]*propagation.Binding, error) { return nil, nil }
+
+type noClusters struct{}
+
+func (noClusters) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) { return nil, nil }
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func (w *placedWorld) handle(t *testing.T, eventType string, d events.Data) []event.Event {
+	t.Helper()
+	e := event.New()
+	e.SetID("1")
+	e.SetSource("/test")
+	e.SetType(eventType)
+	if err := e.SetData("application/json", d); err != nil {
+		t.Fatal(err)
+	}
+	out, err := New(noBindings{}, noClusters{}, w, func() time.Time { return noon }).Handle(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name = "shop"
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
+	policy.Name, policy.Generation = "shop-0", 1
+	policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0"}
+	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "5"}
+	m := &memberclusterv1.MemberCluster{}
+	m.Name = "member1"
+	ok := func(of string) metav1.Condition { return metav1.Condition{Type: of, Status: metav1.ConditionTrue} }
+	m.Status.AgentStatus = []memberclusterv1.AgentStatus{{
+		Type: memberclusterv1.MemberAgent, LastReceivedHeartbeat: metav1.NewTime(noon),
+		Conditions: []metav1.Condition{ok(memberclusterv1.ConditionJoined), ok(memberclusterv1.ConditionHealthy)},
+	}}
+	w := &placedWorld{placements: []*placementv1.ClusterResourcePlacement{p}, policy: policy, members: []*memberclusterv1.MemberCluster{m}}
+	for range 2 {
+		out := w.handle(t, events.PlacementSnapshotted, events.Data{Placement: "shop"})
+		if len(out) != 1 || out[0].Type() != events.PlacementScheduled {
+			t.Errorf("told %v, want placement.scheduled", out)
+		}
+	}
+	s := w.policy.Status
+	if w.writes != 1 || s.ObservedCRPGeneration != 5 || len(s.ClusterDecisions) != 1 || !s.ClusterDecisions[0].Selected || s.Conditions[0].ObservedGeneration != 1 {
+		t.Errorf("%d writes, status %+v", w.writes, s)
+	}
+}
+
+func TestAChangedClusterIsToldToPlacementsAPageAtATime(t *testing.T) {
+	w := &placedWorld{}
+	for i := range pageSize + 3 {
+		p := &placementv1.ClusterResourcePlacement{}
+		p.Name = fmt.Sprintf("p%03d", i)
+		w.placements = append(w.placements, p)
+	}
+	w.placements[1].Spec.Policy = &placementv1.PlacementPolicy{PlacementType: placementv1.PickFixedPlacementType, ClusterNames: []string{"another"}}
+	told, next := map[string]bool{}, events.Data{Cluster: "member1"}
+	for pages := 0; next.Cluster != "" && pages < 3; pages++ {
+		page := w.handle(t, events.ClusterChanged, next)
+		next = events.Data{}
+		for _, o := range page {
+			d, err := events.Decode(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Type() == events.ClusterChanged {
+				next = d
+			} else {
+				told[d.Placement] = true
+			}
+		}
+	}
+	if len(told) != pageSize+2 || told["p001"] {
+		t.Errorf("%d are told, and of one that does not name the cluster: %v", len(told), told["p001"])
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// One's trouble is one's own.
+
+// What a member refuses for good, many times, delays nobody: what fails beside it
+// for another reason comes back as soon as that is mended.
+func TestZ27ManyThatFailForGood(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		s.refuse("member2", "member2 wants no such thing")
+		s.refusing("member2")
+		s.Apply(s.Policy("pp").SelectingKind(s.ConfigMap("any")).toAll())
+		const many = 60
+		var last template
+		for i := range many {
+			last = s.ConfigMap(fmt.Sprintf("bad-%03d", i)).Label("bad", "true")
+			s.Apply(last)
+		}
+		s.Expect(last).In("member1", "member3").Work("member2", isCondition("Applied", "False", "wants no such thing"))
+		good := s.ConfigMap("z-good")
+		s.Apply(good)
+		s.Expect(good).In(members...)
+		// What nobody tells of is found by a sweep, though it stands behind all of them.
+		s.DeleteIn("member2", good)
+		s.Expect(good).In(members...)
+	})
+}
+
+// What never becomes healthy is told as applied, with its health, within 10 s.
+func TestZ30NeverHealthy(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		s.Apply(s.Policy("pp").SelectingKind(s.Deployment("any")).toAll())
+		const many = 30
+		ailing := make([]template, many)
+		for i := range ailing {
+			ailing[i] = s.Deployment(fmt.Sprintf("ailing-%03d", i)).set("spec.template.spec.nodeSelector", map[string]any{"there-is": "none"})
+		}
+		s.Apply(asApplied(ailing)...)
+		if err := s.within(12*time.Second, func() error {
+			for _, d := range ailing {
+				for _, m := range members {
+					w := s.Expect(d).work(m)
+					if w == nil {
+						return fmt.Errorf("%s has no Work for %s", d.name(), m)
+					}
+					if err := isCondition("Applied", "True")(w.Object); err != nil {
+						return fmt.Errorf("%s in %s: %w", d.name(), m, err)
+					}
+					if health := items(w.Object, "status.manifestStatuses"); len(health) != 1 || health[0]["health"] != "Unhealthy" {
+						return fmt.Errorf("%s in %s: health %v", d.name(), m, health)
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			s.Fatal(err)
+		}
+	})
+}
+
+func asApplied(templates []template) []applied {
+	out := make([]applied, len(templates))
+	for i, t := range templates {
+		out[i] = t
+	}
+	return out
+}
+
+// A namespace that is made in a member lets its Pods do no more than the hub's.
+func TestZ38PodSecurity(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		home := newThing(namespaces, "", s.ns)
+		s.Patch(home, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted","pod-security.kubernetes.io/enforce-version":"latest"}}}`)
+		config := s.ConfigMap("config")
+		s.Apply(s.Policy("pp").Selecting(config).toAll(), config)
+		s.Expect(config).In(members...)
+		for _, m := range members {
+			s.Expect(home).Member(m, func(obj map[string]any) error {
+				labels := (&unstructured.Unstructured{Object: obj}).GetLabels()
+				if labels["pod-security.kubernetes.io/enforce"] != "restricted" || labels["pod-security.kubernetes.io/enforce-version"] != "latest" {
+					return fmt.Errorf("its labels are %v", labels)
+				}
+				return nil
+			})
+		}
+	})
+}
