@@ -165,8 +165,7 @@ func TestZ14VersionGoes(t *testing.T) {
 				return nil
 			})
 		}
-		// A Work's status may say in the words of v1 what it said in those of v1beta1; the object stays.
-		s.Apply(p.set("spec.priority", int64(3)).selectingAs(w, v1.group+"/v1", "Widget"))
+		s.Unchanged(func() { s.Apply(p.set("spec.priority", int64(3)).selectingAs(w, v1.group+"/v1", "Widget")) })
 		s.Expect(w).ClaimedBy(p)
 		s.Apply(w.At(3))
 		s.Expect(w).At(3, "member1", "member2")

@@ -42,6 +42,29 @@ func (s *scenario) definition(kind string) (thing, resource) {
 	}), r
 }
 
+// retire deletes the kind's templates and waits until no Work is left of them, as
+// whoever takes a kind away does first: of a kind that is not served nobody can
+// tell what is gone.
+func (s *scenario) retire(crd thing) {
+	s.Helper()
+	names := crd.body["spec"].(map[string]any)["names"].(map[string]any)
+	r := resource{group: crd.body["spec"].(map[string]any)["group"].(string), version: "v1", kind: names["kind"].(string), plural: names["plural"].(string)}
+	err := s.lab.hub.on(r, s.ns).DeleteCollection(s.background(), metav1.DeleteOptions{}, metav1.ListOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.Errorf("delete what there is of %s: %v", crd, err)
+		return
+	}
+	s.Eventually(func() error {
+		var left []error
+		for _, o := range s.lab.hub.mirror(works).of(s.ns) {
+			if m := manifestOf(o); m.GetKind() == r.kind && strings.HasPrefix(m.GetAPIVersion(), r.group+"/") {
+				left = append(left, fmt.Errorf("Work %s is still there: %s", keyOf(o), asJSON(o.Object["status"])))
+			}
+		}
+		return errors.Join(left...)
+	})
+}
+
 // define installs a kind in clusters and waits until they serve it.
 func (s *scenario) define(crd thing, in ...string) {
 	s.Helper()
@@ -54,6 +77,11 @@ func (s *scenario) define(crd thing, in ...string) {
 	for _, c := range in {
 		s.Eventually(func() error { return isCondition("Established", "True")(s.LiveIn(c, crd).Object) })
 	}
+	s.Cleanup(func() {
+		if !s.Failed() {
+			s.retire(crd)
+		}
+	})
 }
 
 func TestKindCustom(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -173,19 +172,13 @@ func (l *lab) leftover() error {
 		}
 		m.mu.Lock()
 		for key, o := range m.objects {
-			if _, ours := l.begun.Load(scenarioOf(o)); ours && !untold(o) {
+			if _, ours := l.begun.Load(scenarioOf(o)); ours {
 				errs = append(errs, errors.New(m.resource.kind+" "+key))
 			}
 		}
 		m.mu.Unlock()
 	}
 	return errors.Join(errs...)
-}
-
-// untold tells whether the Work stays because its template's kind went with the
-// scenario: what cannot be told is gone is not removed.
-func untold(o *unstructured.Unstructured) bool {
-	return o.GetDeletionTimestamp() != nil && text(conditionOf(o.Object, "Applied"), "reason") == "CannotTell"
 }
 
 // cluster is one API server.

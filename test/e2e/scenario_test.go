@@ -313,7 +313,7 @@ func (s *scenario) Eventually(check func() error) {
 // look at mirrors, which are up to date within milliseconds and cost nothing.
 func (s *scenario) within(d time.Duration, check func() error) error {
 	var err error
-	for deadline := time.Now().Add(d); ; pause(s.Context(), 20*time.Millisecond) {
+	for deadline := time.Now().Add(d); ; pause(s.background(), 20*time.Millisecond) {
 		if err = check(); err == nil || time.Now().After(deadline) {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestZ29StatusOfAnObject(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}, "status": tc.status}
-			s := ManifestStatus(0, obj).Status
+			s := ManifestStatus(0, obj, obj).Status
 			if len(s.Raw) > maxStatus+conditions.MaxMessage {
 				t.Errorf("%d bytes", len(s.Raw))
 			}

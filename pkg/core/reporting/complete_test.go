@@ -29,8 +29,9 @@ func propagated(t *testing.T) *done {
 	d.b.Labels = map[string]string{propagation.ClaimLabelCluster: "id"}
 	d.b.Annotations[propagation.ClaimClusterName] = "p"
 	d.b.Annotations[propagation.AnnotationContentHash] = d.t.Hash
+	live := object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, status: {replicas: 1, observedGeneration: 1}}`)
 	for _, w := range d.works {
-		w.Status.ManifestStatuses = WithStatus(nil, ManifestStatus(0, object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, status: {replicas: 1, observedGeneration: 1}}`)))
+		w.Status.ManifestStatuses = WithStatus(nil, ManifestStatus(0, live, live))
 	}
 	d.report()
 	return d

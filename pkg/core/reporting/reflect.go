@@ -59,16 +59,17 @@ func put(m map[string]any, key string, v any) map[string]any {
 	return m
 }
 
-// ManifestStatus is what a Work's status says of the object of its manifest with
-// that ordinal.
-func ManifestStatus(ordinal int, obj map[string]any) workv1alpha1.ManifestStatus {
-	gvk := schema.FromAPIVersionAndKind(text(obj, "apiVersion"), text(obj, "kind"))
+// ManifestStatus is what a Work's status says of obj, the member's object of its
+// manifest with that ordinal. The object is named as the manifest names it: in
+// which version it was read says nothing about it.
+func ManifestStatus(ordinal int, manifest, obj map[string]any) workv1alpha1.ManifestStatus {
+	gvk := schema.FromAPIVersionAndKind(text(manifest, "apiVersion"), text(manifest, "kind"))
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	status, health := Reflect(obj)
 	return workv1alpha1.ManifestStatus{
 		Identifier: workv1alpha1.ResourceIdentifier{
 			Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Resource: plural.Resource,
-			Namespace: text(obj, "metadata", "namespace"), Name: text(obj, "metadata", "name"),
+			Namespace: text(manifest, "metadata", "namespace"), Name: text(manifest, "metadata", "name"),
 		},
 		Status: encode(bounded(status)),
 		Health: health,
@@ -78,7 +79,7 @@ func ManifestStatus(ordinal int, obj map[string]any) workv1alpha1.ManifestStatus
 // LastStatus is what is known of an object that is there no more: what the Work
 // says of it, or else what the binding keeps of an earlier Work. b may be nil.
 func LastStatus(w *propagation.Work, b *propagation.Binding, ordinal int, manifest map[string]any) workv1alpha1.ManifestStatus {
-	s := ManifestStatus(ordinal, manifest)
+	s := ManifestStatus(ordinal, manifest, manifest)
 	for _, last := range w.Status.ManifestStatuses {
 		if i := last.Identifier; i.Kind == s.Identifier.Kind && i.Namespace == s.Identifier.Namespace && i.Name == s.Identifier.Name {
 			s.Status, s.Health = last.Status, last.Health

@@ -114,7 +114,8 @@ func TestReflect(t *testing.T) {
 }
 
 func TestManifestStatus(t *testing.T) {
-	s := ManifestStatus(0, object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: shop, generation: 1}, status: {observedGeneration: 1, replicas: 1}}`))
+	manifest := object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: shop}}`)
+	s := ManifestStatus(0, manifest, object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: shop, generation: 1}, status: {observedGeneration: 1, replicas: 1}}`))
 	want := workv1alpha1.ResourceIdentifier{Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments", Namespace: "shop", Name: "nginx"}
 	if diff := cmp.Diff(want, s.Identifier); diff != "" {
 		t.Errorf("identifier (-want +got):\n%s", diff)
@@ -122,8 +123,14 @@ func TestManifestStatus(t *testing.T) {
 	if got := string(s.Status.Raw); got != `{"generation":1,"observedGeneration":1,"replicas":1}` {
 		t.Errorf("status %s", got)
 	}
-	if s := ManifestStatus(0, object(t, `{apiVersion: v1, kind: ConfigMap}`)); s.Status != nil {
+	settings := object(t, `{apiVersion: v1, kind: ConfigMap}`)
+	if s := ManifestStatus(0, settings, settings); s.Status != nil {
 		t.Errorf("a status of nothing: %s", s.Status.Raw)
+	}
+	newer := object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}}`)
+	older := object(t, `{apiVersion: example.com/v1beta2, kind: Widget, metadata: {name: one}}`)
+	if got := ManifestStatus(0, newer, older).Identifier.Version; got != "v1" {
+		t.Errorf("an object that was read as v1beta2 is told as %s, its manifest says v1", got)
 	}
 
 	second := s

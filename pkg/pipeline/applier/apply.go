@@ -75,7 +75,7 @@ func statuses(w *propagation.Work, bound *propagation.Binding, applied []done) [
 		if a.object == nil {
 			out[i] = reporting.LastStatus(w, bound, i, a.manifest)
 		} else {
-			out[i] = reporting.ManifestStatus(i, a.object)
+			out[i] = reporting.ManifestStatus(i, a.manifest, a.object)
 		}
 		if len(applied) > 1 {
 			out[i].Applied = &applied[i].state
@@ -274,7 +274,7 @@ func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.Ma
 	for i, manifest := range manifests {
 		live, err := m.Look(ctx, refOf(manifest), member.Looking{})
 		if err == nil && live.Answer == applying.Found && live.Value.Ours(w.Key.Owner()) {
-			out = append(out, reporting.ManifestStatus(i, live.Value.Object))
+			out = append(out, reporting.ManifestStatus(i, manifest, live.Value.Object))
 		}
 	}
 	return out

@@ -151,7 +151,7 @@ func (s *Stage) take(w *propagation.Work, o *applying.Observed, d applying.Decis
 	if o == nil || !o.Ours(w.Key.Name) {
 		return status, true
 	}
-	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(0, o.Object))
+	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(0, reporting.FirstManifest(w), o.Object))
 	if reporting.Held(w) {
 		return status, true // the rest is the applier's to say
 	}
