@@ -21,6 +21,10 @@ const (
 	Apart = 30 * time.Second
 )
 
+// AnnotationAsked, on a snapshot's first part, is Mark.Asked of the placement that
+// it was made for.
+const AnnotationAsked = "sluice.dev/asked"
+
 // Mark is by what a placement was selected.
 type Mark struct {
 	// Asked tells the placement and its selectors apart from others.
@@ -69,6 +73,8 @@ type Situation struct {
 	Known bool
 	// Mark of the placement now, and that by which it was selected last.
 	Mark, Selected Mark
+	// Made is Mark.Asked of the latest snapshot.
+	Made string
 	// First is when the first of the noted changes was; zero: there is none.
 	First time.Time
 	// Last is when the latest snapshot was made.
@@ -86,11 +92,12 @@ type Due struct {
 // When decides it. What people ask for acts at once; what becomes of objects and
 // kinds waits its time.
 func (s Situation) When(now time.Time) Due {
-	if !s.Known || s.Mark.Asked != s.Selected.Asked || !s.Snapshotted && !s.Selected.Refused {
-		return Due{At: now, All: true}
-	}
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
 	switch {
+	case !s.Known && s.Snapshotted && s.Made == s.Mark.Asked: // somebody may just have selected it
+		at, all = now, true
+	case !s.Known || s.Mark.Asked != s.Selected.Asked || !s.Snapshotted && !s.Selected.Refused:
+		return Due{At: now, All: true}
 	case s.Mark.Served != s.Selected.Served:
 		at, all = now, true
 	case s.First.IsZero():

@@ -31,7 +31,9 @@ type Part struct {
 	Subindex int
 	Hash     string
 	Parts    int
-	Leaving  bool
+	// Asked is Mark.Asked of the placement that the snapshot was made for.
+	Asked   string
+	Leaving bool
 }
 
 // PartOf reads a part's metadata; false where it says no index.
@@ -45,6 +47,7 @@ func PartOf(m *metav1.ObjectMeta) (Part, bool) {
 	if p.Index, err = strconv.Atoi(m.Labels[placementv1.LabelResourceIndex]); err != nil || p.Index < 0 {
 		return p, false
 	}
+	p.Asked = m.Annotations[AnnotationAsked]
 	p.Parts, _ = strconv.Atoi(m.Annotations[placementv1.AnnotationNumberOfResourceSnapshots])
 	if sub, split := m.Annotations[placementv1.AnnotationSubindex]; split {
 		if p.Subindex, err = strconv.Atoi(sub); err != nil || p.Subindex < 0 {
@@ -188,6 +191,8 @@ type Stored struct {
 	Parts     []Part
 	// Seen is the highest index that anybody has heard of; -1: none.
 	Seen int
+	// Asked is Mark.Asked of the placement.
+	Asked string
 	// Limit is how many snapshots are kept.
 	Limit int
 }
@@ -270,6 +275,7 @@ func (s Stored) parts(c Content, hash string, index int) []New {
 			n.Name = SnapshotName(s.Placement, index)
 			n.Annotations = map[string]string{
 				placementv1.AnnotationResourceHash: hash, placementv1.AnnotationNumberOfResourceSnapshots: strconv.Itoa(len(split)), placementv1.AnnotationNumberOfEnvelopedObjects: strconv.Itoa(c.Envelopes()),
+				AnnotationAsked: s.Asked,
 			}
 		} else {
 			n.Annotations = map[string]string{placementv1.AnnotationSubindex: strconv.Itoa(i - 1)}

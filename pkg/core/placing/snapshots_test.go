@@ -134,6 +134,7 @@ func TestC20OnlyTheFirstPartSaysTheWhole(t *testing.T) {
 	want := map[string]map[string]string{
 		"crp-4-snapshot": {
 			"kubernetes-fleet.io/resource-hash": c.Hash(), "kubernetes-fleet.io/number-of-resource-snapshots": "2", "kubernetes-fleet.io/number-of-enveloped-object": "0",
+			placing.AnnotationAsked: "",
 		},
 		"crp-4-0": {"kubernetes-fleet.io/subindex-of-resource-snapshot": "0"},
 	}

@@ -32,9 +32,13 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	latest := placing.Latest(have.Parts)
 	at, now := situation(p, taken.State, inside), s.now()
 	at.Snapshotted = latest != nil
-	if latest != nil && latest[0].Created.After(at.Last) {
-		at.Last = latest[0].Created
+	if latest != nil {
+		at.Made = latest[0].Asked
+		if latest[0].Created.After(at.Last) {
+			at.Last = latest[0].Created
+		}
 	}
+	have.Asked = at.Mark.Asked
 	due := at.When(now)
 	if !due.Now(now) {
 		if !due.Never {
