@@ -159,8 +159,12 @@ func paths(at string, v any) []string {
 }
 
 // Look tells what the member has of that name.
-func (m *Member) Look(ctx context.Context, ref member.Ref, _ member.Looking) (applying.Read[*applying.Observed], error) {
-	return member.Answer(m.Observe(ctx, ref))
+func (m *Member) Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error) {
+	o, err := m.Observe(ctx, ref)
+	if err == nil && how.Whole && o.Partial {
+		o.Partial, o.Object["data"] = false, m.objects[ref].Content["data"]
+	}
+	return member.Answer(o, err)
 }
 
 // Write applies the manifest with the marks of its Work.

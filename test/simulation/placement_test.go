@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -27,10 +28,13 @@ import (
 
 // carried is a placement that is decided and bound, and the stages that carry it.
 type carried struct {
-	t       *testing.T
-	hub     *pipelinetest.Hub
-	members map[string]*pipelinetest.Member
-	stages  map[string]interface {
+	t        *testing.T
+	hub      *pipelinetest.Hub
+	strategy *placementv1.ApplyStrategy
+	// overrides are those that the bindings name.
+	overrides []string
+	members   map[string]*pipelinetest.Member
+	stages    map[string]interface {
 		Handle(context.Context, event.Event) ([]event.Event, error)
 	}
 	writes   []string
@@ -82,7 +86,9 @@ func (c *carried) snapshot(index int, objects ...string) {
 	for cluster := range c.members {
 		c.hub.Put(&placementv1.ClusterResourceBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "crp-1-" + cluster, Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"}},
-			Spec:       placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, ResourceSnapshotName: name, TargetCluster: cluster},
+			Spec: placementv1.ResourceBindingSpec{
+				State: placementv1.BindingStateBound, ResourceSnapshotName: name, TargetCluster: cluster, ApplyStrategy: c.strategy, ClusterResourceOverrideSnapshots: c.overrides,
+			},
 		})
 		c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: cluster})
 	}
@@ -177,4 +183,81 @@ func TestC75WhatAnotherHasIsNotFoughtOver(t *testing.T) {
 	if got := p.Status.PlacementStatuses[0].FailedPlacements; len(got) != 1 || got[0].Condition.Reason != "ApplyConflictBetweenPlacements" {
 		t.Errorf("failed placements %+v", got)
 	}
+}
+
+// deleting is the snapshot of an override that keeps a ConfigMap from all members.
+func deleting(name, namespace string) *placementv1.ClusterResourceOverrideSnapshot {
+	o := &placementv1.ClusterResourceOverrideSnapshot{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	o.Spec.OverrideSpec.ClusterResourceSelectors = []placementv1.ClusterResourceSelector{{Version: "v1", Kind: "Namespace", Name: namespace}}
+	o.Spec.OverrideSpec.Policy = &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{{
+		ClusterSelector: &placementv1.ClusterSelector{}, OverrideType: placementv1.DeleteOverrideType,
+	}}}
+	return o
+}
+
+func TestC70WhatAnOverrideKeepsFromAMemberLeavesIt(t *testing.T) {
+	c := carry(t, "m1")
+	c.hub.Put(&memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+	c.snapshot(0, configMap("one"), configMap("two"))
+	c.hub.Put(deleting("gone-0", "shop"))
+	c.overrides = []string{"gone-0"}
+	c.snapshot(1, configMap("one"), configMap("two"))
+	if n := len(c.members["m1"].Objects()); n != 0 {
+		t.Errorf("the member has %d objects, want none", n)
+	}
+	c.overrides = nil
+	c.snapshot(2, configMap("one"), configMap("two"))
+	if n := len(c.members["m1"].Objects()); n != 2 {
+		t.Errorf("the member has %d objects after the override has gone, want 2", n)
+	}
+}
+
+func TestC74TakingOver(t *testing.T) {
+	theirs := func(data string, more ...string) map[string]any {
+		meta := map[string]any{"name": "one", "namespace": "shop"}
+		if len(more) > 0 {
+			meta["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": more[0], "uid": "1"}}
+		}
+		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]any{"a": data}}
+	}
+	for sentence, tc := range map[string]struct {
+		strategy placementv1.ApplyStrategy
+		there    map[string]any
+		want     string
+		differs  bool
+	}{
+		"it is taken always":                      {placementv1.ApplyStrategy{}, theirs("c"), "", false},
+		"it is never taken":                       {placementv1.ApplyStrategy{WhenToTakeOver: placementv1.WhenToTakeOverTypeNever}, theirs("b"), "NotTakenOver", false},
+		"it is taken if it does not differ":       {placementv1.ApplyStrategy{WhenToTakeOver: placementv1.WhenToTakeOverTypeIfNoDiff}, theirs("b"), "", false},
+		"it differs":                              {placementv1.ApplyStrategy{WhenToTakeOver: placementv1.WhenToTakeOverTypeIfNoDiff}, theirs("c"), "FailedToTakeOver", true},
+		"others own it":                           {placementv1.ApplyStrategy{}, theirs("b", "owner"), "FailedToTakeOver", false},
+		"others own it, and may":                  {placementv1.ApplyStrategy{AllowCoOwnership: true}, theirs("b", "owner"), "", false},
+		"it differs in what was not asked for":    {placementv1.ApplyStrategy{WhenToTakeOver: placementv1.WhenToTakeOverTypeIfNoDiff}, with(theirs("b"), "immutable"), "", false},
+		"it differs in that, and all is compared": {placementv1.ApplyStrategy{WhenToTakeOver: placementv1.WhenToTakeOverTypeIfNoDiff, ComparisonOption: placementv1.ComparisonOptionTypeFullComparison}, with(theirs("b"), "immutable"), "FailedToTakeOver", true},
+		"all is compared, and it does not differ": {placementv1.ApplyStrategy{WhenToTakeOver: placementv1.WhenToTakeOverTypeIfNoDiff, ComparisonOption: placementv1.ComparisonOptionTypeFullComparison}, theirs("b"), "", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := carry(t, "m1")
+			c.strategy = &tc.strategy
+			_ = c.members["m1"].EnsureNamespace(t.Context(), "shop", nil)
+			c.members["m1"].Plant(member.Ref{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "one"}, tc.there)
+			c.snapshot(0, configMap("one"))
+			p, err := c.hub.Placement(t.Context(), "crp-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, got := p.Status.PlacementStatuses[0], ""
+			if len(m.FailedPlacements) > 0 {
+				got = m.FailedPlacements[0].Condition.Reason
+			}
+			if got != tc.want || (len(m.DiffedPlacements) > 0) != tc.differs || len(m.DriftedPlacements) > 0 {
+				t.Errorf("failed %q, want %q; differs %v, drifted %v", got, tc.want, m.DiffedPlacements, m.DriftedPlacements)
+			}
+		})
+	}
+}
+
+func with(obj map[string]any, field string) map[string]any {
+	obj[field] = true
+	return obj
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -115,19 +117,22 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 		o.Object = live.Object
 	}
 	if in.When == applying.WhenNever {
-		return reported(o), nil
+		return reported(w, o), nil
 	}
 	if live != nil && live.Work != "" && !live.Ours(w.Key.Owner()) {
 		o.Reason, o.Message = telling.ReasonConflict, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", ref, w.Key.Cluster, live.Work)
 		return o, nil
 	}
 	d := applying.Decide(in)
+	if no := strict(w, o, d); no != nil {
+		return *no, nil
+	}
 	switch {
 	case d.Action == applying.Keep:
 		o.Reason, o.State = telling.ReasonApplied, new(placementv1.AppliedState(d.State))
 		return o, nil
 	case !d.Writes():
-		return refused(o, d), nil
+		return refused(w, o, d), nil
 	}
 	now, err := s.put(ctx, m, in)
 	if err != nil {
@@ -169,21 +174,69 @@ func (s *Stage) failed(o telling.Outcome, err error) (telling.Outcome, error) {
 	return o, nil
 }
 
+const messageDiffers = "the member has the object already, with other content, and whenToTakeOver is IfNoDiff"
+
 // refused is the outcome where the object is left as it is.
-func refused(o telling.Outcome, d applying.Decision) telling.Outcome {
+func refused(w *propagation.Work, o telling.Outcome, d applying.Decision) telling.Outcome {
 	o.Reason, o.Message = telling.ReasonFailedToApply, d.Message
 	switch {
-	case d.Drift():
-		o.Reason, o.Differs = telling.ReasonFoundDrifts, telling.Differences(o.Manifest, o.Object)
+	case d.Reason == applying.ReasonNotOurs && w.Strategy != nil && w.Strategy.WhenToTakeOver == placementv1.WhenToTakeOverTypeIfNoDiff:
+		o.Reason, o.Differs = telling.ReasonFailedToTakeOver, differences(w, o)
+		o.Message = messageDiffers
 	case d.Reason == applying.ReasonNotOurs:
-		o.Reason = telling.ReasonNotTakenOver
+		o.Reason, o.Message = telling.ReasonNotTakenOver, "the member has the object already, and whenToTakeOver is Never"
+	case d.Drift():
+		o.Reason, o.Differs = telling.ReasonFoundDrifts, differences(w, o)
 	}
 	return o
 }
 
+// strict is the outcome where the strategy asks for more than the decision did: an
+// object that others own is not shared, and with FullComparison nothing may stand
+// beside what the manifest sets. Nil: it does not.
+func strict(w *propagation.Work, o telling.Outcome, d applying.Decision) *telling.Outcome {
+	s := w.Strategy
+	if s == nil || o.Object == nil {
+		return nil
+	}
+	if d.Action == applying.Adopt && !s.AllowCoOwnership && owned(o.Object) {
+		o.Reason, o.Message = telling.ReasonFailedToTakeOver, "the object has other owners in the member, and allowCoOwnership is false"
+		return &o
+	}
+	if s.ComparisonOption != placementv1.ComparisonOptionTypeFullComparison {
+		return nil
+	}
+	switch {
+	case d.Action == applying.Adopt && s.WhenToTakeOver == placementv1.WhenToTakeOverTypeIfNoDiff:
+		o.Reason, o.Message = telling.ReasonFailedToTakeOver, messageDiffers
+	case d.Action == applying.Keep && s.WhenToApply == placementv1.WhenToApplyTypeIfNotDrifted:
+		o.Reason, o.Message = telling.ReasonFoundDrifts, "the object has fields that were not applied"
+	default:
+		return nil
+	}
+	if o.Differs = differences(w, o); len(o.Differs) == 0 {
+		return nil
+	}
+	return &o
+}
+
+// owned tells whether the object has owners in the member.
+func owned(object map[string]any) bool {
+	u := unstructured.Unstructured{Object: object}
+	return len(u.GetOwnerReferences()) > 0
+}
+
+// differences are those that the strategy counts.
+func differences(w *propagation.Work, o telling.Outcome) []placementv1.PatchDetail {
+	if w.Strategy != nil && w.Strategy.ComparisonOption == placementv1.ComparisonOptionTypeFullComparison {
+		return telling.AllDifferences(o.Manifest, o.Object)
+	}
+	return telling.Differences(o.Manifest, o.Object)
+}
+
 // reported is the outcome where differences are only told.
-func reported(o telling.Outcome) telling.Outcome {
-	o.Differs = telling.Differences(o.Manifest, o.Object)
+func reported(w *propagation.Work, o telling.Outcome) telling.Outcome {
+	o.Differs = differences(w, o)
 	o.Reason, o.Message = telling.ReasonNoDiffFound, "No configuration diff has been found"
 	if len(o.Differs) > 0 {
 		o.Reason, o.Message = telling.ReasonFoundDiff, "The member has the object otherwise, or does not have it"

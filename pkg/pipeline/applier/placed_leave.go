@@ -20,6 +20,7 @@ import (
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/carrying"
 )
 
 // seeOff takes the objects of a Work that is being deleted out of the member, each
@@ -117,30 +118,19 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 	return e, err
 }
 
-// gives are the objects that the binding's snapshot gives to its member.
+// gives are the objects that the binding gives to its member: those of its snapshot,
+// but for those that an override keeps from it.
 func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) (applying.Read[[]propagation.TemplateKey], error) {
 	var none applying.Read[[]propagation.TemplateKey]
-	all, err := s.hub.ResourceSnapshotsOf(ctx, placement)
-	if err != nil {
-		return none, fmt.Errorf("list the snapshots of placement %s: %w", placement, err)
-	}
-	var parts []*placementv1.ClusterResourceSnapshot
-	for _, name := range rendering.PartsOf(b, all) {
-		part, err := s.hub.ResourceSnapshot(ctx, name)
-		if errors.Is(err, outcome.ErrGone) {
-			none.Why = "the snapshot " + name + " is gone"
-			return none, nil
-		}
-		if err != nil {
-			return none, fmt.Errorf("get the snapshot %s: %w", name, err)
-		}
-		parts = append(parts, part)
-	}
-	if !rendering.WholeSnapshot(b, parts) {
-		none.Why = "the snapshot " + b.Spec.ResourceSnapshotName + " is not whole"
+	in, err := carrying.Load(ctx, s.hub, placement, b)
+	if errors.Is(err, outcome.ErrGone) {
+		none.Why = err.Error()
 		return none, nil
 	}
-	works, err := rendering.PlacementWorks(rendering.Placed{Placement: placement, Binding: b, Parts: parts})
+	if err != nil {
+		return none, err
+	}
+	works, err := rendering.PlacementWorks(in)
 	if err != nil {
 		none.Why = err.Error()
 		return none, nil //nolint:nilerr // nobody can tell

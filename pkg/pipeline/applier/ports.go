@@ -12,6 +12,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/pipeline/carrying"
 	"sluice.dev/pkg/pipeline/proving"
 	"sluice.dev/pkg/suspension"
 )
@@ -32,11 +33,10 @@ type Inputs interface {
 
 // Placements are what decides about the objects of a placement's Works.
 type Placements interface {
+	carrying.Hub
 	PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
 	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
-	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
-	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
 	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)
 }
 

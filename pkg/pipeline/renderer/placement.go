@@ -11,7 +11,6 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -20,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/carrying"
 )
 
 // placement brings the Works that a placement has in one member up to its binding
@@ -112,56 +112,12 @@ func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourc
 // placed are the Works that the binding asks for. outcome.ErrGone: a part of the
 // snapshot is not there.
 func (s *Stage) placed(ctx context.Context, p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding) ([]*propagation.Work, error) {
-	parts, err := s.parts(ctx, p.Name, b)
+	in, err := carrying.Load(ctx, s.hub, p.Name, b)
 	if err != nil {
 		return nil, err
 	}
-	in := rendering.Placed{
-		Placement: p.Name, Binding: b, Parts: parts,
-		Suspended: propagation.PlacementSuspended(p.Annotations, b.Spec.TargetCluster),
-	}
-	for _, name := range b.Spec.ClusterResourceOverrideSnapshots {
-		o, err := s.hub.ClusterOverrideSnapshot(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("get the override %s: %w", name, err)
-		}
-		in.ClusterOverrides = append(in.ClusterOverrides, o)
-	}
-	for _, name := range b.Spec.ResourceOverrideSnapshots {
-		o, err := s.hub.NamespaceOverrideSnapshot(ctx, types.NamespacedName{Namespace: name.Namespace, Name: name.Name})
-		if err != nil {
-			return nil, fmt.Errorf("get the override %s/%s: %w", name.Namespace, name.Name, err)
-		}
-		in.Overrides = append(in.Overrides, o)
-	}
-	if len(in.ClusterOverrides)+len(in.Overrides) > 0 {
-		m, err := s.hub.Member(ctx, b.Spec.TargetCluster)
-		if err != nil {
-			return nil, fmt.Errorf("get member %s: %w", b.Spec.TargetCluster, err)
-		}
-		in.Labels = m.Labels
-	}
+	in.Suspended = propagation.PlacementSuspended(p.Annotations, b.Spec.TargetCluster)
 	return rendering.PlacementWorks(in)
-}
-
-// parts are those of the snapshot that the binding names, with their content.
-func (s *Stage) parts(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) ([]*placementv1.ClusterResourceSnapshot, error) {
-	all, err := s.hub.ResourceSnapshotsOf(ctx, placement)
-	if err != nil {
-		return nil, fmt.Errorf("list the snapshots of placement %s: %w", placement, err)
-	}
-	var parts []*placementv1.ClusterResourceSnapshot
-	for _, name := range rendering.PartsOf(b, all) {
-		part, err := s.hub.ResourceSnapshot(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("get the snapshot %s: %w", name, err)
-		}
-		parts = append(parts, part)
-	}
-	if !rendering.WholeSnapshot(b, parts) {
-		return nil, fmt.Errorf("the snapshot %s is not whole: %w", b.Spec.ResourceSnapshotName, outcome.ErrGone)
-	}
-	return parts, nil
 }
 
 // unplaced says on the binding why the member's Works cannot be made. The member

@@ -6,13 +6,11 @@ package renderer
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/carrying"
 	"sluice.dev/pkg/pipeline/proving"
 )
 
@@ -42,16 +40,12 @@ type Statuses interface {
 
 // Placements are what the Works of a placement depend on.
 type Placements interface {
+	carrying.Hub
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
 	CommitPlacementBinding(ctx context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error)
 	CommitPlacementBindingStatus(ctx context.Context, b *placementv1.ClusterResourceBinding, status placementv1.ResourceBindingStatus) (*placementv1.ClusterResourceBinding, error)
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
-	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
-	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
-	ClusterOverrideSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceOverrideSnapshot, error)
-	NamespaceOverrideSnapshot(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverrideSnapshot, error)
-	Member(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
 }
 

@@ -12,43 +12,115 @@ import (
 	"strings"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
-// maxDifferences is how many fields of an object are named.
-const maxDifferences = 100
+const (
+	// maxDifferences is how many fields of an object are named.
+	maxDifferences = 100
+	// wholeObject stands for an object that the member does not have at all.
+	wholeObject = "(the whole object)"
+)
 
 // Differences are the fields that the manifest asks for and the object has
 // otherwise, the first hundred. What the object has beside them is the member's.
 func Differences(manifest, object map[string]any) []placementv1.PatchDetail {
-	var out []placementv1.PatchDetail
-	differences("", manifest, object, &out)
+	if object == nil {
+		return []placementv1.PatchDetail{{Path: "/", ValueInHub: wholeObject}}
+	}
+	return compare(manifest, object, false)
+}
+
+// AllDifferences are Differences, and the fields that the object has beside those
+// that the manifest asks for, but for its status and for what an API server or
+// Sluice writes.
+func AllDifferences(manifest, object map[string]any) []placementv1.PatchDetail {
+	if object == nil {
+		return Differences(manifest, nil)
+	}
+	return compare(bare(manifest), bare(object), true)
+}
+
+// bare is the object without what is not compared.
+func bare(object map[string]any) map[string]any {
+	out := maps.Clone(object)
+	delete(out, "status")
+	was, _ := object["metadata"].(map[string]any)
+	meta := map[string]any{"name": was["name"]}
+	for _, k := range []string{"labels", "annotations"} {
+		all, _ := was[k].(map[string]any)
+		kept := map[string]any{}
+		for key, value := range all {
+			if !propagation.IsSystemKey(key) && !unmanaged[key] {
+				kept[key] = value
+			}
+		}
+		if len(kept) > 0 {
+			meta[k] = kept
+		}
+	}
+	out["metadata"] = meta
 	return out
 }
 
-func differences(path string, asked, has any, out *[]placementv1.PatchDetail) {
-	if len(*out) >= maxDifferences {
+// unmanaged are the labels and annotations that each cluster, or Sluice, writes by
+// itself.
+var unmanaged = map[string]bool{
+	"kubernetes.io/metadata.name": true, "karmada.io/managed": true, "deployment.kubernetes.io/revision": true,
+}
+
+func compare(manifest, object map[string]any, full bool) []placementv1.PatchDetail {
+	c := comparison{full: full}
+	c.compare("", manifest, object)
+	return c.found
+}
+
+// comparison collects differences; full: those too that nobody asked for.
+type comparison struct {
+	full  bool
+	found []placementv1.PatchDetail
+}
+
+func (c *comparison) compare(path string, asked, has any) {
+	if len(c.found) >= maxDifferences {
 		return
 	}
 	switch a := asked.(type) {
 	case map[string]any:
 		h, _ := has.(map[string]any)
-		for _, k := range slices.Sorted(maps.Keys(a)) {
-			differences(path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(k), a[k], h[k], out)
+		for _, k := range c.keys(a, h) {
+			c.compare(path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(k), a[k], h[k])
 		}
 		return
 	case []any:
 		if h, ok := has.([]any); ok && len(h) == len(a) {
 			for i := range a {
-				differences(path+"/"+strconv.Itoa(i), a[i], h[i], out)
+				c.compare(path+"/"+strconv.Itoa(i), a[i], h[i])
 			}
 			return
 		}
 	case nil:
-		return
+		if !c.full || has == nil {
+			return
+		}
 	}
 	if fmt.Sprint(asked) != fmt.Sprint(has) {
-		*out = append(*out, placementv1.PatchDetail{Path: path, ValueInMember: shown(has), ValueInHub: shown(asked)})
+		c.found = append(c.found, placementv1.PatchDetail{Path: path, ValueInMember: shown(has), ValueInHub: shown(asked)})
 	}
+}
+
+// keys are those that are compared, in their order.
+func (c *comparison) keys(asked, has map[string]any) []string {
+	keys := slices.Collect(maps.Keys(asked))
+	if c.full {
+		for k := range has {
+			if _, both := asked[k]; !both {
+				keys = append(keys, k)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 func shown(v any) string {

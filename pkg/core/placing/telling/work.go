@@ -22,7 +22,9 @@ const (
 	ReasonApplied       = "Applied"
 	ReasonFailedToApply = "FailedToApply"
 	ReasonNotTakenOver  = "NotTakenOver"
-	ReasonFoundDrifts   = "FoundDrifts"
+	// ReasonFailedToTakeOver: the member's object is not as it has to be for that.
+	ReasonFailedToTakeOver = "FailedToTakeOver"
+	ReasonFoundDrifts      = "FoundDrifts"
 	// ReasonConflict: another placement, or a policy, has the object.
 	ReasonConflict    = "ApplyConflictBetweenPlacements"
 	ReasonUndecodable = "DecodingErred"
@@ -146,7 +148,11 @@ func (o Outcome) applied(r placementv1.ManifestCondition, w *propagation.Work, n
 	}, now)
 	if o.Reason != ReasonApplied {
 		r.Conditions = keep(r.Conditions, placementv1.ConditionApplied)
-		if len(o.Differs) > 0 {
+		switch {
+		case len(o.Differs) == 0:
+		case o.Reason == ReasonFailedToTakeOver:
+			r.DiffDetails = o.diff(ResultOf(w.Results, r.Identifier), metav1.NewTime(now.Truncate(time.Second)))
+		default:
 			r.DriftDetails = o.drift(ResultOf(w.Results, r.Identifier), metav1.NewTime(now.Truncate(time.Second)))
 		}
 		return r

@@ -1,0 +1,86 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package carrying reads what a placement's binding gives to its member, for who
+// renders it and for who proves that an object may leave.
+//
+// Invariants:
+//   - Both read the same, so that nobody removes what another carries, and nobody
+//     keeps what nobody carries.
+//   - A snapshot of which a part is missing, or an override that is missing, is
+//     outcome.ErrGone: then nobody can tell what is given.
+//
+// It must not decide.
+package carrying
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/outcome"
+)
+
+// Hub reads what bindings name.
+type Hub interface {
+	// ResourceSnapshotsOf are without their content.
+	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
+	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
+	ClusterOverrideSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceOverrideSnapshot, error)
+	NamespaceOverrideSnapshot(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverrideSnapshot, error)
+	Member(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
+}
+
+// Load reads it.
+func Load(ctx context.Context, hub Hub, placement string, b *placementv1.ClusterResourceBinding) (in rendering.Placed, err error) {
+	in.Placement, in.Binding = placement, b
+	if in.Parts, err = parts(ctx, hub, placement, b); err != nil {
+		return in, err
+	}
+	for _, name := range b.Spec.ClusterResourceOverrideSnapshots {
+		o, err := hub.ClusterOverrideSnapshot(ctx, name)
+		if err != nil {
+			return in, fmt.Errorf("get the override %s: %w", name, err)
+		}
+		in.ClusterOverrides = append(in.ClusterOverrides, o)
+	}
+	for _, name := range b.Spec.ResourceOverrideSnapshots {
+		o, err := hub.NamespaceOverrideSnapshot(ctx, types.NamespacedName{Namespace: name.Namespace, Name: name.Name})
+		if err != nil {
+			return in, fmt.Errorf("get the override %s/%s: %w", name.Namespace, name.Name, err)
+		}
+		in.Overrides = append(in.Overrides, o)
+	}
+	if len(in.ClusterOverrides)+len(in.Overrides) > 0 {
+		m, err := hub.Member(ctx, b.Spec.TargetCluster)
+		if err != nil {
+			return in, fmt.Errorf("get member %s: %w", b.Spec.TargetCluster, err)
+		}
+		in.Labels = m.Labels
+	}
+	return in, nil
+}
+
+// parts are those of the snapshot that the binding names, with their content.
+func parts(ctx context.Context, hub Hub, placement string, b *placementv1.ClusterResourceBinding) ([]*placementv1.ClusterResourceSnapshot, error) {
+	all, err := hub.ResourceSnapshotsOf(ctx, placement)
+	if err != nil {
+		return nil, fmt.Errorf("list the snapshots of placement %s: %w", placement, err)
+	}
+	var out []*placementv1.ClusterResourceSnapshot
+	for _, name := range rendering.PartsOf(b, all) {
+		part, err := hub.ResourceSnapshot(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("get the snapshot %s: %w", name, err)
+		}
+		out = append(out, part)
+	}
+	if !rendering.WholeSnapshot(b, out) {
+		return nil, fmt.Errorf("the snapshot %s is not whole: %w", b.Spec.ResourceSnapshotName, outcome.ErrGone)
+	}
+	return out, nil
+}
