@@ -27,11 +27,12 @@ func main() {
 		rdb, noRedis := connect.Redis()
 		src, noSources := connect.Sources(h)
 		fleet, noMembers := connect.Members(h)
-		if err := errors.Join(noRedis, noSources, noMembers); err != nil {
+		rights, noRights := connect.Rights(h)
+		if err := errors.Join(noRedis, noSources, noMembers, noRights); err != nil {
 			return nil, err
 		}
 		at := positions.New(rdb)
 		missed := sweeper.NewMissed(h, at, src, deadletters.New(rdb), function.Publisher())
-		return sweeper.New(h, claims.New(rdb), at, fleet.Probe, time.Now).Finding(missed).Mirroring(h, fleet.Usage), nil
+		return sweeper.New(h, claims.New(rdb), at, fleet.Probe, time.Now).Finding(missed).Mirroring(h, fleet.Usage).Checking(rights), nil
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
 )
 
@@ -147,6 +148,9 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 		field("Gate", o.gate(r)+": "+message)
 	} else {
 		field("Gate", o.gate(r))
+	}
+	if r.NotGranted != "" {
+		field("Rights", s.Paint(screen.Bad, reporting.ReasonKindNotGranted)+": "+r.NotGranted)
 	}
 	o.showPolicies(r)
 	o.showPending(r)

@@ -59,6 +59,9 @@ func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
 	if r.NotServed != "" {
 		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindNotServed) + ": " + r.NotServed)
 	}
+	if r.NotGranted != "" {
+		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindNotGranted) + ": " + r.NotGranted)
+	}
 	if len(r.Templates) == 0 {
 		s.Println("  holds no template, and none that another policy holds is selected by it")
 		return

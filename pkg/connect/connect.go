@@ -20,9 +20,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -100,6 +102,19 @@ func Sources(h *hub.Hub) (sources, error) { //nolint:revive // what it is depend
 		return none{}, nil
 	}
 	return s, err
+}
+
+// Rights are those of the functions' accounts on the hub.
+func Rights(h *hub.Hub) (*knative.Rights, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		return nil, fmt.Errorf("find the hub (KUBECONFIG): %w", err)
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the hub: %w", err)
+	}
+	return knative.NewRights(client.AuthorizationV1().SubjectAccessReviews(), h, time.Now), nil
 }
 
 // Redis connects to the Redis.

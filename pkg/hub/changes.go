@@ -118,6 +118,12 @@ func (h *Hub) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource
 	return r.GroupVersion().WithResource(r.plural), err
 }
 
+// HasStatus tells whether the status of the kind's objects is written apart.
+func (h *Hub) HasStatus(gvk schema.GroupVersionKind) bool {
+	r, err := h.catalog.locate(gvk)
+	return err == nil && r.status
+}
+
 // changing is where a kind is served, and which of its objects count.
 func (h *Hub) changing(gvk schema.GroupVersionKind) (resource, string, error) {
 	for _, r := range append([]resource{workKinds[propagation.PolicyForm], workKinds[propagation.PlacementForm], clusterKind}, placingKinds...) {

@@ -219,13 +219,11 @@ func (s *Sources) may(ctx context.Context, source *sourcesv1.ApiServerSource, r 
 }
 
 func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource, r schema.GroupVersionResource, namespace string) (bool, error) {
-	review, err := s.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   "system:serviceaccount:" + source.Namespace + ":" + source.Spec.ServiceAccountName,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + source.Namespace, "system:authenticated"},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
+	review, err := s.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{
+		Spec: reviewOf(source.Namespace, source.Spec.ServiceAccountName, &authorizationv1.ResourceAttributes{
 			Namespace: namespace, Verb: "watch", Group: r.Group, Version: r.Version, Resource: r.Resource,
-		},
-	}}, metav1.CreateOptions{})
+		}),
+	}, metav1.CreateOptions{})
 	if err != nil {
 		return false, fmt.Errorf("ask what %s may watch: %w", source.Spec.ServiceAccountName, err)
 	}

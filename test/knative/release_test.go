@@ -4,6 +4,8 @@
 package knative
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"os/exec"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -81,6 +84,51 @@ func TestWhatAPersonReleasesGoesOn(t *testing.T) {
 	})
 }
 
+// A kind that comes with no right is named with what it lacks, and delays nobody; what
+// the command line prints mends it.
+func TestZ28GrantAKind(t *testing.T) {
+	w := newWorld(t)
+	limits := schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}
+	w.must(w.hub.Resource(policies).Namespace(w.namespace).Create(t.Context(), object("policy.karmada.io/v1alpha1", "PropagationPolicy", w.namespace, "limits", map[string]any{
+		"spec": map[string]any{
+			"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "LimitRange"}},
+			"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{members[0]}}},
+		},
+	}), metav1.CreateOptions{}))
+	w.put(limits, object("v1", "LimitRange", w.namespace, "small", map[string]any{"spec": map[string]any{"limits": []any{
+		map[string]any{"type": "Container", "max": map[string]any{"cpu": "1"}},
+	}}}))
+	w.eventually(recovery, func() string {
+		u := w.must(w.hub.Resource(policies).Namespace(w.namespace).Get(t.Context(), "limits", metav1.GetOptions{}))
+		status, _ := json.Marshal(u.Object["status"])
+		if !strings.Contains(string(status), "account detector may not patch limitranges in "+w.namespace) {
+			return "the policy does not say what is missing: " + string(status)
+		}
+		return ""
+	})
+	if said := w.sluice("explain", "limitrange/small", "-n", w.namespace); !strings.Contains(said, "kubectl sluice grant limitranges") {
+		t.Errorf("explain does not say what is missing:\n%s", said)
+	}
+	w.policy() // of another kind, which goes on
+
+	roles := exec.CommandContext(t.Context(), "kubectl", "apply", "-f", "-")
+	roles.Stdin = strings.NewReader(w.sluice("grant", "limitranges"))
+	if out, err := roles.CombinedOutput(); err != nil {
+		t.Fatalf("apply what grant prints: %v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		for _, role := range []string{"read", "watch", "claim"} {
+			_ = w.hub.Resource(clusterRoles).Delete(context.WithoutCancel(t.Context()), "sluice-templates-"+role+"-limitranges", metav1.DeleteOptions{})
+		}
+	})
+	w.eventually(recovery, func() string {
+		if _, err := w.members[members[0]].Resource(limits).Namespace(w.namespace).Get(t.Context(), "small", metav1.GetOptions{}); err != nil {
+			return members[0] + ": " + err.Error()
+		}
+		return ""
+	})
+}
+
 // amend changes the policy.
 func (w *world) amend(patch string) {
 	w.Helper()
@@ -98,12 +146,15 @@ func (w *world) binding(name string) *workv1alpha2.ResourceBinding {
 	return b
 }
 
-// sluice runs kubectl sluice, which has to succeed.
-func (w *world) sluice(args ...string) {
+// sluice runs kubectl sluice, which has to succeed, and returns what it prints.
+func (w *world) sluice(args ...string) string {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), "kubectl", append([]string{"sluice"}, args...)...)
 	cmd.Dir = w.TempDir()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.Fatalf("kubectl sluice %v: %v\n%s", args, err, out)
+	var said, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &complaints
+	if err := cmd.Run(); err != nil {
+		w.Fatalf("kubectl sluice %v: %v\n%s%s", args, err, &said, &complaints)
 	}
+	return said.String()
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -47,9 +48,11 @@ type PolicyReport struct {
 	// Suspended says which clusters it holds back: "none", "all", or names.
 	Suspended string `json:"suspended"`
 	// NotServed says which kinds it names that the hub does not serve.
-	NotServed string           `json:"notServed,omitempty"`
-	Counts    map[Standing]int `json:"counts"`
-	Templates []TemplateLine   `json:"templates"`
+	NotServed string `json:"notServed,omitempty"`
+	// NotGranted says which rights Sluice lacks to the kinds that it names.
+	NotGranted string           `json:"notGranted,omitempty"`
+	Counts     map[Standing]int `json:"counts"`
+	Templates  []TemplateLine   `json:"templates"`
 }
 
 // TemplateLine is one template, from the policy's point of view.
@@ -66,7 +69,7 @@ type TemplateLine struct {
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
-		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), Counts: map[Standing]int{},
+		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Counts: map[Standing]int{},
 	}
 	for _, s := range subjects {
 		line, concerned := w.line(p, s)
@@ -83,6 +86,14 @@ func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyRe
 		)
 	})
 	return r
+}
+
+// notGranted is what the policy says of missing rights; empty: nothing.
+func notGranted(p *propagation.Policy) string {
+	if c := meta.FindStatusCondition(p.Status.Conditions, reporting.ConditionKindsGranted); c != nil && c.Status == metav1.ConditionFalse {
+		return c.Message
+	}
+	return ""
 }
 
 func (w World) line(p *propagation.Policy, s Subject) (TemplateLine, bool) {

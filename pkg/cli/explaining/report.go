@@ -29,6 +29,8 @@ type Report struct {
 	Clusters  []Cluster `json:"clusters"`
 	// NotChosen are the joined clusters that the template does not go to.
 	NotChosen []Cluster `json:"notChosen,omitempty"`
+	// NotGranted says which rights Sluice lacks to what the template's policy selects.
+	NotGranted string `json:"notGranted,omitempty"`
 }
 
 // Verdict is a decision with its reason.
@@ -109,6 +111,9 @@ func (w World) Explain(s Subject) Report {
 		Clusters:  clusters(in.Binding, s.Works),
 		NotChosen: w.notChosen(in.Binding),
 	}
+	if p := w.foremost(in.Policy, s.Template); p != nil {
+		r.NotGranted = notGranted(p)
+	}
 	if d.Pending() {
 		r.Pending = w.pending(in, s.Revision)
 	}
@@ -161,6 +166,17 @@ func (w World) rank(t *propagation.Template) []Policy {
 		}
 	}
 	return out
+}
+
+// foremost is the policy that holds the template, or that would.
+func (w World) foremost(holder *propagation.Policy, t *propagation.Template) *propagation.Policy {
+	if holder != nil || matching.Exempt(t.Key) != "" {
+		return holder
+	}
+	if ranked := matching.Rank(w.Policies, t); len(ranked) > 0 {
+		return ranked[0].Policy
+	}
+	return nil
 }
 
 func policyLine(p *propagation.Policy, t *propagation.Template) Policy {

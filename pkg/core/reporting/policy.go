@@ -4,6 +4,7 @@
 package reporting
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -71,16 +72,55 @@ func NotServed(p *propagation.Policy) string {
 	return "the hub does not serve " + strings.Join(names, ", ") + ": check the spelling of apiVersion and kind; what is in force stays"
 }
 
-// PolicyConditions are the conditions of a policy, and whether they differ from
-// those that it has. Of what is well nothing is said that was not said otherwise.
-func PolicyConditions(p *propagation.Policy, now time.Time) ([]metav1.Condition, bool) {
-	c := metav1.Condition{
-		Type: ConditionKindsServed, Status: metav1.ConditionTrue, Reason: ReasonKindsServed, Message: "the hub serves all kinds that the policy names",
+// ConditionKindsGranted on a policy is False while Sluice lacks a right on the hub to
+// the objects of a kind that the policy names: those do not move.
+const ConditionKindsGranted = "KindsGranted"
+
+// The reasons of ConditionKindsGranted.
+const (
+	ReasonKindsGranted   = "KindsGranted"
+	ReasonKindNotGranted = "KindNotGranted"
+)
+
+// NotGranted says, for people, which rights are missing, and what gives them; empty:
+// none is.
+func NotGranted(missing []propagation.Right) string {
+	if len(missing) == 0 {
+		return ""
 	}
-	if why := NotServed(p); why != "" {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, ReasonKindNotServed, why
-	} else if !conditions.Has(p.Status.Conditions, ConditionKindsServed) {
-		return p.Status.Conditions, false
+	var (
+		rights    []string
+		resources []string
+	)
+	for _, r := range missing {
+		rights = append(rights, strings.Replace(r.String(), " may ", " may not ", 1))
+		if name := r.Resource.String(); !slices.Contains(resources, name) {
+			resources = append(resources, name)
+		}
 	}
-	return conditions.Set(p.Status.Conditions, c, now)
+	return strings.Join(rights, "; ") + ": kubectl sluice grant " + strings.Join(resources, " ") + " prints the role that gives it"
+}
+
+// PolicyConditions are the conditions of a policy to whose kinds Sluice lacks these
+// rights, and whether they differ from those that it has. Of what is well nothing is
+// said that was not said otherwise.
+func PolicyConditions(p *propagation.Policy, missing []propagation.Right, now time.Time) ([]metav1.Condition, bool) {
+	list := p.Status.Conditions
+	changed := false
+	for _, c := range []struct{ kind, well, message, bad, why string }{
+		{ConditionKindsServed, ReasonKindsServed, "the hub serves all kinds that the policy names", ReasonKindNotServed, NotServed(p)},
+		{ConditionKindsGranted, ReasonKindsGranted, "Sluice has the rights to all kinds that the policy names", ReasonKindNotGranted, NotGranted(missing)},
+	} {
+		if c.why == "" && !conditions.Has(list, c.kind) {
+			continue
+		}
+		next := metav1.Condition{Type: c.kind, Status: metav1.ConditionTrue, Reason: c.well, Message: c.message}
+		if c.why != "" {
+			next.Status, next.Reason, next.Message = metav1.ConditionFalse, c.bad, c.why
+		}
+		var news bool
+		list, news = conditions.Set(list, next, now)
+		changed = changed || news
+	}
+	return list, changed
 }

@@ -76,7 +76,13 @@ func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts poli
 		status.Templates.Claimed += waiting
 		status.Templates.Pending += waiting
 	}
-	list, changed := reporting.PolicyConditions(p, s.now())
+	var missing []propagation.Right
+	if s.rights != nil {
+		if missing, err = s.rights.Missing(ctx, p); err != nil {
+			return fmt.Errorf("ask for the rights to what %s selects: %w", p.Key, err)
+		}
+	}
+	list, changed := reporting.PolicyConditions(p, missing, s.now())
 	if status.Templates == p.Status.Templates && !changed {
 		return nil
 	}

@@ -93,6 +93,13 @@ type DeadLetters interface {
 	Drop(ctx context.Context, letters []event.Event) error
 }
 
+// Rights tells what Sluice's accounts may do on the hub.
+type Rights interface {
+	// Missing are the rights that are needed for the templates of the policy, and that
+	// are not there.
+	Missing(ctx context.Context, p *propagation.Policy) ([]propagation.Right, error)
+}
+
 // Sources are what tells of changes while all is well.
 type Sources interface {
 	// Follow has them watch the kinds, on the hub and in members; keep: what else

@@ -44,11 +44,19 @@ type Stage struct {
 	// missed is nil where this process watches the hub.
 	missed *Missed
 	mirror *mirror
+	// rights is nil where this process may do everything.
+	rights Rights
 }
 
 // New makes the stage.
 func New(h Hub, i Index, at Positions, p Probe, now func() time.Time) *Stage {
 	return &Stage{hub: h, index: i, positions: at, probe: p, now: now}
+}
+
+// Checking makes the stage say on policies which rights their kinds lack.
+func (s *Stage) Checking(r Rights) *Stage {
+	s.rights = r
+	return s
 }
 
 // Name is that of the stage's function.

@@ -1,0 +1,43 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporting
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/propagation"
+)
+
+func TestZ28PolicySaysWhichRightIsMissing(t *testing.T) {
+	right := propagation.Right{Account: "detector", Verb: "patch", Resource: schema.GroupResource{Group: "example.com", Resource: "widgets"}, Namespace: "shop"}
+	p := &propagation.Policy{}
+	if list, changed := PolicyConditions(p, nil, noon); changed || len(list) != 0 {
+		t.Fatalf("all is well, and it says %v", list)
+	}
+	say := func(missing ...propagation.Right) (*metav1.Condition, bool) {
+		list, changed := PolicyConditions(p, missing, noon)
+		p.Status.Conditions = list
+		return meta.FindStatusCondition(list, ConditionKindsGranted), changed
+	}
+	c, changed := say(right)
+	if !changed || c == nil || c.Status != metav1.ConditionFalse || c.Reason != ReasonKindNotGranted {
+		t.Fatalf("a right is missing: %v, changed %t", c, changed)
+	}
+	for _, part := range []string{"account detector may not patch widgets.example.com in shop", "kubectl sluice grant widgets.example.com "} {
+		if !strings.Contains(c.Message, part) {
+			t.Errorf("%q lacks %q", c.Message, part)
+		}
+	}
+	if _, changed := say(right); changed {
+		t.Error("the same is said again")
+	}
+	if c, changed := say(); !changed || c.Status != metav1.ConditionTrue {
+		t.Errorf("it is granted by now: %v, changed %t", c, changed)
+	}
+}
