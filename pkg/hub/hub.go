@@ -30,6 +30,7 @@ import (
 type Hub struct {
 	client    api
 	catalog   *catalog
+	alikes    alikes
 	policies  scoped[*propagation.Policy]
 	overrides scoped[propagation.Override]
 	bindings  scoped[*propagation.Binding]

@@ -83,21 +83,23 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	return c.write(ctx, ref, desired)
 }
 
-// write applies the object, and lets the watch know that the change is ours.
+// write applies the object in the version that the member serves, and lets the watch
+// know that the change is ours. obj is changed.
 func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	at, err := c.resource(ctx, ref)
+	at, gv, err := c.resource(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
+	obj["apiVersion"] = gv.String()
 	done := c.writing(ref)
 	now, err := at.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: propagation.FieldManager, Force: true})
 	if err != nil {
 		done(nil)
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
-	o := applying.Observe(now.Object, false)
+	o := observe(ref.APIVersion, now.Object, false)
 	done(o)
 	return o, nil
 }

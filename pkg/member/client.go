@@ -52,7 +52,7 @@ type Client struct {
 	shelves map[schema.GroupVersionKind]*shelf
 }
 
-func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte) (*Client, error) {
+func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte, hub Source) (*Client, error) {
 	cfg, err := configFor(cluster, secret)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte) (*Cli
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	c := &Client{name: cluster.Name, http: h, objects: objects, plain: plain, retired: make(chan struct{}), shelves: map[schema.GroupVersionKind]*shelf{}}
-	c.kinds = &kinds{list: c.list, now: time.Now, known: map[schema.GroupVersion]listing{}}
+	c.kinds = &kinds{list: c.list, alike: hub.Alike, now: time.Now, known: map[schema.GroupVersion]listing{}}
 	return c, nil
 }
 
@@ -143,24 +143,37 @@ func (c *Client) list(ctx context.Context, gv schema.GroupVersion) ([]metav1.API
 	return l.APIResources, nil
 }
 
-// resource is where objects of the kind are served, in the namespace of one.
-func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterface, error) {
-	gvk := ref.GroupVersionKind()
+// served is how the kind is served.
+func (c *Client) served(ctx context.Context, gvk schema.GroupVersionKind) (resource, error) {
 	r, served, err := c.kinds.find(ctx, gvk)
-	switch {
-	case err != nil:
-		return nil, err
-	case !served:
-		return nil, &NotServed{c.name, gvk}
+	if err == nil && !served {
+		err = &NotServed{c.name, gvk}
 	}
-	at := c.objects.Resource(gvk.GroupVersion().WithResource(r.name))
+	return r, err
+}
+
+// resource is where objects of the kind are served, in the namespace of one, and in
+// which version.
+func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterface, schema.GroupVersion, error) {
+	r, err := c.served(ctx, ref.GroupVersionKind())
+	if err != nil {
+		return nil, schema.GroupVersion{}, err
+	}
+	at := c.objects.Resource(r.GroupVersionResource)
 	switch {
 	case !r.namespaced:
-		return at, nil
+		return at, r.GroupVersion(), nil
 	case ref.Namespace == "":
-		return nil, &Refused{c.name, fmt.Sprintf("%s %s has no namespace", ref.Kind, ref.Name)}
+		return nil, r.GroupVersion(), &Refused{c.name, fmt.Sprintf("%s %s has no namespace", ref.Kind, ref.Name)}
 	}
-	return at.Namespace(ref.Namespace), nil
+	return at.Namespace(ref.Namespace), r.GroupVersion(), nil
+}
+
+// observe is what the member answered, in the version that was asked for, whichever
+// it serves.
+func observe(apiVersion string, obj map[string]any, whole bool) *Observed {
+	obj["apiVersion"] = apiVersion
+	return applying.Observe(obj, whole)
 }
 
 // Observe is the object as the member has it: as its watch saw it last if it is
@@ -173,7 +186,7 @@ func (c *Client) Observe(ctx context.Context, ref Ref) (*Observed, error) {
 func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole bool) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	at, err := c.resource(ctx, ref)
+	at, _, err := c.resource(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +194,7 @@ func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole
 	if err != nil {
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
-	return applying.Observe(obj.Object, whole), nil
+	return observe(ref.APIVersion, obj.Object, whole), nil
 }
 
 // errNoRemoval says that nothing permits to delete an object: a mistake in the
@@ -232,22 +245,18 @@ func went(answer []byte) bool {
 
 // path is where the object is served.
 func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
-	gvk := ref.GroupVersionKind()
-	r, served, err := c.kinds.find(ctx, gvk)
-	switch {
-	case err != nil:
+	r, err := c.served(ctx, ref.GroupVersionKind())
+	if err != nil {
 		return nil, err
-	case !served:
-		return nil, &NotServed{c.name, gvk}
 	}
-	path := []string{"/apis", gvk.Group, gvk.Version}
-	if gvk.Group == "" {
-		path = []string{"/api", gvk.Version}
+	path := []string{"/apis", r.Group, r.Version}
+	if r.Group == "" {
+		path = []string{"/api", r.Version}
 	}
 	if r.namespaced {
 		path = append(path, "namespaces", ref.Namespace)
 	}
-	return append(path, r.name, ref.Name), nil
+	return append(path, r.Resource, ref.Name), nil
 }
 
 // autoscaled tells whether a HorizontalPodAutoscaler of the member sets the number
@@ -256,7 +265,7 @@ func (c *Client) autoscaled(ctx context.Context, ref Ref) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	autoscaler := Ref{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler", Namespace: ref.Namespace}
-	at, err := c.resource(ctx, autoscaler)
+	at, _, err := c.resource(ctx, autoscaler)
 	var notServed *NotServed
 	switch {
 	case errors.As(err, &notServed):

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -22,6 +23,9 @@ import (
 type Source interface {
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
 	Secret(ctx context.Context, namespace, name string) (map[string][]byte, error)
+	// Alike is in which other versions the hub serves the kind, where these differ
+	// in nothing but their name.
+	Alike(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error)
 }
 
 // recheck is how long credentials that work are trusted to be the present ones.
@@ -95,7 +99,7 @@ func (f *Fleet) renew(c *clusterv1alpha1.Cluster, secret map[string][]byte) (*Cl
 	defer f.mu.Unlock()
 	k := f.members[c.Name]
 	if k == nil || k.hash != hash {
-		client, err := newClient(c, secret)
+		client, err := newClient(c, secret, f.src)
 		if err != nil {
 			return nil, &Unreachable{c.Name, err}
 		}

@@ -114,7 +114,7 @@ func TestCredentials(t *testing.T) {
 			for k, v := range tc.secret {
 				secret[k] = []byte(v)
 			}
-			_, err := newClient(c, secret)
+			_, err := newClient(c, secret, &source{})
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Fatalf("error %v, want %q", err, tc.err)
 			}

@@ -5,6 +5,8 @@ package member
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +25,9 @@ const relist = 2 * time.Second
 type kinds struct {
 	// list asks the member; an empty list says that it serves nothing of it.
 	list func(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error)
-	now  func() time.Time
+	// alike asks the hub in which versions an object says the same.
+	alike func(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error)
+	now   func() time.Time
 
 	flight singleflight.Group
 	mu     sync.Mutex
@@ -38,12 +42,35 @@ type listing struct {
 
 // resource is how a kind is served.
 type resource struct {
-	name       string
+	schema.GroupVersionResource
+	kind       string
 	namespaced bool
 }
 
-// find tells how the kind is served; false: it is not.
+// gvk is the kind in the version that the member serves.
+func (r resource) gvk() schema.GroupVersionKind { return r.GroupVersion().WithKind(r.kind) }
+
+// find tells how the kind is served; false: it is not. Where the member does not
+// serve its version, a version serves that is another name for the same.
 func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (resource, bool, error) {
+	r, served, err := k.in(ctx, gvk)
+	if served || err != nil {
+		return r, served, err
+	}
+	others, err := k.alike(ctx, gvk)
+	if err != nil {
+		return resource{}, false, fmt.Errorf("ask the hub for other versions: %w", err)
+	}
+	for _, version := range others {
+		if r, served, err := k.in(ctx, gvk.GroupKind().WithVersion(version)); served || err != nil {
+			return r, served, err
+		}
+	}
+	return resource{}, false, nil
+}
+
+// in tells how the kind is served in just that version.
+func (k *kinds) in(ctx context.Context, gvk schema.GroupVersionKind) (resource, bool, error) {
 	gv := gvk.GroupVersion()
 	k.mu.Lock()
 	l, listed := k.known[gv]
@@ -73,7 +100,7 @@ func (k *kinds) fetch(ctx context.Context, gv schema.GroupVersion) (listing, err
 	l := listing{kinds: map[string]resource{}, at: k.now()}
 	for _, r := range resources {
 		if !strings.Contains(r.Name, "/") { // a subresource
-			l.kinds[r.Kind] = resource{r.Name, r.Namespaced}
+			l.kinds[r.Kind] = resource{gv.WithResource(r.Name), r.Kind, r.Namespaced}
 		}
 	}
 	k.mu.Lock()
@@ -82,9 +109,9 @@ func (k *kinds) fetch(ctx context.Context, gv schema.GroupVersion) (listing, err
 	return l, nil
 }
 
-// forget what is known: the member has answered otherwise.
-func (k *kinds) forget(gv schema.GroupVersion) {
+// forget what is known of a group: the member has answered otherwise.
+func (k *kinds) forget(group string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.known, gv)
+	maps.DeleteFunc(k.known, func(gv schema.GroupVersion, _ listing) bool { return gv.Group == group })
 }

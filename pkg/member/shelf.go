@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -138,12 +137,12 @@ func newer(a, b string) bool {
 	return va > vb
 }
 
-func eventOf(obj any, deleted bool) (event, error) {
+func (s *shelf) eventOf(obj any, deleted bool) (event, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return event{}, fmt.Errorf("the watch sent a %T", obj)
 	}
-	return event{keyOf(u.GetNamespace(), u.GetName()), applying.Observe(u.Object, false), deleted}, nil
+	return event{keyOf(u.GetNamespace(), u.GetName()), observe(s.gvk.GroupVersion().String(), u.Object, false), deleted}, nil
 }
 
 // Add is part of a reflector's store.
@@ -151,7 +150,7 @@ func (s *shelf) Add(obj any) error { return s.Update(obj) }
 
 // Update is part of a reflector's store.
 func (s *shelf) Update(obj any) error {
-	e, err := eventOf(obj, false)
+	e, err := s.eventOf(obj, false)
 	if err == nil {
 		s.see(e)
 	}
@@ -160,7 +159,7 @@ func (s *shelf) Update(obj any) error {
 
 // Delete is part of a reflector's store.
 func (s *shelf) Delete(obj any) error {
-	e, err := eventOf(obj, true)
+	e, err := s.eventOf(obj, true)
 	if err == nil {
 		s.see(e)
 	}
@@ -172,7 +171,7 @@ func (s *shelf) Delete(obj any) error {
 func (s *shelf) Replace(list []any, version string) error {
 	listed := map[string]bool{}
 	for _, obj := range list {
-		e, err := eventOf(obj, false)
+		e, err := s.eventOf(obj, false)
 		if err != nil {
 			return err
 		}

@@ -41,12 +41,9 @@ const (
 // change that somebody else made; f must not wait, and may be called by several
 // goroutines at once. While it runs, Observe knows these objects.
 func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(Change)) error {
-	r, served, err := c.kinds.find(ctx, gvk)
+	r, err := c.served(ctx, gvk)
 	if err != nil {
 		return err
-	}
-	if !served {
-		return &NotServed{c.name, gvk}
 	}
 	s, err := c.open(gvk, f)
 	if err != nil {
@@ -63,7 +60,7 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 		case <-ctx.Done():
 		}
 	}()
-	follow(ctx, c.lister(r, gvk), gvk, s)
+	follow(ctx, c.lister(r), r.gvk(), s)
 	if errors.Is(context.Cause(ctx), ErrRetired) {
 		return ErrRetired
 	}
@@ -91,8 +88,8 @@ func follow(ctx context.Context, lw cache.ListerWatcher, gvk schema.GroupVersion
 }
 
 // lister lists and watches the kind's objects that are marked as ours.
-func (c *Client) lister(r resource, gvk schema.GroupVersionKind) cache.ListerWatcher {
-	at := c.objects.Resource(gvk.GroupVersion().WithResource(r.name))
+func (c *Client) lister(r resource) cache.ListerWatcher {
+	at, gvk := c.objects.Resource(r.GroupVersionResource), r.gvk()
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			ctx, cancel := context.WithTimeout(ctx, listTimeout)

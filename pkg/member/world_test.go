@@ -37,6 +37,8 @@ type source struct {
 	cluster *clusterv1alpha1.Cluster
 	secret  map[string][]byte
 	reads   atomic.Int32
+	// alike are versions that are others' names.
+	alike map[schema.GroupVersionKind][]string
 }
 
 func (s *source) Cluster(_ context.Context, name string) (*clusterv1alpha1.Cluster, error) {
@@ -52,6 +54,10 @@ func (s *source) Secret(context.Context, string, string) (map[string][]byte, err
 		return nil, outcome.ErrGone
 	}
 	return s.secret, nil
+}
+
+func (s *source) Alike(_ context.Context, gvk schema.GroupVersionKind) ([]string, error) {
+	return s.alike[gvk], nil
 }
 
 // world is a member, a client of it that counts its writes, and a person who
@@ -223,7 +229,7 @@ func (w *world) apply(of *propagation.Work, manifest map[string]any) applied {
 // edit changes the object as a person does who writes with that name.
 func (w *world) edit(ref Ref, manager string, change func(obj map[string]any), sub ...string) {
 	w.t.Helper()
-	at, err := w.kubectl.resource(w.t.Context(), ref)
+	at, _, err := w.kubectl.resource(w.t.Context(), ref)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -249,7 +255,7 @@ func (w *world) edit(ref Ref, manager string, change func(obj map[string]any), s
 // live is the object as the API server has it.
 func (w *world) live(ref Ref) map[string]any {
 	w.t.Helper()
-	at, err := w.kubectl.resource(w.t.Context(), ref)
+	at, _, err := w.kubectl.resource(w.t.Context(), ref)
 	if err != nil {
 		w.t.Fatal(err)
 	}
