@@ -14,6 +14,8 @@ import (
 // older content, in a cluster that is joined: the scheduler knew of a cluster
 // before the renderer did, or what one told the other was lost. It has to be so in
 // two sweeps, between which nobody wrote the binding, for most are on their way.
+// Where somebody else's scheduler chose the clusters, and told nobody, the binding
+// itself is announced as scheduled.
 func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation.Work, joined map[string]bool, r *rounds, out *events.Batch) {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(works))
 	for _, w := range works {
@@ -21,17 +23,22 @@ func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation
 	}
 	before := s.lacking
 	s.lacking = map[propagation.BindingKey]string{}
-	var found []sweeping.Entry[propagation.TemplateKey]
+	var found []sweeping.Entry[*propagation.Binding]
 	for _, b := range bindings {
 		if !lacks(b, made, joined) {
 			continue
 		}
 		s.lacking[b.Key] = b.ResourceVersion
 		if before[b.Key] == b.ResourceVersion {
-			found = append(found, sweeping.Entry[propagation.TemplateKey]{Lane: laneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b.Template()})
+			found = append(found, sweeping.Entry[*propagation.Binding]{Lane: laneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b})
 		}
 	}
-	for _, key := range pick(r, roundUnrendered, found, batch) {
+	for _, b := range pick(r, roundUnrendered, found, batch) {
+		key := b.Template()
+		if b.ForeignScheduler() != "" {
+			out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "Unrendered"})
+			continue
+		}
 		out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "Unrendered"})
 	}
 }
