@@ -195,6 +195,9 @@ type Stored struct {
 	Asked string
 	// Limit is how many snapshots are kept.
 	Limit int
+	// Needed are the names of snapshots' first parts that are kept beside them: members
+	// have them, or the placement is rolled back to them.
+	Needed map[string]bool
 }
 
 // Next plans for the content to be in the latest snapshot; nil: what it has now
@@ -231,7 +234,7 @@ func (s Stored) Next(c *Content) Plan {
 		}
 	}
 	slices.SortStableFunc(p.Relabel, func(a, b Relabel) int { return number(b.Latest) - number(a.Latest) })
-	p.prune(all, s.Limit)
+	p.prune(all, s)
 	return p
 }
 
@@ -242,15 +245,16 @@ func number(yes bool) int {
 	return 0
 }
 
-// prune plans for the history: limit snapshots with the latest, and none that
-// lacks a part. What goes needs no label.
-func (p *Plan) prune(all []group, limit int) {
-	left := max(limit, 1) - 1
+// prune plans for the history: as many snapshots as are kept, with the latest, those
+// that are needed, and none that lacks a part. What goes needs no label.
+func (p *Plan) prune(all []group, s Stored) {
+	left := max(s.Limit, 1) - 1
 	for _, g := range slices.Backward(all) {
 		switch {
 		case g.first == nil || g.index == p.Index:
 		case g.whole() && left > 0:
 			left--
+		case g.whole() && s.Needed[g.first.Name]:
 		default:
 			p.Prune = append(p.Prune, g.parts()...)
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
 )
 
@@ -232,5 +233,37 @@ func TestPlacementsOf(t *testing.T) {
 				t.Errorf("-want +got\n%s", d)
 			}
 		})
+	}
+}
+
+// C25: what members have, and what the placement is rolled back to, is no history.
+func TestC25WhatIsNeededIsKept(t *testing.T) {
+	w := &store{parts: map[string]metav1.ObjectMeta{}}
+	for _, c := range []placing.Content{sized('a', 10), sized('b', 10), sized('c', 10), sized('d', 10)} {
+		for _, step := range w.steps(w.next(&c, -1, 10)) {
+			step()
+		}
+	}
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name, p.Spec.RevisionHistoryLimit = "crp", new(int32(1))
+	var all []*placementv1.ClusterResourceSnapshot
+	for _, m := range w.parts {
+		all = append(all, &placementv1.ClusterResourceSnapshot{ObjectMeta: m})
+	}
+	bound := &placementv1.ClusterResourceBinding{}
+	bound.Spec.ResourceSnapshotName = "crp-1-snapshot"
+	bindings := []*placementv1.ClusterResourceBinding{bound}
+	p.Annotations = map[string]string{placing.AnnotationRollback: "0"}
+	stored := placing.Stored{Placement: "crp", Parts: w.list(), Seen: -1, Limit: 1, Needed: placing.Needed(p, bindings)}
+	var gone []string
+	for _, part := range stored.Next(nil).Prune {
+		gone = append(gone, part.Name)
+	}
+	if !slices.Equal(gone, []string{"crp-2-snapshot"}) || !placing.Excess(p, all, bindings) {
+		t.Errorf("gone are %q, want that which nobody needs", gone)
+	}
+	p.Spec.RevisionHistoryLimit = new(int32(2)) // the latest, one of history, and what is needed
+	if placing.Excess(p, all, bindings) {
+		t.Error("there is nothing to prune")
 	}
 }

@@ -38,6 +38,8 @@ type Input struct {
 	Snapshot string
 	// Index of the snapshot; nothing depends on it.
 	Index string
+	// Excess: there are snapshots that nobody keeps; no step depends on it.
+	Excess bool
 	// Overrides are those for each member.
 	Overrides map[string]Overrides
 	// Bindings are all of the placement, in any order.

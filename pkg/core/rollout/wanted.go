@@ -9,16 +9,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/scheduling/placement"
 )
-
-// AnnotationRollback of a placement is the index of the snapshot that it is rolled
-// back to, and stays at.
-const AnnotationRollback = "sluice.dev/rollback-to-index"
 
 // Picked are the decisions of the policy in force, and the name of its snapshot;
 // false: nothing is decided by it yet.
@@ -35,22 +30,18 @@ func Picked(policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy str
 // and its index: the newest whole one, or the one that the placement is rolled back
 // to. Empty: it is not there.
 func Wanted(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot) (name, index string) {
-	pinned, rolledBack := p.Annotations[AnnotationRollback]
 	var parts []placing.Part
 	for _, s := range snapshots {
-		part, ok := placing.PartOf(metaOf(s))
-		if ok && (!rolledBack || strconv.Itoa(part.Index) == pinned) {
+		if part, ok := placing.PartOf(&s.ObjectMeta); ok {
 			parts = append(parts, part)
 		}
 	}
-	whole := placing.Latest(parts)
+	whole := placing.Latest(placing.InForce(p, parts))
 	if len(whole) == 0 {
 		return "", ""
 	}
 	return whole[0].Name, strconv.Itoa(whole[0].Index)
 }
-
-func metaOf(s *placementv1.ClusterResourceSnapshot) *metav1.ObjectMeta { return &s.ObjectMeta }
 
 // Unobserved tells whether somebody has to look at the binding: it is on its way out,
 // or gives its member something of which its status does not tell yet.

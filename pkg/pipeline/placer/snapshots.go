@@ -81,6 +81,11 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	if seen, err := strconv.Atoi(p.Status.ObservedResourceIndex); err == nil {
 		out.Seen = seen
 	}
+	bindings, err := s.hub.PlacementBindingsOf(ctx, p.Name)
+	if err != nil {
+		return stored{}, fmt.Errorf("list the bindings of placement %s: %w", p.Name, err)
+	}
+	out.Needed = placing.Needed(p, bindings)
 	for _, o := range all {
 		if part, ok := placing.PartOf(&o.ObjectMeta); ok {
 			out.Parts = append(out.Parts, part)

@@ -71,15 +71,15 @@ func (s *Stage) standing(ctx context.Context, name string) (in telling.Input, er
 		return in, fmt.Errorf("list the Works of placement %s: %w", name, err)
 	}
 	if telling.Stale(in) {
-		in.Selected, err = s.selected(ctx, in.Snapshots)
+		in.Selected, err = s.selected(ctx, in)
 	}
 	return in, err
 }
 
-// selected are the objects of the newest snapshot.
-func (s *Stage) selected(ctx context.Context, all []*placementv1.ClusterResourceSnapshot) ([]placementv1.ResourceIdentifier, error) {
+// selected are the objects of the snapshot that the members shall have.
+func (s *Stage) selected(ctx context.Context, in telling.Input) ([]placementv1.ResourceIdentifier, error) {
 	var out []placementv1.ResourceIdentifier
-	for _, name := range telling.LatestParts(all) {
+	for _, name := range telling.Parts(in.Placement, in.Snapshots) {
 		part, err := s.hub.ResourceSnapshot(ctx, name)
 		if errors.Is(err, outcome.ErrGone) {
 			return nil, nil // another takes its place

@@ -14,6 +14,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/outcome"
 )
@@ -71,6 +72,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err := s.roll(ctx, in, out, e.Type() == events.PlacementScheduled); err != nil {
 		return nil, err
 	}
+	if in.Excess {
+		out.Emit(events.PlacementTouched, events.Data{Placement: p.Name, Reason: "HistoryEnds"})
+	}
 	return out.Events()
 }
 
@@ -91,6 +95,7 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 		return in, false, fmt.Errorf("list snapshots of %s: %w", p.Name, err)
 	}
 	in.Snapshot, in.Index = rollout.Wanted(p, snapshots)
+	in.Excess = placing.Excess(p, snapshots, bindings)
 	in.Overrides, err = s.overrides(ctx, in, snapshots)
 	return in, err == nil, err
 }

@@ -17,7 +17,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/core/rollout"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -204,12 +204,23 @@ func TestARollbackIsRolledOutAndPinned(t *testing.T) {
 	w.snapshot(1)
 	w.handle(t, events.PlacementScheduled)
 	w.available(placementv1.ReasonAllWorkAvailable)
-	w.placement.Annotations = map[string]string{rollout.AnnotationRollback: "0"}
+	w.placement.Annotations = map[string]string{placing.AnnotationRollback: "0"}
 	w.want(t, events.PlacementScheduled, []string{"a Bound shop-0-snapshot"}, []string{"bound a"})
 	w.snapshot(2)
 	w.want(t, events.PlacementReported, nil, nil)
-	delete(w.placement.Annotations, rollout.AnnotationRollback)
+	delete(w.placement.Annotations, placing.AnnotationRollback)
 	w.want(t, events.PlacementReported, []string{"a Bound shop-2-snapshot"}, []string{"bound a"})
+}
+
+func TestC25HistoryEndsWhenNobodyHasIt(t *testing.T) {
+	w := newWorld("a")
+	w.placement.Spec.RevisionHistoryLimit = new(int32(1))
+	w.handle(t, events.PlacementScheduled)
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.snapshot(1) // the first one stays as long as a has it
+	w.want(t, events.PlacementScheduled, []string{"a Bound shop-1-snapshot"}, []string{"bound a"})
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.want(t, events.PlacementReported, nil, []string{"touched"})
 }
 
 func TestC102ADeletedPlacementTakesItsBindingsAlong(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
 )
 
 // BindingTo is the placement's binding to the cluster; nil: it has none, or one
@@ -34,22 +35,32 @@ func LatestPolicy(all []*placementv1.ClusterSchedulingPolicySnapshot) *placement
 	})
 }
 
-// LatestResources is the first part of the newest snapshot; nil: none.
-func LatestResources(all []*placementv1.ClusterResourceSnapshot) *placementv1.ClusterResourceSnapshot {
+// Resources is the first part of the snapshot that the members shall have: the
+// newest, or the one that the placement is rolled back to; nil: there is none.
+func Resources(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterResourceSnapshot) *placementv1.ClusterResourceSnapshot {
+	index, pinned := placing.Pinned(p)
 	var first []*placementv1.ClusterResourceSnapshot
 	for _, s := range all {
-		if s.Annotations[placementv1.AnnotationNumberOfResourceSnapshots] != "" {
-			first = append(first, s)
+		if s.Annotations[placementv1.AnnotationNumberOfResourceSnapshots] == "" {
+			continue
 		}
+		if pinned && s.Labels[placementv1.LabelResourceIndex] == strconv.Itoa(index) {
+			return s
+		}
+		first = append(first, s)
+	}
+	if pinned {
+		return nil
 	}
 	return newest(first, func(s *placementv1.ClusterResourceSnapshot) (string, string) {
 		return s.Labels[placementv1.LabelIsLatestSnapshot], s.Labels[placementv1.LabelResourceIndex]
 	})
 }
 
-// LatestParts are the names of all parts of the newest snapshot, in their order.
-func LatestParts(all []*placementv1.ClusterResourceSnapshot) []string {
-	latest := LatestResources(all)
+// Parts are the names of all parts of the snapshot that the members shall have, in
+// their order.
+func Parts(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterResourceSnapshot) []string {
+	latest := Resources(p, all)
 	if latest == nil {
 		return nil
 	}

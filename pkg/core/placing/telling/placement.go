@@ -47,16 +47,16 @@ type BindingStatus struct {
 	Status  placementv1.ResourceBindingStatus
 }
 
-// Stale tells whether what the newest snapshot holds is not what the placement's
+// Stale tells whether what the snapshot in force holds is not what the placement's
 // status lists.
 func Stale(in Input) bool {
-	latest := LatestResources(in.Snapshots)
+	latest := Resources(in.Placement, in.Snapshots)
 	return latest != nil && (in.Placement.Status.ObservedResourceIndex != latest.Labels[placementv1.LabelResourceIndex] || len(in.Placement.Status.SelectedResources) == 0)
 }
 
 // Summarize sums up what decisions, bindings and Works say.
 func Summarize(in Input) Summary {
-	p, policy, latest := in.Placement, LatestPolicy(in.Policies), LatestResources(in.Snapshots)
+	p, policy, latest := in.Placement, LatestPolicy(in.Policies), Resources(in.Placement, in.Snapshots)
 	s := Summary{Status: *p.Status.DeepCopy(), Members: map[string]BindingStatus{}}
 	if latest != nil {
 		s.Status.ObservedResourceIndex = latest.Labels[placementv1.LabelResourceIndex]

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -254,5 +255,28 @@ func TestLeavesOut(t *testing.T) {
 	in.Policies[0].Status.Conditions = nil
 	if LeavesOut(in.Policies, "kind-cluster-9") || LeavesOut(nil, "kind-cluster-9") {
 		t.Error("what is not decided leaves nobody out")
+	}
+}
+
+func TestARollbackIsTold(t *testing.T) {
+	in := world(func(in *Input) {
+		newer := in.Snapshots[0].DeepCopy()
+		newer.Name, newer.Labels[placementv1.LabelResourceIndex] = "crp-1-1-snapshot", "1"
+		in.Snapshots[0].Labels[placementv1.LabelIsLatestSnapshot] = "false"
+		in.Snapshots = append(in.Snapshots, newer)
+	})
+	last := func() metav1.Condition {
+		all := Summarize(in).Status.Conditions
+		return all[len(all)-1]
+	}
+	if c := last(); c.Reason != placementv1.ReasonRolloutNotStartedYet {
+		t.Errorf("the members have an older snapshot, and it says %s", c.Reason)
+	}
+	in.Placement.Annotations = map[string]string{placing.AnnotationRollback: "0"}
+	if c := last(); c.Reason != placementv1.ReasonResourceAvailable {
+		t.Errorf("the members have what it is rolled back to, and it says %s", c.Reason)
+	}
+	if index := Summarize(in).Status.ObservedResourceIndex; index != "0" {
+		t.Errorf("the observed index is %s, want 0", index)
 	}
 }

@@ -1,0 +1,68 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"strconv"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// AnnotationRollback of a placement is the index of the snapshot that it is rolled
+// back to, and stays at until the annotation goes.
+const AnnotationRollback = "sluice.dev/rollback-to-index"
+
+// Pinned is the index that the placement is rolled back to; false: it is not. What
+// is no index is one that no snapshot has.
+func Pinned(p *placementv1.ClusterResourcePlacement) (int, bool) {
+	value, pinned := p.Annotations[AnnotationRollback]
+	if !pinned {
+		return 0, false
+	}
+	index, err := strconv.Atoi(value)
+	if err != nil || index < 0 {
+		return -1, true
+	}
+	return index, true
+}
+
+// InForce are the parts of which the members shall have the newest snapshot: all, or
+// those of the index that the placement is rolled back to.
+func InForce(p *placementv1.ClusterResourcePlacement, parts []Part) []Part {
+	index, pinned := Pinned(p)
+	if !pinned {
+		return parts
+	}
+	var out []Part
+	for _, part := range parts {
+		if part.Index == index {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// Needed are the names of the snapshots' first parts that history does not end for:
+// members have them, or the placement is rolled back to them.
+func Needed(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) map[string]bool {
+	needed := map[string]bool{}
+	for _, b := range bindings {
+		needed[b.Spec.ResourceSnapshotName] = true
+	}
+	if index, pinned := Pinned(p); pinned {
+		needed[SnapshotName(p.Name, index)] = true
+	}
+	return needed
+}
+
+// Excess tells whether there are snapshots that nobody keeps.
+func Excess(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot, bindings []*placementv1.ClusterResourceBinding) bool {
+	s := Stored{Placement: p.Name, Seen: -1, Limit: History(p), Needed: Needed(p, bindings)}
+	for _, o := range snapshots {
+		if part, ok := PartOf(&o.ObjectMeta); ok {
+			s.Parts = append(s.Parts, part)
+		}
+	}
+	return len(s.Next(nil).Prune) > 0
+}
