@@ -74,6 +74,10 @@ var served = []servedKind{
 	{"work.karmada.io", "v1alpha2", "clusterresourcebindings", "ClusterResourceBinding", "crb", false},
 	{"work.karmada.io", "v1alpha1", "works", "Work", "", true},
 	{"cluster.karmada.io", "v1alpha1", "clusters", "Cluster", "", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterresourceplacements", "ClusterResourcePlacement", "crp", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterresourcesnapshots", "ClusterResourceSnapshot", "crs", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterschedulingpolicysnapshots", "ClusterSchedulingPolicySnapshot", "csps", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterresourcebindings", "ClusterResourceBinding", "", false},
 }
 
 // serve starts an API server with the namespace kube-system of that uid.

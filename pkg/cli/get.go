@@ -38,7 +38,7 @@ func getCommand(s *session) *cobra.Command {
 		Long: `Show templates at a glance: who holds them, where they go, in how many of these
 clusters they are applied and available, what waits for a template to change,
 and what is suspended. With a KIND, templates that a policy holds and that were
-never propagated are shown too.`,
+never propagated are shown too. Placements follow, or are shown alone with crp.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop
@@ -46,6 +46,9 @@ never propagated are shown too.`,
 
 			# Deployments only, with what is in force and what went wrong
 			kubectl sluice get deploy -n shop -o wide
+
+			# Placements
+			kubectl sluice get crp
 
 			# For programs
 			kubectl sluice get deploy/nginx -n shop -o json`),
@@ -82,6 +85,9 @@ func (o *getOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o.ofPlacements() {
+		return o.placements(ctx, h)
+	}
 	lines, err := o.lines(ctx, h)
 	if err != nil {
 		return err
@@ -98,10 +104,18 @@ func (o *getOptions) run(ctx context.Context) error {
 		}
 		return o.screen.Encode(o.format, map[string]any{"items": lines})
 	}
-	if len(lines) == 0 {
+	if len(lines) > 0 {
+		o.screen.Table("", glanceColumns(o.all), glanceRows(lines, o.all, o.wide()), o.wide())
+	}
+	shown := false
+	if o.kind == nil {
+		if shown, err = o.beside(ctx, h, len(lines) > 0); err != nil {
+			return err
+		}
+	}
+	if len(lines) == 0 && !shown {
 		return o.nothing()
 	}
-	o.screen.Table("", glanceColumns(o.all), glanceRows(lines, o.all, o.wide()), o.wide())
 	return nil
 }
 

@@ -49,6 +49,9 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	if r.Suspended != "" {
 		o.screen.Printf("Suspended   %s: '%s resume crp/%s' goes on\n", r.Suspended, name, r.Name)
 	}
+	if r.RolledBack != "" {
+		o.screen.Printf("Rolled back to snapshot %s, and stays there: '%s rollback crp/%s --release' goes on\n", r.RolledBack, name, r.Name)
+	}
 	o.screen.Println("Status")
 	var rows [][]screen.Cell
 	for _, st := range r.Stages {

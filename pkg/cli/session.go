@@ -167,11 +167,10 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 // notFound says so in kubectl's words.
 func notFound(key propagation.TemplateKey, err error) error {
 	if errors.Is(err, outcome.ErrGone) {
-		where := ""
-		if key.Namespace != "" {
-			where = " in namespace " + key.Namespace
+		if key.Namespace == "" {
+			return fmt.Errorf("%s not found", refOf(key))
 		}
-		return fmt.Errorf("%s not found%s: name another namespace with -n", refOf(key), where)
+		return fmt.Errorf("%s not found in namespace %s: name another namespace with -n", refOf(key), key.Namespace)
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -30,11 +31,13 @@ type Placed struct {
 type PlacementReport struct {
 	Name string `json:"name"`
 	// Suspended: "all", or the members; empty: nowhere.
-	Suspended string            `json:"suspended,omitempty"`
-	Selected  int               `json:"selected"`
-	Snapshot  string            `json:"snapshot,omitempty"` // the index of the newest
-	Stages    []PlacementStage  `json:"stages"`
-	Members   []PlacementMember `json:"members"`
+	Suspended string `json:"suspended,omitempty"`
+	// RolledBack is the index that it is rolled back to; empty: it is not.
+	RolledBack string            `json:"rolledBack,omitempty"`
+	Selected   int               `json:"selected"`
+	Snapshot   string            `json:"snapshot,omitempty"` // the index of the newest
+	Stages     []PlacementStage  `json:"stages"`
+	Members    []PlacementMember `json:"members"`
 }
 
 // PlacementStage is one condition.
@@ -77,6 +80,7 @@ var memberStages = []string{
 func (p Placed) Report() PlacementReport {
 	crp := p.Placement
 	r := PlacementReport{Name: crp.Name, Suspended: crp.Annotations[propagation.AnnotationSuspended], Selected: len(crp.Status.SelectedResources)}
+	r.RolledBack = crp.Annotations[placing.AnnotationRollback]
 	if r.Suspended == "true" {
 		r.Suspended = "all"
 	}

@@ -1,0 +1,89 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
+)
+
+const crpRef = "placement.kubernetes-fleet.io/v1/ClusterResourcePlacement/"
+
+// placedShop is a hub with the placement shop, of two snapshots: member1 has the
+// newest, member2 waits.
+func placedShop(t *testing.T) *api {
+	hub := serve(t, "hub").shop()
+	yes := func(kind string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Done", ObservedGeneration: 1}
+	}
+	waits := metav1.Condition{Type: placementv1.ConditionPlacementRolloutStarted, Status: metav1.ConditionFalse, Reason: placementv1.ReasonRolloutNotStartedYet, Message: "member2 waits", ObservedGeneration: 1}
+	hub.put(crpRef+"shop", map[string]any{
+		"metadata": map[string]any{"uid": "1", "generation": 1, "creationTimestamp": "2026-01-01T12:00:00Z"},
+		"spec":     map[string]any{"resourceSelectors": []any{map[string]any{"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}}},
+		"status": placementv1.ClusterResourcePlacementStatus{
+			SelectedResources: []placementv1.ResourceIdentifier{{Version: "v1", Kind: "Namespace", Name: "shop"}}, ObservedResourceIndex: "1",
+			Conditions: []metav1.Condition{yes(placementv1.ConditionPlacementScheduled), waits},
+			PlacementStatuses: []placementv1.ResourcePlacementStatus{
+				{ClusterName: "member1", Conditions: []metav1.Condition{yes(placementv1.ConditionScheduled), yes(placementv1.ConditionApplied), yes(placementv1.ConditionAvailable)}},
+				{ClusterName: "member2", Conditions: []metav1.Condition{yes(placementv1.ConditionScheduled)}},
+			},
+		},
+	})
+	for index, latest := range map[int]string{0: "false", 1: "true"} {
+		hub.put(fmt.Sprintf("placement.kubernetes-fleet.io/v1/ClusterResourceSnapshot/shop-%d-snapshot", index), map[string]any{"metadata": map[string]any{
+			"labels":      map[string]any{placementv1.LabelParentCRP: "shop", placementv1.LabelResourceIndex: fmt.Sprint(index), placementv1.LabelIsLatestSnapshot: latest},
+			"annotations": map[string]any{placementv1.AnnotationResourceHash: "hash", placementv1.AnnotationNumberOfResourceSnapshots: "1"},
+		}})
+	}
+	return hub
+}
+
+func TestGetPlacements(t *testing.T) {
+	hub := placedShop(t)
+	const line = "PLACEMENT OBJECTS SNAPSHOT CLUSTERS APPLIED AVAILABLE PENDING SUSPENDED AGE\nshop 1 1 member1,member2 1/2 1/2 RolloutNotStartedYet - AGE"
+	for args, want := range map[string]string{
+		"get":                     line,
+		"get crp":                 line,
+		"get crp/shop":            line,
+		"get crp -o name":         "clusterresourceplacement.placement.kubernetes-fleet.io/shop",
+		"get crp -o wide":         strings.Replace(strings.Replace(line, "AGE\n", "AGE MESSAGE\n", 1), "- AGE", "- AGE member2 waits", 1),
+		"history crp/shop":        "INDEX HASH AGE LATEST CLUSTERS\n1 hash - yes -\n0 hash - -",
+		"history crp/shop -oname": "shop-1-snapshot\nshop-0-snapshot",
+	} {
+		t.Run(args, func(t *testing.T) {
+			a := run(t, hub, strings.Fields(args)...)
+			a.wants(t, "")
+			wantText(t, want, a.out)
+		})
+	}
+	run(t, hub, "get", "crp/none").wants(t, "none not found")
+}
+
+func TestRollback(t *testing.T) {
+	hub := placedShop(t)
+	pinned := func() string { return hub.get(crpRef + "shop").GetAnnotations()[placing.AnnotationRollback] }
+	for _, step := range []struct{ args, says, fails, pin string }{
+		{args: "rollback crp/shop", fails: "say either --to-index, with the index of a snapshot, or --release"},
+		{args: "rollback crp/shop --to-index 0 --release", fails: "say either --to-index"},
+		{args: "rollback cm/shop --to-index 0", fails: `"cm/shop" names no placement: want crp/NAME`},
+		{args: "rollback crp/shop --to-index 7", fails: "has no snapshot 7: there are 1, 0"},
+		{args: "rollback crp/shop --to-index 0", says: "is rolled back to snapshot 0, and stays there", pin: "0"},
+		{args: "rollback crp/shop --to-index 0", says: "is rolled back to snapshot 0, and stays there", pin: "0"},
+		{args: "get crp", says: "1 (rolled back)", pin: "0"},
+		{args: "explain crp/shop", says: "Rolled back to snapshot 0", pin: "0"},
+		{args: "rollback crp/shop --release", says: "is released"},
+	} {
+		a := run(t, hub, strings.Fields(step.args)...)
+		a.wants(t, step.fails)
+		if !strings.Contains(a.out, step.says) || pinned() != step.pin {
+			t.Errorf("%s says %q and leaves the pin %q, want %q and %q", step.args, a.out, pinned(), step.says, step.pin)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+func rollbackCommand(s *session) *cobra.Command {
+	var (
+		index   int
+		release bool
+	)
+	cmd := &cobra.Command{
+		Use:   "rollback crp/NAME --to-index INDEX | --release",
+		Short: "Roll a placement back to an earlier snapshot",
+		Long: `Roll out an earlier snapshot of a placement, at the pace of its strategy, and stay
+at it: what changes on the hub meanwhile makes snapshots, and reaches no member,
+until the placement is released with --release. 'kubectl sluice history crp/NAME'
+lists the snapshots. The placement carries the annotation
+` + placing.AnnotationRollback + `, for everybody to see.`,
+		Example: examples(`
+			kubectl sluice rollback crp/shop --to-index 3
+
+			# Go on with the newest
+			kubectl sluice rollback crp/shop --release`),
+		Args:              oneArg("crp/NAME"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			if _, ok := hub.PlacementKeyOf(keys[0]); !ok {
+				return usagef("%q names no placement: want crp/NAME", args[0])
+			}
+			if chosen := cmd.Flags().Changed("to-index"); chosen == release {
+				return usagef("say either --to-index, with the index of a snapshot, or --release")
+			}
+			pin := strconv.Itoa(index)
+			if release {
+				pin = ""
+			}
+			return s.pin(cmd.Context(), keys[0], pin)
+		},
+	}
+	cmd.Flags().IntVar(&index, "to-index", 0, "index of the snapshot to roll out and to stay at")
+	cmd.Flags().BoolVar(&release, "release", false, "roll out the newest snapshot again, and each that comes")
+	return cmd
+}
+
+// pin has the placement stay at the snapshot of that index; empty: at none.
+func (s *session) pin(ctx context.Context, key propagation.TemplateKey, index string) error {
+	h, err := s.hub()
+	if err != nil {
+		return err
+	}
+	return again(func() error {
+		p, err := placed(ctx, h, key)
+		if err != nil {
+			return err
+		}
+		if err := kept(p, key, index); err != nil {
+			return err
+		}
+		if p.Placement.Annotations[placing.AnnotationRollback] != index {
+			if _, err := h.CommitPlacement(ctx, p.Placement, pinned(p.Placement, index)); err != nil {
+				return err
+			}
+		}
+		if index == "" {
+			s.screen.Println(refOf(key) + " is released: its newest snapshot is rolled out")
+			return nil
+		}
+		s.screen.Printf("%s is rolled back to snapshot %s, and stays there: '%s rollback crp/%s --release' goes on\n", refOf(key), index, name, key.Name)
+		return nil
+	})
+}
+
+func pinned(p *placementv1.ClusterResourcePlacement, index string) *placementv1.ClusterResourcePlacement {
+	next := *p
+	if next.Annotations = maps.Clone(p.Annotations); next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	if next.Annotations[placing.AnnotationRollback] = index; index == "" {
+		delete(next.Annotations, placing.AnnotationRollback)
+	}
+	return &next
+}
+
+// kept refuses an index of which no snapshot is kept.
+func kept(p explaining.Placed, key propagation.TemplateKey, index string) error {
+	var have []string
+	for _, r := range p.History() {
+		have = append(have, strconv.Itoa(r.Index))
+	}
+	if index == "" || slices.Contains(have, index) {
+		return nil
+	}
+	return fmt.Errorf("%s has no snapshot %s: there are %s ('%s history crp/%s')", refOf(key), index, strings.Join(have, ", "), name, key.Name)
+}
