@@ -51,11 +51,8 @@ func (s *surveyed) pickFixed() Decision {
 
 // pickN picks as many as are wanted, if there are so many.
 func (s *surveyed) pickN(n int) Decision {
+	s.shrink(len(s.kept) - n)
 	passed, refused := s.filter(leaving, connected(s.now), s.required(), s.tainted())
-	if len(s.kept) >= n {
-		gone := s.shrink(len(s.kept) - n)
-		return Decision{Picked: s.stay(), Unpicked: atMost(slices.Concat(gone, unneeded(passed), refused)), Condition: fulfilled(true)}
-	}
 	s.prefer(passed)
 	constraints := s.constraints()
 	groups := group(passed, constraints)
@@ -125,28 +122,17 @@ func leftOver(groups []*alike, constraints []*constraint) (rest, infeasible []pl
 	return rest, sorted(infeasible)
 }
 
-// unneeded are those that nobody looked at, because there are enough.
-func unneeded(passed []*candidate) (out []placementv1.ClusterDecision) {
-	for _, c := range passed[:min(len(passed), maxUnpicked)] {
-		out = append(out, placementv1.ClusterDecision{ClusterName: c.member.Name, Reason: "cluster is not needed: as many as are wanted are picked"})
-	}
-	return out
-}
-
 // shrink gives up as many of those that are kept: first those that have nothing yet,
-// then those with the lowest scores.
-func (s *surveyed) shrink(count int) (gone []placementv1.ClusterDecision) {
+// then those with the lowest scores. They are candidates as all others, and compared
+// with them.
+func (s *surveyed) shrink(count int) {
 	kept := s.stay()
 	slices.SortFunc(kept, func(a, b placementv1.ClusterDecision) int {
 		return cmp.Or(s.compareBound(a, b), scoreOf(b).compare(scoreOf(a)), cmp.Compare(a.ClusterName, b.ClusterName))
 	})
-	for _, d := range kept[:count] {
+	for _, d := range kept[:max(count, 0)] {
 		delete(s.kept, d.ClusterName)
-		gone = append(gone, placementv1.ClusterDecision{
-			ClusterName: d.ClusterName, ClusterScore: d.ClusterScore, Reason: "cluster is not needed any more: fewer are wanted",
-		})
 	}
-	return gone
 }
 
 // compareBound orders those first that have nothing yet.

@@ -89,7 +89,7 @@ func TestDecide(t *testing.T) {
 			policy: kept(policy(pickN(placementv1.PlacementPolicy{}), 2), "member1", "member2", "member3"), members: three,
 			bindings: []*placementv1.ClusterResourceBinding{
 				binding("member1", placementv1.BindingStateBound), binding("member2", placementv1.BindingStateBound), binding("member3", placementv1.BindingStateScheduled),
-			}, want: "member1 member2", unpicked: map[string]string{"member3": "fewer are wanted"},
+			}, want: "member1 member2", unpicked: map[string]string{"member3": "does not score high enough"},
 		},
 		"C38: then the lowest ranked": {
 			policy: kept(policy(pickN(placementv1.PlacementPolicy{}), 1), "member1", "member2", "member3"), members: three,
