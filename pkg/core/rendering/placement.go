@@ -47,6 +47,10 @@ type PlacementError struct {
 // Error is the message.
 func (e *PlacementError) Error() string { return e.Message }
 
+// AnnotationWorks, on the first Work of a placement in a member, is how many there
+// are.
+const AnnotationWorks = "sluice.dev/works"
+
 // PlacementWorks are the Works that the member gets: one for each part of the
 // snapshot and one for each envelope. An error is a *PlacementError; then the
 // member keeps what it has.
@@ -68,6 +72,9 @@ func PlacementWorks(in Placed) ([]*propagation.Work, error) {
 			}
 			works = append(works, w)
 		}
+	}
+	if len(works) > 0 {
+		works[0].Annotations[AnnotationWorks] = strconv.Itoa(len(works))
 	}
 	return works, nil
 }

@@ -19,6 +19,7 @@ const (
 	roundOverdue    = "sweep overdue"
 	roundFailing    = "sweep failing"
 	roundUnrendered = "sweep unrendered"
+	roundUnplaced   = "sweep unplaced"
 	roundStrays     = "sweep strays"
 	roundProtection = "sweep protection"
 	roundDue        = "sweep due"

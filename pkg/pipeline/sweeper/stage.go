@@ -38,6 +38,9 @@ type Stage struct {
 	// lacking are the bindings that the last sweep found without a Work, in their
 	// versions then.
 	lacking map[propagation.BindingKey]string
+	// vacant are the seats of placements that the last sweep found without a Work, or
+	// without a binding.
+	vacant map[seat]string
 	// stray are the bindings that the last sweep found to follow nobody, in their
 	// versions then.
 	stray map[propagation.BindingKey]string

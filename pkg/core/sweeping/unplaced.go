@@ -1,0 +1,46 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sweeping
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+// Unplaced tells whether a Work is missing that the placement's binding gives to its
+// member, or is of another snapshot, while nothing stands against it. Works are
+// those of the placement in the member.
+func Unplaced(b *placementv1.ClusterResourceBinding, works []*propagation.Work) bool {
+	if b.DeletionTimestamp != nil || b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName == "" || unplaceable(b) {
+		return false
+	}
+	there, want := 0, -1
+	for _, w := range works {
+		if w.Annotations[placementv1.AnnotationParentSnapshotName] != b.Spec.ResourceSnapshotName {
+			return true
+		}
+		if !w.Deleting {
+			there++
+		}
+		if n, err := strconv.Atoi(w.Annotations[rendering.AnnotationWorks]); err == nil {
+			want = n
+		}
+	}
+	return there != want
+}
+
+// unplaceable tells whether the binding says that its Works cannot be made.
+func unplaceable(b *placementv1.ClusterResourceBinding) bool {
+	for _, c := range b.Status.Conditions {
+		if (c.Type == placementv1.ConditionOverridden || c.Type == placementv1.ConditionWorkSynchronized) && c.Status == metav1.ConditionFalse {
+			return true
+		}
+	}
+	return false
+}
