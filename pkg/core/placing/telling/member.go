@@ -27,6 +27,8 @@ type member struct {
 	// latest is the first part of the newest snapshot.
 	latest *placementv1.ClusterResourceSnapshot
 	diffs  bool
+	// external: somebody else says when the member gets it.
+	external bool
 }
 
 // verdict is a condition of a member; moving: it is on its way, and whoever moves
@@ -97,6 +99,10 @@ func (m member) started() verdict {
 	switch {
 	case b == nil || m.latest == nil:
 		return unknown(t, placementv1.ReasonRolloutStartedUnknown, "In the process of deciding whether to roll out the latest resources or not")
+	case m.external && (b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName != m.latest.Name):
+		v := unknown(t, placementv1.ReasonRolloutControlledExternally, "The rollout is controlled by an external controller, which has not given the latest resources to the cluster")
+		v.moving = false
+		return v
 	case b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName != m.latest.Name || m.said(t, metav1.ConditionFalse) != nil:
 		return no(t, placementv1.ReasonRolloutNotStartedYet, "The rollout is being blocked by the rollout strategy")
 	}

@@ -116,7 +116,7 @@ func (in Input) members(policy *placementv1.ClusterSchedulingPolicySnapshot, lat
 		if !d.Selected && !asked(p, d.ClusterName) {
 			continue
 		}
-		m := member{decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy)}
+		m := member{decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy), external: p.Spec.Strategy.External()}
 		if d.Selected {
 			selected++
 			m.binding = BindingTo(in.Bindings, d.ClusterName)
@@ -274,12 +274,13 @@ func total(all [][]verdict, diffs bool) []verdict {
 
 // of is the condition of all members together.
 func (ph phrases) of(all [][]verdict) verdict {
-	failed, pending, plain := 0, 0, true
+	failed, pending, plain, external := 0, 0, true, false
 	for _, verdicts := range all {
 		i := slices.IndexFunc(verdicts, func(v verdict) bool { return v.Type == ph.member })
 		switch {
 		case i < 0 || verdicts[i].Status == metav1.ConditionUnknown:
 			pending++
+			external = external || i >= 0 && verdicts[i].Reason == placementv1.ReasonRolloutControlledExternally
 		case verdicts[i].Status == metav1.ConditionFalse:
 			failed++
 		default:
@@ -289,6 +290,8 @@ func (ph phrases) of(all [][]verdict) verdict {
 	switch {
 	case failed > 0:
 		return no(ph.placement, ph.reasonNo, fmt.Sprintf(ph.failed, failed))
+	case external:
+		return unknown(ph.placement, placementv1.ReasonRolloutControlledExternally, fmt.Sprintf("The rollout is controlled by an external controller, which has not given the latest resources to %d cluster(s)", pending))
 	case pending > 0:
 		return unknown(ph.placement, ph.reasonPending, fmt.Sprintf(ph.pending, pending))
 	case plain && ph.member == placementv1.ConditionOverridden:

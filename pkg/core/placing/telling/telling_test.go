@@ -154,6 +154,10 @@ func TestC79C80OneThatIsNotTrueEndsTheList(t *testing.T) {
 		}, placementv1.ReasonSchedulingPolicyUnfulfilled, placementv1.ReasonAllWorkAvailable, false},
 		"C79: no binding yet":                       {func(in *Input) { in.Bindings = in.Bindings[1:] }, placementv1.ReasonRolloutStartedUnknown, placementv1.ReasonRolloutStartedUnknown, true},
 		"C66, C79: the rollout has not come so far": {func(in *Input) { in.Bindings[0].Spec.ResourceSnapshotName = "crp-1-older-snapshot" }, placementv1.ReasonRolloutNotStartedYet, placementv1.ReasonRolloutNotStartedYet, false},
+		"C61, C79: somebody else says when": {func(in *Input) {
+			in.Placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType
+			in.Bindings[0].Spec.State, in.Bindings[0].Spec.ResourceSnapshotName = placementv1.BindingStateScheduled, ""
+		}, placementv1.ReasonRolloutControlledExternally, placementv1.ReasonRolloutControlledExternally, false},
 		"C71, C79: an override cannot be applied": {func(in *Input) {
 			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, ObservedGeneration: 1}}
 		}, placementv1.ReasonOverriddenFailed, placementv1.ReasonOverriddenFailed, false},
