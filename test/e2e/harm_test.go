@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -155,6 +158,32 @@ func (s *scenario) whileRestarting(do func()) {
 	both.Go(do)
 	s.Restart()
 	both.Wait()
+}
+
+// whileAway does something while the pipeline does nothing at all, kills it and
+// starts it again: it hears of none of what was done.
+func (s *scenario) whileAway(do func()) {
+	s.Helper()
+	s.party.together(func() {
+		if err := s.lab.freeze(); err != nil {
+			s.Errorf("stop the pipeline: %v", err)
+		}
+	})
+	do()
+	s.Restart()
+}
+
+// freeze stops the process of the pipeline where it is.
+func (l *lab) freeze() error {
+	raw, err := os.ReadFile(filepath.Join(l.dir, "pipeline.pid"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGSTOP)
 }
 
 // Switch sets the gates for everybody.

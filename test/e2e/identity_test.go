@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Who an object is: its group, kind, namespace, name and uid. A version is how it
@@ -185,5 +187,154 @@ func TestZ9ClaimTakenOff(t *testing.T) {
 			s.Expect(nginx).ClaimedBy(pp)
 		})
 		s.Expect(nginx).In("member1").ClaimedBy(pp)
+	})
+}
+
+// The same after a restart: what is read anew is read by a version that is served.
+func TestZ14VersionGoesAndRestart(t *testing.T) {
+	alone(t, gatesOff, inNamespaces, func(s *scenario) {
+		crd, v1 := s.definition("Widget")
+		both := crd.versions("v1beta1", "v1")
+		s.define(both, append([]string{"hub"}, members...)...)
+		w := template{newThing(v1, s.ns, "one")}.At(1)
+		p := s.Policy("pp").selectingAs(w, v1.group+"/v1beta1", "Widget").To("member1", "member2")
+		s.Apply(p, w)
+		s.Expect(w).In("member1", "member2").ClaimedBy(p)
+		before := s.uids(w, "member1", "member2")
+		s.Unchanged(func() {
+			if err := s.apply(s.lab.hub, both.unserved()); err != nil {
+				s.Fatal(err)
+			}
+			s.saysKindNotServed(p)
+			s.Restart()
+			s.Flush()
+		})
+		s.Expect(w).ClaimedBy(p)
+		s.goesOn(w, 2, before, "member1", "member2")
+		s.Unchanged(func() { s.Apply(p.selectingAs(w, v1.group+"/v1", "Widget")) })
+		s.Expect(w).ClaimedBy(p)
+		s.goesOn(w, 3, before, "member1", "member2")
+	})
+}
+
+var (
+	mutatingWebhooks   = resource{group: "admissionregistration.k8s.io", version: "v1", kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", clusterScoped: true}
+	validatingWebhooks = resource{group: "admissionregistration.k8s.io", version: "v1", kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", clusterScoped: true}
+)
+
+// withoutWebhook takes the webhook away until the test ends.
+func (s *scenario) withoutWebhook() {
+	s.Helper()
+	s.party.together(func() {
+		for _, r := range []resource{mutatingWebhooks, validatingWebhooks} {
+			s.forget("hub", newThing(r, "", "sluice"))
+		}
+	})
+	s.Eventually(func() error { // the hub hears of it late
+		p := s.Policy("probe").SelectingNothing()
+		o, err := s.lab.hub.on(p.resource, p.namespace()).Apply(s.Context(), p.name(), p.object(), metav1.ApplyOptions{FieldManager: "e2e", DryRun: []string{metav1.DryRunAll}})
+		if err == nil && o.GetLabels()[ppID]+o.GetLabels()[cppID] != "" {
+			return errors.New("the webhook is still asked")
+		}
+		return err
+	})
+	s.Cleanup(s.Restart)
+}
+
+// Nothing relies on the webhook.
+func TestZ1Z2Z8Z9WithoutWebhook(t *testing.T) {
+	alone(t, preemption, inNamespaces, func(s *scenario) {
+		s.withoutWebhook()
+		nginx := s.Deployment("nginx")
+		pp := s.Policy("pp").To(members...)
+		s.Apply(pp, nginx)
+		s.Expect(nginx).In(members...).ClaimedBy(pp)
+		before := s.uids(nginx, members...)
+		wrong := []policy{s.Policy("all").Priority(100).set("spec.resourceSelectors", []any{map[string]any{"apiVersion": "apps/v9", "kind": "Deployment"}})}
+		for i, as := range [][2]string{{"apps/v9", "Deployment"}, {"apps/v1", "deployment"}, {"nowhere.example.org/v1", "Deployment"}} {
+			wrong = append(wrong, s.Policy(fmt.Sprintf("bad-%d", i)).selectingAs(nginx, as[0], as[1]).To("member1").Always().Priority(100))
+		}
+		s.Unchanged(func() {
+			for _, p := range wrong {
+				s.Apply(p)
+				s.saysKindNotServed(p)
+			}
+		})
+		s.Unchanged(func() {
+			for _, p := range wrong {
+				s.Delete(p)
+			}
+			s.Patch(nginx, `{"metadata":{"labels":{"propagationpolicy.karmada.io/permanent-id":null,"clusterpropagationpolicy.karmada.io/permanent-id":null}}}`)
+			s.Expect(nginx).ClaimedBy(pp)
+		})
+		edited := pp.selectingAs(nginx, "apps/v9", "Deployment")
+		s.Untouched(func() {
+			s.Apply(edited)
+			s.saysKindNotServed(edited)
+			s.Expect(nginx).Unclaimed()
+			s.Apply(pp)
+			s.Expect(nginx).ClaimedBy(pp)
+		})
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// A member that serves the kind in another version only, which the hub serves, too,
+// gets it in that version.
+func TestZ17VersionThatBothServe(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		crd, v1 := s.definition("Widget")
+		v1beta1 := v1
+		v1beta1.version = "v1beta1"
+		s.define(crd.versions("v1beta1", "v1"), "hub", "member1", "member3")
+		s.define(crd.versions("v1beta1"), "member2")
+		w, old := template{newThing(v1, s.ns, "one")}.At(1), template{newThing(v1beta1, s.ns, "one")}.At(1)
+		p := s.Policy("pp").selectingAs(w, v1.group+"/v1", "Widget").To("member1", "member2")
+		s.Apply(p, w)
+		s.Expect(w).At(1, "member1").Work("member2", isCondition("Applied", "True"))
+		s.Expect(old).At(1, "member2")
+		before := s.uids(old, "member2")
+		s.Unchanged(func() {})
+		s.ApplyIn("member2", old.At(9).thing)
+		s.Eventually(func() error { return differs("content", contentOf(v1beta1, s.LiveIn("member2", old).Object), "1") })
+		s.Apply(w.At(2))
+		s.Expect(old).At(2, "member2")
+		s.define(crd.versions("v1beta1", "v1"), "member2")
+		s.goesOn(w, 3, nil)
+		s.Expect(old).At(3, "member2")
+		s.same(old, before, "member2")
+		s.Delete(w)
+		s.Expect(w).Nowhere()
+	})
+}
+
+// A member that serves the kind no more keeps its object, which nobody forgets.
+func TestZ17MemberStopsServing(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		crd, v1 := s.definition("Widget")
+		s.define(crd, "hub", "member1")
+		both := crd.versions("v1", "v2")
+		s.define(both, "member2")
+		w := template{newThing(v1, s.ns, "one")}.At(1)
+		s.Apply(s.Policy("pp").selectingAs(w, v1.group+"/v1", "Widget").To("member1", "member2"), w)
+		s.Expect(w).At(1, "member1", "member2").Work("member2", isCondition("Applied", "True"))
+		before := s.uids(w, "member2")
+		s.ApplyIn("member2", both.unserved())
+		s.Apply(w.At(2))
+		s.Expect(w).Work("member2", isCondition("Applied", "False", "KindNotServed")).At(2, "member1")
+		s.ApplyIn("member2", both)
+		s.Expect(w).At(2, "member1", "member2").Work("member2", isCondition("Applied", "True"))
+		s.same(w, before, "member2")
+		s.ApplyIn("member2", both.unserved())
+		s.Eventually(func() error { // the member takes a moment
+			if _, err := s.lab.clusters["member2"].on(v1, s.ns).Get(s.Context(), w.name(), metav1.GetOptions{}); err != nil {
+				return nil
+			}
+			return errors.New("member2 still serves it")
+		})
+		s.Delete(w)
+		s.Expect(w).Works("member2").Work("member2", isCondition("Applied", "False", "KindNotServed"))
+		s.ApplyIn("member2", both)
+		s.Expect(w).Nowhere()
 	})
 }

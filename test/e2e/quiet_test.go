@@ -29,7 +29,7 @@ func (s *scenario) Unchanged(do func()) {
 	s.Rest()
 	mark, before := s.mark(), s.bindingSpecs()
 	do()
-	s.Settle()
+	s.Sweep()
 	for _, c := range s.writesSince(mark) {
 		s.Errorf("a write that must not be: %s", c)
 	}
@@ -55,6 +55,20 @@ func (s *scenario) Settle() {
 	s.canary()
 	pause(s.Context(), quiet)
 }
+
+// Sweep waits until what was done has had its effects, and until a sweep has gone by
+// that may have had others. Scenarios that are alone hold up all others, and only
+// settle.
+func (s *scenario) Sweep() {
+	s.Helper()
+	s.Settle()
+	if s.party == nil {
+		pause(s.Context(), tick-quiet/2)
+	}
+}
+
+// tick is the pause between two sweeps of the playground's pipeline.
+const tick = 2 * time.Second
 
 // canary sends one and waits until it has arrived.
 func (s *scenario) canary() {

@@ -1,0 +1,236 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Somebody takes away from the hub what Sluice is made of.
+
+// root is the repository's directory.
+func root() string {
+	if dir := os.Getenv("SLUICE_E2E_ROOT"); dir != "" {
+		return dir
+	}
+	return "../.."
+}
+
+// crd is the definition of a kind of Sluice's, as it is installed.
+func (s *scenario) crd(r resource) thing {
+	s.Helper()
+	raw, err := os.ReadFile(filepath.Join(root(), "config", "300-crds", r.group+"_"+r.plural+".yaml"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	body := map[string]any{}
+	if err := yaml.Unmarshal(raw, &body); err != nil {
+		s.Fatal(err)
+	}
+	return thing{crds, body}
+}
+
+// saved is what a person has of an object in a file.
+func saved(o unstructured.Unstructured) unstructured.Unstructured {
+	out := unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "spec": o.Object["spec"]}}
+	out.SetName(o.GetName())
+	out.SetNamespace(o.GetNamespace())
+	labels := o.GetLabels()
+	delete(labels, ppID)
+	delete(labels, cppID)
+	out.SetLabels(labels)
+	out.SetAnnotations(o.GetAnnotations())
+	return out
+}
+
+// definedAnew deletes the definitions of kinds, and with them all objects, and puts
+// them back; of kinds that people write, the objects, too.
+func (s *scenario) definedAnew(writtenByPeople bool, kinds ...resource) {
+	s.Helper()
+	var files []unstructured.Unstructured
+	for _, r := range kinds {
+		if writtenByPeople {
+			l, err := s.lab.hub.on(r, "").List(s.Context(), metav1.ListOptions{})
+			if err != nil {
+				s.Fatalf("list %s: %v", r.plural, err)
+			}
+			files = append(files, l.Items...)
+		}
+		if err := s.lab.hub.on(crds, "").Delete(s.Context(), r.plural+"."+r.group, metav1.DeleteOptions{}); err != nil {
+			s.Fatalf("delete the definition of %s: %v", r.plural, err)
+		}
+	}
+	for _, r := range kinds {
+		crd := s.crd(r)
+		s.Eventually(func() error {
+			o, err := s.lab.hub.on(crds, "").Get(s.Context(), crd.name(), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%s is still there: %s", crd, asJSON(o.Object["status"]))
+		})
+		s.install(crd)
+	}
+	s.putBack(files)
+}
+
+// install installs a definition and waits until the hub serves it.
+func (s *scenario) install(crd thing) {
+	s.Helper()
+	if _, err := s.lab.hub.on(crds, "").Apply(s.Context(), crd.name(), crd.object(), applyOptions); err != nil {
+		s.Fatalf("apply %s: %v", crd, err)
+	}
+	s.Eventually(func() error { return isCondition("Established", "True")(s.Live(crd).Object) })
+}
+
+// putBack makes the objects again as people have them in their files.
+func (s *scenario) putBack(files []unstructured.Unstructured) {
+	s.Helper()
+	for _, f := range files {
+		o := saved(f)
+		r := resource{clusterScoped: o.GetNamespace() == ""}
+		for _, k := range []resource{policies, clusterPolicies, overrides, clusterOverrides, placements, clusters} {
+			if k.kind == o.GetKind() {
+				r = k
+			}
+		}
+		s.Eventually(func() error {
+			_, err := s.lab.hub.on(r, o.GetNamespace()).Create(s.Context(), &o, metav1.CreateOptions{FieldManager: "e2e"})
+			if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, "NamespaceTerminating") || s.homeless(o) {
+				return nil
+			}
+			return err
+		})
+	}
+}
+
+// homeless tells whether the namespace of an object is gone, as those of scenarios
+// that are over.
+func (s *scenario) homeless(o unstructured.Unstructured) bool {
+	_, err := s.lab.hub.on(namespaces, "").Get(s.Context(), o.GetNamespace(), metav1.GetOptions{})
+	return o.GetNamespace() != "" && apierrors.IsNotFound(err)
+}
+
+func TestZ11DefinitionsMadeAnew(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		writtenByPeople bool
+		kinds           []resource
+	}{
+		{"Works", false, []resource{works}},
+		{"bindings", false, []resource{bindings, clusterBindings}},
+		{"placements", true, []resource{placements}},
+		{"clusters", true, []resource{clusters}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			alone(t, gatesOff, everyForm, func(s *scenario) {
+				p, nginx := s.spread()
+				over := s.override("over", nginx, "by", "override")
+				s.Apply(over)
+				for _, m := range members {
+					s.Expect(nginx).Labelled(m, "by", "override").Work(m, isCondition("Applied", "True"))
+				}
+				s.Rest()
+				before := s.uids(nginx, members...)
+				s.party.together(func() { s.definedAnew(tc.writtenByPeople, tc.kinds...) })
+				s.Eventually(func() error { return s.lab.joined(s.Context()) })
+				s.Expect(nginx).Works(members...).ClaimedBy(p).Binding(isCondition("FullyApplied", "True"))
+				s.Settle()
+				s.goesOn(nginx, 2, before, members...)
+				for _, m := range members {
+					s.Expect(nginx).Labelled(m, "by", "override")
+				}
+				s.Apply(p.To("member1"))
+				s.Expect(nginx).In("member1").Works("member1")
+			})
+		})
+	}
+}
+
+// kubectl runs against the hub.
+func (s *scenario) kubectl(args ...string) (string, error) {
+	s.Helper()
+	bin := filepath.Join(s.lab.dir, "bin", "kubectl")
+	if _, err := os.Stat(bin); err != nil {
+		s.Fatalf("the lab has no kubectl: %v", err)
+	}
+	cmd := exec.CommandContext(s.Context(), bin, append(args, "--kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"))...) //nolint:gosec // own program
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Everything that was installed is deleted and installed again, nobody unjoined.
+func TestZ11InstalledAnew(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).Works(members...).Work("member2", isCondition("Applied", "True"))
+		s.Rest()
+		before := s.uids(nginx, members...)
+		s.party.together(func() {
+			config := filepath.Join(root(), "config")
+			// Of the kinds that the hub does not serve, kubectl complains.
+			out, err := s.kubectl("delete", "-R", "-f", config, "--ignore-not-found", "--timeout=60s")
+			if err != nil && !strings.Contains(err.Error(), "exit status 1") {
+				s.Errorf("delete: %v\n%s", err, out)
+			}
+			if err := s.lab.removed(s); err != nil {
+				s.Errorf("%v\n%s", err, out)
+			}
+			for _, part := range []string{"100-namespace", "300-crds", "400-config"} {
+				s.Eventually(func() error {
+					if out, err := s.kubectl("apply", "--server-side", "--force-conflicts", "-R", "-f", filepath.Join(config, part)); err != nil {
+						return fmt.Errorf("apply %s: %w\n%s", part, err, out)
+					}
+					return nil
+				})
+			}
+			for _, m := range members {
+				s.Eventually(func() error {
+					if out, err := s.Sluice("join", m, "--cluster-kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", m)); err != nil {
+						return fmt.Errorf("join: %w\n%s", err, out)
+					}
+					return nil
+				})
+			}
+		})
+		s.Eventually(func() error { return s.lab.joined(s.Context()) })
+		s.same(nginx, before, members...)
+		s.Eventually(func() error { return s.apply(s.lab.hub, p.thing) })
+		s.Expect(nginx).ClaimedBy(p).Works(members...).Binding(isCondition("FullyApplied", "True"))
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// removed waits until nothing of Sluice's own is on the hub.
+func (l *lab) removed(s *scenario) error {
+	return s.within(timeout, func() error {
+		if _, err := l.hub.on(namespaces, "").Get(s.Context(), systemNamespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("namespace %s is still there (%w)", systemNamespace, err)
+		}
+		all, err := l.hub.on(crds, "").List(s.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, o := range all.Items {
+			if group := text(o.Object, "spec.group"); strings.HasSuffix(group, "karmada.io") {
+				return errors.New(o.GetName() + " is still there")
+			}
+		}
+		return nil
+	})
+}
