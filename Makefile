@@ -153,7 +153,7 @@ simulate: ## Run more seeds of the simulation: SEEDS=10000
 .PHONY: e2e
 e2e: build ## Run the end-to-end tests on a playground of their own, or on the one that is up
 	$(call say,end-to-end tests on a hub and $(MEMBERS) members)
-	@$(BIN)/playground with --with-parent --dir $(OUTPUT) --members $(MEMBERS) -- \
+	@$(BIN)/playground with --with-parent --audit --dir $(OUTPUT) --members $(MEMBERS) -- \
 	  test/e2e/run.sh 2>&1 | tee $(OUTPUT)/e2e.log
 
 .PHONY: e2e-knative

@@ -106,10 +106,6 @@ func TestS34ConditionNotRewritten(t *testing.T) {
 	})
 }
 
-func TestS35PullMode(t *testing.T) {
-	t.Skip("there is no agent for pull mode: every member is pushed to")
-}
-
 // The tests that the design names, at the level of namespaces and of clusters.
 
 func TestS36Suspend(t *testing.T) {

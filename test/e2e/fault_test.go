@@ -262,7 +262,7 @@ func TestFaultNamespaceDeleted(t *testing.T) {
 	})
 }
 
-// Fifty policies a second, made and deleted, leave no stale claim.
+// Twenty-five policies, made and deleted at once, leave no stale claim.
 func TestFaultPoliciesComeAndGo(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
 		nginx := s.Template("nginx")

@@ -134,6 +134,8 @@ func TestZ11DefinitionsMadeAnew(t *testing.T) {
 	}{
 		{"Works", false, []resource{works}},
 		{"bindings", false, []resource{bindings, clusterBindings}},
+		{"policies", true, []resource{policies, clusterPolicies}},
+		{"overrides", true, []resource{overrides, clusterOverrides}},
 		{"placements", true, []resource{placements}},
 		{"clusters", true, []resource{clusters}},
 	} {

@@ -6,6 +6,10 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -103,7 +107,7 @@ func TestY7WhileAway(t *testing.T) {
 		s.Expect(gone).In(members...)
 		s.Expect(waits).In("member1")
 		for round := range int64(2) {
-			s.whileRestarting(func() {
+			s.whileAway(func() {
 				for n := range int64(5) {
 					s.Apply(nginx.At(10*round + n + 2))
 				}
@@ -165,6 +169,60 @@ func TestY8AtOnce(t *testing.T) {
 	})
 }
 
+// second starts another process of the pipeline beside that of the lab, with a Redis
+// of its own, and returns when it is ready.
+func (s *scenario) second() {
+	s.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"), "--listen", address, "--webhook=false") //nolint:gosec // own program
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() {
+		s.party.together(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+	})
+	s.Eventually(func() error {
+		resp, err := http.Get("http://" + address + "/readyz") //nolint:noctx // a test
+		if err != nil {
+			return err
+		}
+		_ = resp.Body.Close()
+		return differs("readyz", resp.StatusCode, http.StatusOK)
+	})
+}
+
+// Two processes of all stages do everything at the same time: what one decides the
+// other decides as well, one write wins, and both come to rest.
+func TestY8TwoProcesses(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		s.party.together(s.second)
+		p, nginx := s.spread()
+		s.Expect(nginx).ClaimedBy(p).Works(members...).Binding(isCondition("FullyApplied", "True"))
+		before := s.uids(nginx, members...)
+		for n := range int64(5) {
+			s.Apply(nginx.At(n + 2))
+			s.Expect(nginx).At(n+2, members...)
+		}
+		for _, m := range members {
+			s.Expect(nginx).had(m, "1", "2", "3", "4", "5", "6")
+		}
+		s.same(nginx, before, members...)
+		s.Apply(p.To("member1"))
+		s.Expect(nginx).In("member1").Works("member1")
+		s.Apply(p)
+		s.Expect(nginx).In(members...).Works(members...)
+		s.Silent(func() {})
+	})
+}
+
 // A template is on its way and back within 6 + 2N writes to the hub. Counted in
 // the hub's audit log; Kubernetes events are not counted.
 func TestBudgetHubWrites(t *testing.T) {
@@ -176,11 +234,12 @@ func TestBudgetHubWrites(t *testing.T) {
 		}{{s.ConfigMap("config"), members}, {s.ConfigMap("single"), members[:1]}, {s.Deployment("nginx"), members}} {
 			s.Apply(s.Policy("for-" + tc.t.name()).Selecting(tc.t).To(tc.to...))
 			s.Settle()
+			mark := s.sizeOf(log)
 			s.Apply(tc.t)
 			s.Expect(tc.t).In(tc.to...).Binding(isCondition("FullyApplied", "True"))
 			s.Rest()
 			s.Settle()
-			writes := s.hubWrites(log, tc.t.name())
+			writes := s.hubWrites(log, mark, tc.t.name())
 			if most := 6 + 2*len(tc.to); len(writes) > most || len(writes) == 0 {
 				s.Errorf("%s to %d members took %d writes to the hub, at most %d are allowed:\n%s", tc.t, len(tc.to), len(writes), most, strings.Join(writes, "\n"))
 			}
@@ -189,9 +248,9 @@ func TestBudgetHubWrites(t *testing.T) {
 }
 
 // hubWrites are the pipeline's writes to the hub about one template.
-func (s *scenario) hubWrites(log, name string) []string {
+func (s *scenario) hubWrites(log string, mark int64, name string) []string {
 	var out []string
-	for e := range s.audited(log, 0) {
+	for e := range s.audited(log, mark) {
 		ref := e.ObjectRef
 		ours := ref.Namespace == s.ns || strings.HasPrefix(ref.Namespace, "karmada-es-")
 		if e.writes() && e.ResponseStatus.Code < 400 && ref.Resource != "events" && ours && s.isAbout(ref.Namespace, ref.Name, name) {
@@ -217,7 +276,7 @@ func (s *scenario) isAbout(namespace, object, name string) bool {
 	})
 }
 
-// A thousand small changes of one policy, and one write of its status in a few
+// Ten templates made and deleted, and one write of its status in a few
 // seconds.
 func TestRestPolicyStatus(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {

@@ -34,7 +34,7 @@ func TestST22RestartBeforeBinding(t *testing.T) {
 	alone(t, static, everyForm, func(s *scenario) {
 		p, nginx := s.Policy("pp"), s.Template("nginx")
 		s.Apply(p)
-		s.whileRestarting(func() { s.Apply(nginx) })
+		s.whileAway(func() { s.Apply(nginx) })
 		s.Expect(nginx).In("member1").ClaimedBy(p)
 	})
 }
@@ -51,7 +51,7 @@ func TestST23RestartWhileIdle(t *testing.T) {
 func TestST24RestartBeforeBindingUpdated(t *testing.T) {
 	alone(t, static, everyForm, func(s *scenario) {
 		p, nginx := s.waiting()
-		s.whileRestarting(func() { s.Apply(nginx.At(2)) })
+		s.whileAway(func() { s.Apply(nginx.At(2)) })
 		s.Expect(nginx).In("member2").At(2).ClaimedBy(p)
 	})
 }

@@ -33,6 +33,7 @@ type options struct {
 	bin        string
 	source     string
 	withParent bool
+	audit      bool
 	patience   time.Duration // for the quickstart; 0 waits on
 }
 
@@ -41,6 +42,7 @@ func (o *options) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.redis, "redis", "", "`address` of a Redis to use instead of the embedded one")
 	c.Flags().StringVar(&o.source, "source", ".", "`directory` of the repository: config/, examples/")
 	c.Flags().BoolVar(&o.withParent, "with-parent", false, "end when the process that started this one ends")
+	c.Flags().BoolVar(&o.audit, "audit", false, "have the API servers log who asks what")
 	binFlag(c, &o.bin)
 }
 
@@ -170,8 +172,11 @@ func (s *session) startLab(ctx context.Context) error {
 		}
 		s.out.print(line)
 	}}
-	s.lab, err = spawn("the lab", s.dir.log("lab"), show, syscall.SIGTERM, path,
-		"up", "--foreground", "--dir", string(s.dir), "--members", fmt.Sprint(s.options.members))
+	args := []string{"up", "--foreground", "--dir", string(s.dir), "--members", fmt.Sprint(s.options.members)}
+	if s.audit {
+		args = append(args, "--audit")
+	}
+	s.lab, err = spawn("the lab", s.dir.log("lab"), show, syscall.SIGTERM, path, args...)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,163 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A careless administrator on the hub.
+
+// Replace puts an object in the place of what is there, as kubectl replace does:
+// what is not in the file goes, labels and annotations as well.
+func (s *scenario) Replace(a applied) {
+	s.Helper()
+	o := a.itself()
+	file := o.object()
+	file.SetResourceVersion(s.Live(o).GetResourceVersion())
+	if _, err := s.lab.hub.on(o.resource, o.namespace()).Update(s.Context(), file, metav1.UpdateOptions{FieldManager: "kubectl-replace"}); err != nil {
+		s.Fatalf("replace %s: %v", o, err)
+	}
+}
+
+// The claim is restored: nobody else takes the template, and no suspension ends.
+func TestZ9TemplateReplaced(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).ClaimedBy(p)
+		s.Apply(p.SuspendedOn("member2"), s.Policy("a-better").Priority(9).To("member3"))
+		s.Expect(nginx).Work("member2", isSuspended)
+		s.Rest()
+		before := s.uids(nginx, members...)
+		s.Unwritten(nginx, "member2", func() {
+			s.Eventually(func() error { s.Replace(nginx); return nil })
+			s.Expect(nginx).ClaimedBy(p).In(members...)
+			s.Eventually(func() error { s.Replace(nginx.At(2)); return nil })
+			s.Expect(nginx).ClaimedBy(p).At(2, "member1", "member3")
+		})
+		s.Apply(p)
+		s.Expect(nginx).At(2, members...)
+		s.same(nginx, before, members...)
+	})
+}
+
+// Policies that go and come back from their files move nothing.
+func TestZ2PolicyDeletedAndMadeAgain(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).ClaimedBy(p)
+		s.Rest()
+		before := s.uids(nginx, members...)
+		s.Untouched(func() {
+			s.Delete(p)
+			s.Expect(nginx).Unclaimed()
+			s.Apply(p)
+			s.Expect(nginx).ClaimedBy(p)
+		})
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// What a binding says is Sluice's; who edits it sees it put right.
+func TestZ4BindingEdited(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).ClaimedBy(p).Binding(isCondition("FullyApplied", "True"))
+		s.Rest()
+		before := s.uids(nginx, members...)
+		r := bindings
+		if nginx.clusterScoped {
+			r = clusterBindings
+		}
+		b := asThing(r, s.Expect(nginx).binding())
+		for _, patch := range []string{
+			`{"spec":{"clusters":null}}`,
+			`{"spec":{"clusters":[{"name":"member2"}]}}`,
+			`{"spec":{"placement":{"clusterAffinity":{"clusterNames":["member3"]}}}}`,
+			`{"metadata":{"labels":null,"annotations":null}}`,
+			`{"metadata":{"ownerReferences":null,"finalizers":null}}`,
+		} {
+			s.Untouched(func() {
+				s.Patch(b, patch)
+				s.Expect(nginx).ClaimedBy(p).Binding(func(b map[string]any) error {
+					if annotation(b, "sluice.dev/revision") == "" {
+						return errors.New("the binding does not say what is in force")
+					}
+					return differs("the number of clusters", len(items(b, "spec.clusters")), len(members))
+				})
+			})
+			if s.Failed() {
+				s.Fatalf("the binding was edited: %s", patch)
+			}
+		}
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// A copy of a Work, made under another name and deleted again, is of no account.
+func TestZ3WorkCopied(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Work("member2", isCondition("Applied", "True"))
+		before, original := s.uids(nginx, members...), s.Expect(nginx).work("member2")
+		s.Untouched(func() {
+			file := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(original.Object)}
+			file.SetName("copy-of-" + s.ns)
+			file.SetUID("")
+			file.SetResourceVersion("")
+			on := s.lab.hub.on(works, file.GetNamespace())
+			made, err := on.Create(s.Context(), file, metav1.CreateOptions{})
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.canary()
+			copied := asThing(works, made)
+			s.forget("hub", copied)
+			s.canary()
+			if live, err := on.Get(s.Context(), copied.name(), metav1.GetOptions{}); err == nil && len(live.GetFinalizers()) > 0 {
+				s.Patch(copied, `{"metadata":{"finalizers":null}}`)
+			}
+		})
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// A Cluster that is deleted, not unjoined, and joined again.
+func TestZ11ClusterDeletedAndJoinedAgain(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Work("member3", isCondition("Applied", "True"))
+		s.Rest()
+		before := s.uids(nginx, members...)
+		s.party.together(func() {
+			s.Delete(newThing(clusters, "", "member3"))
+			if out, err := s.Sluice("join", "member3", "--cluster-kubeconfig", s.lab.dir+"/kubeconfig/member3"); err != nil {
+				s.Errorf("join: %v\n%s", err, out)
+			}
+		})
+		s.Eventually(func() error { return s.lab.joined(s.Context()) })
+		s.Expect(nginx).Works(members...).Work("member3", isCondition("Applied", "True"))
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// What the gates' ConfigMap says that nobody understands switches nothing.
+func TestGatesGarbled(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		_, nginx := s.spread()
+		before, features := s.uids(nginx, members...), newThing(configMaps, systemNamespace, "config-features")
+		s.Unchanged(func() {
+			s.Patch(features, `{"data":{"StaticPolicy":"perhaps","PropagationPolicyPreemption":"yes please","x":"y"}}`)
+			s.canary()
+			s.forget("hub", features)
+		})
+		s.Switch(gatesOff)
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
