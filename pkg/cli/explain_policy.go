@@ -62,6 +62,9 @@ func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
 	if r.NotGranted != "" {
 		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindNotGranted) + ": " + r.NotGranted)
 	}
+	if r.Ignored != "" {
+		s.Println("  " + s.Paint(screen.Warn, reporting.ConditionFieldsIgnored) + ": " + r.Ignored)
+	}
 	if len(r.Templates) == 0 {
 		s.Println("  holds no template, and none that another policy holds is selected by it")
 		return

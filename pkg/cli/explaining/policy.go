@@ -50,9 +50,11 @@ type PolicyReport struct {
 	// NotServed says which kinds it names that the hub does not serve.
 	NotServed string `json:"notServed,omitempty"`
 	// NotGranted says which rights Sluice lacks to the kinds that it names.
-	NotGranted string           `json:"notGranted,omitempty"`
-	Counts     map[Standing]int `json:"counts"`
-	Templates  []TemplateLine   `json:"templates"`
+	NotGranted string `json:"notGranted,omitempty"`
+	// Ignored says which fields it sets that nobody acts on.
+	Ignored   string           `json:"ignored,omitempty"`
+	Counts    map[Standing]int `json:"counts"`
+	Templates []TemplateLine   `json:"templates"`
 }
 
 // TemplateLine is one template, from the policy's point of view.
@@ -69,7 +71,7 @@ type TemplateLine struct {
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
-		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Counts: map[Standing]int{},
+		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(p), Counts: map[Standing]int{},
 	}
 	for _, s := range subjects {
 		line, concerned := w.line(p, s)

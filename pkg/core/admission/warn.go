@@ -5,7 +5,6 @@ package admission
 
 import (
 	"cmp"
-	"slices"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/matching"
@@ -30,23 +29,18 @@ func Warn(p Policy, f propagation.Features) []string {
 	warn(always && f.Static, "spec.preemption is ignored: the feature gate "+propagation.FeatureStatic+" is on")
 	warn(always && !f.Static && !f.Preemption, "spec.preemption has no effect: the feature gate "+propagation.FeaturePreemption+" is off")
 	warn(s.Association, "spec.association is deprecated: use spec.propagateDeps")
-	warn(s.Failover != nil, "spec.failover"+notYet)
-	warn(s.SchedulePriority != nil, "spec.schedulePriority"+notYet)
-	warn(len(s.DependentOverrides) > 0, "spec.dependentOverrides"+notYet)
-	warn(slices.ContainsFunc(s.Placement.SpreadConstraints, grouping), "spec.placement.spreadConstraints by anything but cluster"+notYet)
-	if r := s.Placement.ReplicaScheduling; r != nil && r.WeightPreference != nil {
-		warn(r.WeightPreference.DynamicWeight != "", "spec.placement.replicaScheduling.weightPreference.dynamicWeight"+notYet+": replicas are divided evenly")
+	for _, f := range propagation.Ignored(s) {
+		text := f.Path + notYet
+		if f.Instead != "" {
+			text += ": " + f.Instead
+		}
+		warnings = append(warnings, text)
 	}
 	for i := range s.ResourceSelectors {
 		why := exempt(p.Key, &s.ResourceSelectors[i])
 		warn(why != "", selector(i, "kind")+" selects nothing: "+why)
 	}
 	return warnings
-}
-
-// grouping tells whether a constraint spreads over groups of clusters.
-func grouping(c policyv1alpha1.SpreadConstraint) bool {
-	return c.SpreadByLabel != "" || c.SpreadByField != "" && c.SpreadByField != policyv1alpha1.SpreadByFieldCluster
 }
 
 // exempt says why nothing that the selector selects is ever a template.

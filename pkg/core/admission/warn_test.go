@@ -33,6 +33,12 @@ func TestWarn(t *testing.T) {
 		"a policy that is being deleted gets none":          {sent: edits{always, func(p *admission.Policy) { p.Deleting = true }}},
 		"a selector of what is never a template":            {sent: edits{selecting(deployment("shop", "nginx"), node)}, want: []string{"spec.resourceSelectors[1].kind selects nothing: kind Node belongs to the cluster it is in"}},
 		"a field that is not acted on yet":                  {sent: edits{spec(func(s *policyv1alpha1.PropagationSpec) { s.Failover = &policyv1alpha1.FailoverBehavior{} })}, want: []string{"spec.failover is stored and not acted on yet"}},
+		"a toleration that ends": {
+			sent: edits{spec(func(s *policyv1alpha1.PropagationSpec) {
+				s.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](30)}}
+			})},
+			want: []string{"spec.placement.clusterTolerations[].tolerationSeconds is stored and not acted on yet: it is tolerated for ever"},
+		},
 		"several such fields": {
 			sent: edits{spec(func(s *policyv1alpha1.PropagationSpec) {
 				s.SchedulePriority = &policyv1alpha1.SchedulePriority{}

@@ -101,26 +101,65 @@ func NotGranted(missing []propagation.Right) string {
 	return strings.Join(rights, "; ") + ": kubectl sluice grant " + strings.Join(resources, " ") + " prints the role that gives it"
 }
 
+// ConditionFieldsIgnored on a policy is True while it sets fields that are stored and
+// not acted on.
+const ConditionFieldsIgnored = "FieldsIgnored"
+
+// The reasons of ConditionFieldsIgnored.
+const (
+	ReasonNotActedOnYet    = "NotActedOnYet"
+	ReasonAllFieldsActedOn = "AllFieldsActedOn"
+)
+
+// FieldsIgnored says, for people, which fields a policy sets in vain; empty: none.
+func FieldsIgnored(p *propagation.Policy) string {
+	var fields []string
+	for _, f := range propagation.Ignored(&p.Spec) {
+		if f.Instead != "" {
+			f.Path += " (" + f.Instead + ")"
+		}
+		fields = append(fields, f.Path)
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return "stored and not acted on yet: " + strings.Join(fields, ", ")
+}
+
 // PolicyConditions are the conditions of a policy to whose kinds Sluice lacks these
 // rights, and whether they differ from those that it has. Of what is well nothing is
 // said that was not said otherwise.
 func PolicyConditions(p *propagation.Policy, missing []propagation.Right, now time.Time) ([]metav1.Condition, bool) {
 	list := p.Status.Conditions
 	changed := false
-	for _, c := range []struct{ kind, well, message, bad, why string }{
-		{ConditionKindsServed, ReasonKindsServed, "the hub serves all kinds that the policy names", ReasonKindNotServed, NotServed(p)},
-		{ConditionKindsGranted, ReasonKindsGranted, "Sluice has the rights to all kinds that the policy names", ReasonKindNotGranted, NotGranted(missing)},
+	for _, c := range []struct {
+		kind          string
+		bad           metav1.ConditionStatus
+		reason, why   string
+		well, message string
+	}{
+		{ConditionKindsServed, metav1.ConditionFalse, ReasonKindNotServed, NotServed(p), ReasonKindsServed, "the hub serves all kinds that the policy names"},
+		{ConditionKindsGranted, metav1.ConditionFalse, ReasonKindNotGranted, NotGranted(missing), ReasonKindsGranted, "Sluice has the rights to all kinds that the policy names"},
+		{ConditionFieldsIgnored, metav1.ConditionTrue, ReasonNotActedOnYet, FieldsIgnored(p), ReasonAllFieldsActedOn, "all that the policy says is acted on"},
 	} {
 		if c.why == "" && !conditions.Has(list, c.kind) {
 			continue
 		}
-		next := metav1.Condition{Type: c.kind, Status: metav1.ConditionTrue, Reason: c.well, Message: c.message}
-		if c.why != "" {
-			next.Status, next.Reason, next.Message = metav1.ConditionFalse, c.bad, c.why
+		next := metav1.Condition{Type: c.kind, Status: c.bad, Reason: c.reason, Message: c.why}
+		if c.why == "" {
+			next.Status, next.Reason, next.Message = well(c.bad), c.well, c.message
 		}
 		var news bool
 		list, news = conditions.Set(list, next, now)
 		changed = changed || news
 	}
 	return list, changed
+}
+
+// well is the status of a condition that is bad when it has the other.
+func well(bad metav1.ConditionStatus) metav1.ConditionStatus {
+	if bad == metav1.ConditionTrue {
+		return metav1.ConditionFalse
+	}
+	return metav1.ConditionTrue
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -39,5 +40,28 @@ func TestZ28PolicySaysWhichRightIsMissing(t *testing.T) {
 	}
 	if c, changed := say(); !changed || c.Status != metav1.ConditionTrue {
 		t.Errorf("it is granted by now: %v, changed %t", c, changed)
+	}
+}
+
+func TestPolicySaysWhichFieldsAreIgnored(t *testing.T) {
+	p := &propagation.Policy{}
+	p.Spec.Failover = &policyv1alpha1.FailoverBehavior{}
+	p.Spec.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{
+		WeightPreference: &policyv1alpha1.ClusterPreferences{DynamicWeight: policyv1alpha1.DynamicWeightByAvailableReplicas},
+	}
+	list, changed := PolicyConditions(p, nil, noon)
+	c := meta.FindStatusCondition(list, ConditionFieldsIgnored)
+	if !changed || c == nil || c.Status != metav1.ConditionTrue {
+		t.Fatalf("two fields are ignored: %v, changed %t", list, changed)
+	}
+	for _, part := range []string{"spec.failover", "dynamicWeight (replicas are divided evenly)"} {
+		if !strings.Contains(c.Message, part) {
+			t.Errorf("%q lacks %q", c.Message, part)
+		}
+	}
+	p.Status.Conditions, p.Spec = list, policyv1alpha1.PropagationSpec{}
+	list, changed = PolicyConditions(p, nil, noon)
+	if c := meta.FindStatusCondition(list, ConditionFieldsIgnored); !changed || c.Status != metav1.ConditionFalse {
+		t.Fatalf("none is ignored by now: %v, changed %t", c, changed)
 	}
 }
