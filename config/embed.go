@@ -42,6 +42,9 @@ var memberSource []byte
 //go:embed 200-rbac/member.yaml.tmpl
 var memberAccess []byte
 
+//go:embed 200-rbac/contents.yaml.tmpl
+var contentsAccess []byte
+
 // sourceConfig is the variable that tells Knative's adapter what to watch.
 const sourceConfig = "K_SOURCE_CONFIG"
 
@@ -85,6 +88,16 @@ func MemberAccess(cluster string) (rbacv1.Role, rbacv1.RoleBinding, error) {
 		return role, binding, fmt.Errorf("access to %q: %w", cluster, err)
 	}
 	return role, binding, nil
+}
+
+// ContentsAccess makes what lets the renderer write, and those that need it read,
+// what the Secrets hold that the Works of one member carry.
+func ContentsAccess(cluster string) (write, read rbacv1.RoleBinding, err error) {
+	first, second, _ := bytes.Cut(contentsAccess, []byte("\n---\n"))
+	if err := errors.Join(fill(first, cluster, "", &write), fill(second, cluster, "", &read)); err != nil {
+		return write, read, fmt.Errorf("access to the contents of %q: %w", cluster, err)
+	}
+	return write, read, nil
 }
 
 // fill reads a manifest with the name of a cluster, which is none that YAML takes

@@ -202,6 +202,11 @@ func rights(t *testing.T) (all []right) {
 	}
 	rules["Role/"+role.Name] = role.Rules
 	bindings = append(bindings, rbacv1.ClusterRoleBinding(binding))
+	write, read, err := ContentsAccess("member1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bindings = append(bindings, rbacv1.ClusterRoleBinding(write), rbacv1.ClusterRoleBinding(read))
 	for _, b := range bindings {
 		where := "everywhere"
 		if b.Kind == "RoleBinding" {
@@ -270,6 +275,13 @@ func TestRightsHaveBounds(t *testing.T) {
 		}
 		if strings.Contains(r.resource+r.verbs, "*") {
 			t.Errorf("%s: everything is too much", r)
+		}
+		// What is kept beside a member's Works is no credentials.
+		if r.where == "karmada-es-member1" {
+			if want, ok := map[string]string{"renderer": "get create update delete", "applier": "get", "sweeper": "get"}[r.account]; !ok || r.resource != "secrets" || r.verbs != want {
+				t.Errorf("%s: only the renderer writes what is kept beside Works", r)
+			}
+			continue
 		}
 		secrets := strings.HasPrefix(r.resource, "secrets")
 		switch {

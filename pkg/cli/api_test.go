@@ -373,6 +373,11 @@ func (a *api) delete(path string, live map[string]any, body []byte) (int, any) {
 		return refused(apierrors.NewConflict(schema.GroupResource{Resource: u.GetKind()}, u.GetName(), fmt.Errorf("another uid")))
 	}
 	delete(a.objects, path)
+	if name, ok := strings.CutPrefix(path, "/api/v1/namespaces/"); ok && !strings.Contains(name, "/") {
+		maps.DeleteFunc(a.objects, func(in string, o map[string]any) bool {
+			return o["kind"] == "RoleBinding" && strings.Contains(in, "/namespaces/"+name+"/") // which nothing holds
+		})
+	}
 	return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}
 }
 

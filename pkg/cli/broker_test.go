@@ -36,10 +36,16 @@ func (a *api) knative() {
 	}}}}})
 }
 
+// onHub are what a join makes beside the member's Works where the pipeline runs.
+var onHub = []string{
+	"rbac.authorization.k8s.io/v1/RoleBinding/karmada-es-member1/sluice-contents-read",
+	"rbac.authorization.k8s.io/v1/RoleBinding/karmada-es-member1/sluice-contents-write",
+}
+
 // of are the objects of member1, without those that the hub has in any case.
 func (a *api) of() []string {
 	return slices.DeleteFunc(a.left(), func(ref string) bool {
-		return strings.Contains(ref, "/Cluster/") || strings.Contains(ref, "/Namespace/")
+		return slices.Contains(onHub, ref) || strings.Contains(ref, "/Cluster/") || strings.Contains(ref, "/Namespace/")
 	})
 }
 
@@ -69,6 +75,11 @@ func TestJoinOnKnative(t *testing.T) {
 			if hub.get(member1) == nil || hub.get("v1/Namespace/karmada-es-member1") == nil {
 				t.Error("the hub lacks the Cluster, or its namespace")
 			}
+			for _, ref := range onHub {
+				if hub.get(ref) == nil {
+					t.Errorf("the hub lacks %s", ref)
+				}
+			}
 			rules, _, err := unstructured.NestedSlice(runs.get(access).Object, "rules")
 			if err != nil {
 				t.Fatal(err)
@@ -80,10 +91,14 @@ func TestJoinOnKnative(t *testing.T) {
 
 			// Joined by an older version, which granted nothing one by one.
 			runs.remove(access)
+			hub.remove(onHub[1])
 			runs.put(onKnative[0], map[string]any{"spec": map[string]any{"broker": "sluice"}})
 			run(t, hub, append(flags, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())...).wants(t, "")
 			if runs.get(access) == nil {
 				t.Error("joined once more, nobody may read the credentials")
+			}
+			if hub.get(onHub[1]) == nil {
+				t.Error("joined once more, the renderer may not keep what Secrets hold")
 			}
 			if audience, _, _ := unstructured.NestedString(runs.get(onKnative[0]).Object, "spec", "subscriber", "audience"); audience == "" {
 				t.Error("joined once more, the Trigger is the old one")

@@ -130,7 +130,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	}
 	if already, err := o.joined(clusters, member); err != nil || already {
 		if err == nil && e != nil {
-			err = e.admit(ctx, o.name) // what an older version made may lack something
+			err = errors.Join(e.admit(ctx, o.name), o.contents(ctx)) // what an older version made may lack something
 		}
 		if err == nil {
 			err = o.replace(ctx, e, member)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +21,7 @@ import (
 	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/config"
 	"sluice.dev/pkg/cli/joining"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -203,11 +205,40 @@ func (r *registration) eventing(ctx context.Context) error {
 	if r.place == nil {
 		return nil
 	}
+	if err := r.contents(ctx); err != nil {
+		return err
+	}
 	undo, err := r.place.join(ctx, r.name)
 	if undo != nil {
 		r.undo = append(r.undo, undo)
 	}
 	return err
+}
+
+// contents lets those functions write and read what is kept beside the member's
+// Works that need it. It goes with their namespace.
+func (o *joinOptions) contents(ctx context.Context) error {
+	write, read, err := config.ContentsAccess(o.name)
+	if err != nil {
+		return err
+	}
+	client, err := o.dynamic()
+	if err != nil {
+		return err
+	}
+	for _, b := range []*rbacv1.RoleBinding{&write, &read} {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
+		if err != nil {
+			return fmt.Errorf("encode RoleBinding %s: %w", b.Name, err)
+		}
+		u := &unstructured.Unstructured{Object: content}
+		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+		_, err = client.Resource(roleBindings).Namespace(b.Namespace).Apply(ctx, b.Name, u, metav1.ApplyOptions{FieldManager: program, Force: true})
+		if err != nil {
+			return fmt.Errorf("make RoleBinding %s/%s: %w", b.Namespace, b.Name, err)
+		}
+	}
+	return nil
 }
 
 func (r *registration) cluster(ctx context.Context) error {

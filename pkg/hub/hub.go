@@ -38,8 +38,10 @@ type Hub struct {
 	clusters  *kind[*clusterv1alpha1.Cluster]
 	revisions *kind[*frozen]
 	placing   placing
-	// secretRevisions are the frozen contents of Secrets.
+	// secretRevisions are the frozen contents of Secrets, contents what the Secrets of
+	// Works hold.
 	secretRevisions *kind[*frozen]
+	contents        *kind[*propagation.KeptContents]
 	recorder        *recorder
 	inside          inside
 
@@ -97,7 +99,8 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 		works:           map[propagation.Form]*kind[*propagation.Work]{},
 		clusters:        &kind[*clusterv1alpha1.Cluster]{resource: clusterKind, client: client, decode: decodeCluster},
 		revisions:       &kind[*frozen]{resource: revisionKind, client: client, selector: propagation.LabelBinding, decode: decodeRevision},
-		secretRevisions: &kind[*frozen]{resource: secretRevisionKind, client: client, selector: propagation.LabelBinding, decode: decodeSecretRevision},
+		secretRevisions: &kind[*frozen]{resource: secretKind, client: client, selector: propagation.LabelBinding, decode: decodeSecretRevision},
+		contents:        &kind[*propagation.KeptContents]{resource: secretKind, client: client, decode: decodeContents},
 		placing:         newPlacing(client),
 		recorder:        &recorder{component: cfg.UserAgent, sink: sink{client}},
 		templates:       map[schema.GroupVersionKind]*kind[*propagation.Template]{},

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/discreet"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -89,6 +90,9 @@ func (k *kind[T]) about(name types.NamespacedName) string {
 func (k *kind[T]) explain(err error, tried string) error {
 	if k.lost != nil && unserved(err) && !apierrors.IsMethodNotSupported(err) {
 		k.lost()
+	}
+	if k.GroupVersionKind == secretKind.GroupVersionKind && !refusedByEtcd(err) {
+		err = discreet.Answer(err)
 	}
 	return explain(err, tried)
 }

@@ -86,7 +86,7 @@ func (f *frozen) revision(b propagation.BindingKey) *propagation.Revision {
 // revisionsOf is where the frozen contents of a binding's template are kept.
 func (h *Hub) revisionsOf(b *propagation.Binding) (k *kind[*frozen], namespace string) {
 	k = h.revisions
-	if b.Template().GroupVersionKind() == secretRevisionKind.GroupVersionKind {
+	if b.Template().GroupVersionKind() == secretKind.GroupVersionKind {
 		k = h.secretRevisions
 	}
 	return k, cmp.Or(b.Key.Namespace, propagation.SystemNamespace)

@@ -67,8 +67,8 @@ var (
 		GroupVersionKind: clusterv1alpha1.SchemeGroupVersion.WithKind(clusterv1alpha1.KindCluster),
 		plural:           clusterv1alpha1.ResourceClusters, status: true,
 	}
-	revisionKind       = resource{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, plural: "controllerrevisions", namespaced: true}
-	secretRevisionKind = resource{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, plural: "secrets", namespaced: true}
+	revisionKind = resource{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, plural: "controllerrevisions", namespaced: true}
+	secretKind   = resource{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, plural: "secrets", namespaced: true}
 )
 
 // scoped is the kinds of both scopes.

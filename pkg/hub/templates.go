@@ -50,7 +50,7 @@ func (h *Hub) templateKind(gvk schema.GroupVersionKind) (*kind[*propagation.Temp
 // templatesOnly selects the objects of a kind that may be templates: frozen content
 // looks like one, and is none. A label of anybody else's makes no difference.
 func templatesOnly(gvk schema.GroupVersionKind) string {
-	if gvk == revisionKind.GroupVersionKind || gvk == secretRevisionKind.GroupVersionKind {
+	if gvk == revisionKind.GroupVersionKind || gvk == secretKind.GroupVersionKind {
 		return "!" + propagation.LabelBinding
 	}
 	return ""

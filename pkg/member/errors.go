@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/discreet"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -99,6 +100,9 @@ func cause(err error) string {
 // classify turns the error of a request into one of the types above, a conflict,
 // outcome.ErrGone, or the caller's own end.
 func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersionKind, namespace string) error {
+	if gvk.Group == "" && gvk.Kind == "Secret" {
+		err = discreet.Answer(err)
+	}
 	var status apierrors.APIStatus
 	switch {
 	case err == nil:

@@ -258,3 +258,11 @@ func (h *Hub) Join(name string) bool {
 
 // Joined tells whether there is a member of that name. For tests.
 func (h *Hub) Joined(name string) bool { return h.clusters.live[name] != nil }
+
+// PutOverride lets somebody make an override, or change it.
+func (h *Hub) PutOverride(o propagation.Override) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	version := h.overrides.next(o.Key.ID())
+	h.overrides.store(o.Key.ID(), &row[propagation.Override]{uid: h.newUID(), version: version, value: o}, false)
+}

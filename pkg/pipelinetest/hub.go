@@ -93,6 +93,7 @@ type Hub struct {
 	bindings  *table[*propagation.Binding]
 	works     *table[*propagation.Work]
 	revisions *table[*propagation.Revision]
+	contents  map[propagation.WorkKey]*propagation.KeptContents
 	clusters  *table[*clusterv1alpha1.Cluster]
 	placing   placing
 
@@ -102,7 +103,7 @@ type Hub struct {
 
 // NewHub is a hub without objects.
 func NewHub(o Options) *Hub {
-	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}}
+	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}}
 	h.templates = newTable[*propagation.Template](h)
 	h.policies = newTable[*propagation.Policy](h)
 	h.overrides = newTable[propagation.Override](h)

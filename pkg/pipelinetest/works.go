@@ -68,6 +68,7 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := copyOf(next)
+	w.Contents = nil // they are kept beside it
 	if old == nil {
 		switch {
 		case !h.namespaces[next.Key.Namespace()]:

@@ -158,6 +158,12 @@ func Decide(in Input) Decision {
 	return stay(in)
 }
 
+// WithoutContent is the decision about a Secret whose content is not there: nobody
+// can tell what the member has to have.
+func WithoutContent() Decision {
+	return decision(Wait, ReasonContentMissing, messages[ReasonContentMissing])
+}
+
 // another leaves alone what is somebody else's, and says whose.
 func (in Input) another() Decision {
 	d := decision(Wait, ReasonNotOurs, messages[ReasonNotOurs])
@@ -175,7 +181,7 @@ func (in Input) elsewhere() bool {
 
 // stay decides about an object that is there and ours.
 func stay(in Input) Decision {
-	o, hash := in.Live.Value, propagation.HashJSON(in.Manifest)
+	o, hash := in.Live.Value, propagation.ManifestHash(in.Manifest)
 	switch {
 	case recorded(in, hash) && !drifted(in):
 		return Decision{Action: Keep, Reason: ReasonApplied, State: *in.Known}
@@ -209,7 +215,7 @@ func (in Input) write(a Action, why Reason) Decision {
 
 func (in Input) known() workv1alpha1.AppliedState {
 	if in.Known == nil {
-		return workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(in.Manifest)}
+		return workv1alpha1.AppliedState{ManifestHash: propagation.ManifestHash(in.Manifest)}
 	}
 	return *in.Known
 }

@@ -31,9 +31,12 @@ const (
 	ReasonKindNotServed Reason = "KindNotServed"
 	ReasonNotOurs       Reason = "ExistsAndIsNotOurs"
 	// ReasonTerminating: the object is being deleted, and something keeps it.
-	ReasonTerminating     Reason = "ObjectTerminating"
-	ReasonCannotTell      Reason = "CannotTell"
-	ReasonBindingMissing  Reason = "BindingMissing"
+	ReasonTerminating    Reason = "ObjectTerminating"
+	ReasonCannotTell     Reason = "CannotTell"
+	ReasonBindingMissing Reason = "BindingMissing"
+	// ReasonContentMissing: the content of a Secret is not kept beside its Work, or
+	// is another's. It is put back.
+	ReasonContentMissing  Reason = "ContentMissing"
 	ReasonUnknownTemplate Reason = "UnknownTemplate"
 )
 
@@ -55,6 +58,7 @@ const (
 )
 
 var messages = map[Reason]string{
+	ReasonContentMissing:   "the content of the Secret is not kept beside its Work, and is being put back",
 	ReasonFinished:         "the Job has finished, and the member removed it",
 	ReasonMissing:          "the member does not have it",
 	ReasonChanged:          "the Work says something else than was applied",

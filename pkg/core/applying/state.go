@@ -84,9 +84,9 @@ func drifted(in Input) bool {
 }
 
 // intact tells whether the object is known to say what the manifest asks for: of
-// one that is observed in part, nobody knows.
+// one that is observed in part, and of a manifest that is sealed, nobody knows.
 func intact(manifest map[string]any, o *Observed) bool {
-	if o.Partial {
+	if o.Partial || propagation.SealedHash(manifest) != "" {
 		return false
 	}
 	asked := maps.Clone(manifest)

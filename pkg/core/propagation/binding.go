@@ -126,6 +126,9 @@ type Work struct {
 	Strategy *placementv1.ApplyStrategy
 	// Results are what came of each of a placement's objects.
 	Results []placementv1.ManifestCondition
+	// Contents are what its Secrets hold, where the Work has just been rendered:
+	// they are no part of the Work, and kept beside it.
+	Contents Contents
 }
 
 // Binding is the key of the Work's binding.

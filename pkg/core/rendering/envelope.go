@@ -53,7 +53,10 @@ func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {
 		}
 		manifests = append(manifests, raw)
 	}
-	w := in.work(EnvelopeWorkName(in.Placement, namespace, name), manifests)
+	w, err := in.work(EnvelopeWorkName(in.Placement, namespace, name), manifests)
+	if err != nil {
+		return nil, err
+	}
 	w.Labels[placementv1.LabelEnvelopeType] = string(placementv1.ConfigMapEnvelopeType)
 	w.Labels[placementv1.LabelEnvelopeName] = name
 	w.Labels[placementv1.LabelEnvelopeNamespace] = namespace

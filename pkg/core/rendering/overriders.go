@@ -159,10 +159,21 @@ func documentChange(f policyv1alpha1.FieldOverrider) change {
 	}}
 }
 
+// undecodable says that a document is not what it has to be. Its cause may quote
+// the document.
+type undecodable struct {
+	what string
+	err  error
+}
+
+func (e *undecodable) Error() string { return e.what + ": " + e.err.Error() }
+
+func (e *undecodable) Unwrap() error { return e.err }
+
 func editJSON(doc string, ops []policyv1alpha1.JSONPatchOperation) (string, error) {
 	var tree any
 	if err := utiljson.Unmarshal([]byte(doc), &tree); err != nil {
-		return "", fmt.Errorf("is no JSON: %w", err)
+		return "", &undecodable{"is no JSON", err}
 	}
 	for _, op := range ops {
 		next, err := editAt(tree, op.SubPath, op.Operator, op.Value)
@@ -182,7 +193,7 @@ func editYAML(doc string, ops []policyv1alpha1.YAMLPatchOperation) (string, erro
 	}
 	asJSON, err := yaml.YAMLToJSON([]byte(doc))
 	if err != nil {
-		return "", fmt.Errorf("is no YAML: %w", err)
+		return "", &undecodable{"is no YAML", err}
 	}
 	same := make([]policyv1alpha1.JSONPatchOperation, len(ops))
 	for i, op := range ops {

@@ -5,6 +5,7 @@ package rendering
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -87,6 +88,9 @@ func override(obj map[string]any, o propagation.Override, cluster *clusterv1alph
 		}
 		for _, c := range changes(r.Overriders) {
 			next, err := c.do(obj)
+			if undecoded := (*undecodable)(nil); propagation.IsSecret(obj) && errors.As(err, &undecoded) {
+				err = errors.New(undecoded.what) // the rest quotes what could not be decoded
+			}
 			if err != nil {
 				return nil, &OverrideError{Override: o.Key, Path: c.path, Err: err}
 			}

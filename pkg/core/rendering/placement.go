@@ -63,7 +63,10 @@ func PlacementWorks(in Placed) ([]*propagation.Work, error) {
 		if err != nil {
 			return nil, err
 		}
-		w := in.work(PlacementWorkName(in.Placement, subindex(part)), plain)
+		w, err := in.work(PlacementWorkName(in.Placement, subindex(part)), plain)
+		if err != nil {
+			return nil, err
+		}
 		works = append(works, w)
 		for _, e := range envelopes {
 			w, err := in.envelope(e)
@@ -118,8 +121,9 @@ func (in Placed) manifests(part *placementv1.ClusterResourceSnapshot) (plain []j
 	return plain, envelopes, nil
 }
 
-// work is the Work of that name with the manifests.
-func (in Placed) work(name string, manifests []json.RawMessage) *propagation.Work {
+// work is the Work of that name with the manifests. Of Secrets the content stays
+// outside.
+func (in Placed) work(name string, manifests []json.RawMessage) (*propagation.Work, error) {
 	b := in.Binding
 	w := &propagation.Work{
 		Key: propagation.WorkKey{Cluster: b.Spec.TargetCluster, Name: name, Form: propagation.PlacementForm},
@@ -137,8 +141,24 @@ func (in Placed) work(name string, manifests []json.RawMessage) *propagation.Wor
 		Finalizers: []string{propagation.FinalizerWork},
 		Strategy:   b.Spec.ApplyStrategy,
 	}
+	size := 0
 	for _, raw := range manifests {
-		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}})
+		sealed, hash, whole, err := sealRaw(raw)
+		if err != nil {
+			return nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("%s: a Secret cannot be read", name)}
+		}
+		if hash != "" {
+			if w.Contents == nil {
+				w.Contents = propagation.Contents{}
+			}
+			w.Contents[hash] = whole
+			size += len(whole)
+		}
+		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: sealed}})
+	}
+	if size > propagation.MaxContents {
+		tooLarge := &TooLarge{Bytes: size, May: propagation.MaxContents}
+		return nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("%s: its Secrets together: %s", name, tooLarge)}
 	}
 	if d := b.Spec.DeleteStrategy; d != nil && d.PropagationPolicy == placementv1.DeletePropagationPolicyAbandon {
 		w.Spec.PreserveResourcesOnDeletion = new(true)
@@ -146,7 +166,28 @@ func (in Placed) work(name string, manifests []json.RawMessage) *propagation.Wor
 	if in.Suspended {
 		w.Spec.SuspendDispatching = new(true)
 	}
-	return w
+	return w, nil
+}
+
+// sealRaw is Seal of a manifest in JSON; one that is no Secret's is not decoded.
+func sealRaw(raw json.RawMessage) (sealed json.RawMessage, hash string, whole []byte, err error) {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil || head.Kind != "Secret" || head.APIVersion != "v1" {
+		return raw, "", nil, nil //nolint:nilerr // what cannot be read is the applier's to say
+	}
+	var manifest map[string]any
+	if err := utiljson.Unmarshal(raw, &manifest); err != nil {
+		return nil, "", nil, fmt.Errorf("decode: %w", err)
+	}
+	out, hash, whole, err := propagation.Seal(manifest)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	sealed, err = json.Marshal(out)
+	return sealed, hash, whole, err
 }
 
 // index of the snapshot.
@@ -207,13 +248,13 @@ func PlanPlacement(existing, desired []*propagation.Work) []Step {
 		case d == nil:
 			steps = append(steps, Step{Action: Delete, Existing: w})
 		case !Equal(w, d):
-			steps = append(steps, Step{Action: Update, Existing: w, Desired: merge(w, d)})
+			steps = append(steps, Step{Action: Update, Existing: w, Desired: merge(w, d), Contents: d.Contents})
 		default:
-			steps = append(steps, Step{Action: Keep, Existing: w})
+			steps = append(steps, Step{Action: Keep, Existing: w, Contents: d.Contents})
 		}
 	}
 	for _, w := range want {
-		steps = append(steps, Step{Action: Create, Desired: w})
+		steps = append(steps, Step{Action: Create, Desired: w, Contents: w.Contents})
 	}
 	slices.SortFunc(steps, func(x, y Step) int {
 		return cmp.Or(cmp.Compare(rank(x.Action), rank(y.Action)), strings.Compare(x.Key().Name, y.Key().Name))

@@ -41,6 +41,9 @@ type Step struct {
 	Existing *propagation.Work
 	// Desired is the Work to write, for Create and Update; else nil.
 	Desired *propagation.Work
+	// Contents are what the Work's Secrets hold, where the Work is as it was
+	// rendered; nil: what is kept of them stays as it is.
+	Contents propagation.Contents
 }
 
 // Key is that of the step's Work.
@@ -69,7 +72,7 @@ func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[stri
 	}
 	for _, w := range desired {
 		if !there[w.Key] {
-			steps = append(steps, Step{Action: Create, Desired: w})
+			steps = append(steps, Step{Action: Create, Desired: w, Contents: w.Contents})
 		}
 	}
 	slices.SortFunc(steps, func(x, y Step) int {
@@ -91,8 +94,10 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 	case desired != nil && again(w, desired):
 		return Step{Action: Delete, Existing: w}
 	case desired != nil && !Equal(w, desired):
-		return Step{Action: Update, Existing: w, Desired: merge(w, desired)}
-	case desired != nil, alive && failed:
+		return Step{Action: Update, Existing: w, Desired: merge(w, desired), Contents: desired.Contents}
+	case desired != nil:
+		return Step{Action: Keep, Existing: w, Contents: desired.Contents}
+	case alive && failed:
 		return Step{Action: Keep, Existing: w}
 	case alive && b.SuspendedOn(w.Key.Cluster):
 		return hold(w)

@@ -36,7 +36,7 @@ func TestZ29Rendered(t *testing.T) {
 		"the same on all clusters is said once":     {everywhere(250, errors.New("no")), "OverrideFailed", "member0, member1, member2, member3, member4 and 245 more: no"},
 		"another on each is counted":                {each, "OverrideFailed", " more"},
 		"a long one is cut":                         {everywhere(3, errors.New(strings.Repeat("x", 40000))), "OverrideFailed", "bytes more"},
-		"too large for a Work, which is told apart": {everywhere(2, &TooLarge{2 << 20}), "TooLarge", "member0, member1: the manifest has 2097152 bytes"},
+		"too large for a Work, which is told apart": {everywhere(2, &TooLarge{2 << 20, propagation.MaxManifest}), "TooLarge", "member0, member1: the manifest has 2097152 bytes"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := Rendered(tc.failures)

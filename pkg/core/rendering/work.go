@@ -18,22 +18,30 @@ import (
 )
 
 // TooLarge says that a manifest has more bytes than a Work can carry.
-type TooLarge struct{ Bytes int }
+type TooLarge struct{ Bytes, May int }
 
 // Error says how many.
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("the manifest has %d bytes, of which a Work can carry %d", e.Bytes, propagation.MaxManifest)
+	return fmt.Sprintf("the manifest has %d bytes, of which a Work can carry %d", e.Bytes, e.May)
 }
 
 // Work is what the hub holds for the cluster: the manifest, which content it
-// was made from (AnnotationRevision), and the brakes of the binding.
+// was made from (AnnotationRevision), and the brakes of the binding. Of a Secret
+// the content stays outside.
 func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*propagation.Work, error) {
-	raw, err := json.Marshal(manifest)
+	sealed, hash, whole, err := propagation.Seal(manifest)
+	if err != nil {
+		return nil, fmt.Errorf("seal the manifest of %s for %s: %w", b.Template(), cluster, err)
+	}
+	raw, err := json.Marshal(sealed)
 	if err != nil {
 		return nil, fmt.Errorf("encode the manifest of %s for %s: %w", b.Template(), cluster, err)
 	}
 	if len(raw) > propagation.MaxManifest {
-		return nil, &TooLarge{len(raw)}
+		return nil, &TooLarge{Bytes: len(raw), May: propagation.MaxManifest}
+	}
+	if len(whole) > propagation.MaxContents {
+		return nil, &TooLarge{Bytes: len(whole), May: propagation.MaxContents}
 	}
 	annotations, err := workAnnotations(b)
 	if err != nil {
@@ -48,6 +56,9 @@ func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*pro
 			Workload:                    workv1alpha1.WorkloadTemplate{Manifests: []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}},
 			PreserveResourcesOnDeletion: b.Spec.PreserveResourcesOnDeletion,
 		},
+	}
+	if hash != "" {
+		w.Contents = propagation.Contents{hash: whole}
 	}
 	if b.Preserves() {
 		w.Spec.PreserveResourcesOnDeletion = new(true)

@@ -91,8 +91,8 @@ func sameManifest(w *propagation.Work) bool {
 	if w.Status.Applied == nil || len(w.Spec.Workload.Manifests) != 1 {
 		return false
 	}
-	var manifest any
-	return json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &manifest) == nil && propagation.HashJSON(manifest) == w.Status.Applied.ManifestHash
+	var manifest map[string]any
+	return json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &manifest) == nil && propagation.ManifestHash(manifest) == w.Status.Applied.ManifestHash
 }
 
 // Finished tells whether nothing is left to do about the Work: its member has

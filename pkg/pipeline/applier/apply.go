@@ -103,18 +103,15 @@ func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (r
 	if news {
 		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, failure.Error())
 	}
-	return result{event: events.WorkFailed, reason: reason, message: failure.Error()}, nil
+	return result{event: events.WorkFailed, reason: reason, message: failure.Error(), news: news}, nil
 }
 
 // write applies the Work's manifests in their order; the first that fails ends
 // it.
 func (s *Stage) write(ctx context.Context, w *propagation.Work, bound *propagation.Binding) ([]done, error) {
-	manifests, err := manifestsOf(w)
+	manifests, err := s.whole(ctx, w)
 	if err != nil {
 		return nil, err
-	}
-	if err := genuine(w, manifests); err != nil {
-		return nil, &invalidManifest{err}
 	}
 	m, err := s.members(ctx, w.Key.Cluster)
 	if err != nil {

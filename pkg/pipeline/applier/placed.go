@@ -49,9 +49,13 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 	if err != nil {
 		return s.unreached(ctx, w, err)
 	}
+	contents, err := s.contents(ctx, w)
+	if err != nil {
+		return result{}, err
+	}
 	outcomes := make([]telling.Outcome, len(w.Spec.Workload.Manifests))
 	for i, raw := range w.Spec.Workload.Manifests {
-		if outcomes[i], err = s.applyManifest(ctx, m, w, identity, raw); err != nil {
+		if outcomes[i], err = s.applyManifest(ctx, m, w, identity, raw, contents); err != nil {
 			return s.unreached(ctx, w, err)
 		}
 	}
@@ -61,8 +65,14 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 		return s.unreached(ctx, w, err)
 	}
 	status.ManifestConditions = append(status.ManifestConditions, left...)
-	if _, err := s.hub.CommitWorkResults(ctx, w, status); err != nil {
+	now, err := s.hub.CommitWorkResults(ctx, w, status)
+	if err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	for _, o := range outcomes {
+		if o.Manifest != nil && propagation.SealedHash(o.Manifest) != "" { // it could not be opened
+			return result{event: events.WorkFailed, reason: string(applying.ReasonContentMissing), message: o.Message, news: now.ResourceVersion != w.ResourceVersion}, nil
+		}
 	}
 	for _, o := range outcomes {
 		if o.Reason != telling.ReasonApplied && !telling.ReportsDiff(w.Strategy) {
@@ -96,10 +106,19 @@ func (s *Stage) unreached(ctx context.Context, w *propagation.Work, failure erro
 
 // applyManifest brings one object up to its manifest. An error is one of the member
 // as a whole.
-func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work, identity string, raw workv1alpha1.Manifest) (telling.Outcome, error) {
-	var manifest map[string]any
-	if err := decode(raw.RawExtension, &manifest); err != nil {
+func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work, identity string, raw workv1alpha1.Manifest, contents propagation.Contents) (telling.Outcome, error) {
+	var sealed map[string]any
+	if err := decode(raw.RawExtension, &sealed); err != nil {
 		return telling.Outcome{Reason: telling.ReasonUndecodable, Message: err.Error()}, nil
+	}
+	manifest, ok := propagation.Open(sealed, contents)
+	if !ok {
+		in := inputOf(w, identity, sealed)
+		o := telling.Outcome{Manifest: sealed, Reason: telling.ReasonFailedToApply, Message: applying.WithoutContent().Message}
+		if in.Known != nil {
+			o.State = new(placementv1.AppliedState(*in.Known))
+		}
+		return o, nil
 	}
 	in := inputOf(w, identity, manifest)
 	o := telling.Outcome{Manifest: manifest}

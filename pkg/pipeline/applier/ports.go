@@ -22,6 +22,7 @@ type Works interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
+	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 }
 
 // Inputs are what else a decision depends on.

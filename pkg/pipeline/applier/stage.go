@@ -63,6 +63,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 			return nil, err
 		}
 		out.Emit(r.event, about(msg, w, r.reason, r.message))
+		restore(out, msg, r)
 		return out.Events()
 	}
 	bound, err := s.hub.Binding(ctx, w.Binding())
@@ -91,11 +92,16 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	out.Emit(r.event, about(msg, w, r.reason, r.message))
+	restore(out, msg, r)
 	return out.Events()
 }
 
 // result is what became of a Work.
-type result struct{ event, reason, message string }
+type result struct {
+	event, reason, message string
+	// news tells that the Work did not say so before.
+	news bool
+}
 
 func about(msg events.Data, w *propagation.Work, reason, message string) events.Data {
 	d := events.Data{Template: msg.Template, Binding: msg.Binding, Placement: msg.Placement, SnapshotIndex: msg.SnapshotIndex, Work: msg.Work, Cluster: msg.Work.Cluster, Reason: reason, Message: message}

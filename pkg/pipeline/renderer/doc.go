@@ -8,7 +8,8 @@
 // Reads: the binding's Works, then the binding, its frozen content, the
 // overrides, the fleet, whether the namespace is protected from deletion.
 // Decides with: pkg/core/rendering.
-// Commits: the Works (create, update, delete), the binding's Rendered condition
+// Commits: the Works (create, update, delete), beside each what its Secrets hold,
+// which is in no Work, the binding's Rendered condition
 // where it is False or was.
 // Emits: work.rendered and work.removed, one for each member, whether or not
 // the Work changed; on a change of an override, binding.scheduled for each binding

@@ -36,6 +36,10 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			existing = append(existing, w)
 		}
 	}
+	kept, err := s.keptOf(ctx, existing)
+	if err != nil {
+		return nil, err
+	}
 	p, b, going, err := s.bound(ctx, msg.Placement, msg.Cluster)
 	if err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			return nil, err
 		}
 	}
-	return s.deliver(ctx, e, msg, rendering.PlanPlacement(existing, desired))
+	return s.deliver(ctx, e, msg, rendering.PlanPlacement(existing, desired), kept)
 }
 
 // bound is the placement, its binding to the cluster, and those that are going;
@@ -156,8 +160,8 @@ func (s *Stage) unfail(ctx context.Context, b *placementv1.ClusterResourceBindin
 }
 
 // deliver takes the steps and announces the Works.
-func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, steps []rendering.Step) ([]event.Event, error) {
-	works, err := s.takeAll(ctx, steps)
+func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, steps []rendering.Step, kept kept) ([]event.Event, error) {
+	works, err := s.takeAll(ctx, steps, kept)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ type Works interface {
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
 	EnsureNamespace(ctx context.Context, name string) error
+	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
+	CommitContents(ctx context.Context, w *propagation.Work, old *propagation.KeptContents, contents propagation.Contents) error
+	DropContents(ctx context.Context, key propagation.WorkKey, old *propagation.KeptContents) error
 }
 
 // Inputs are what the Works depend on.

@@ -65,9 +65,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 
 // render brings the Works up to the binding.
 func (s *Stage) render(ctx context.Context, e event.Event, template propagation.TemplateKey, key propagation.BindingKey) ([]event.Event, error) {
-	existing, err := s.hub.WorksOf(ctx, key)
+	existing, kept, err := s.written(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
+		return nil, err
 	}
 	b, err := s.hub.Binding(ctx, key)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
@@ -97,7 +97,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, template propagation.
 		return nil, err
 	}
 	steps := rendering.Plan(b, existing, d.works, d.failed, leaves)
-	works, err := s.takeAll(ctx, steps)
+	works, err := s.takeAll(ctx, steps, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -138,14 +138,16 @@ const parallelism = 8
 
 // takeAll makes the steps, each its own Work's and so in any order, and returns
 // the Works as they are then.
-func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step) ([]*propagation.Work, error) {
+func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step, kept kept) ([]*propagation.Work, error) {
 	works := make([]*propagation.Work, len(steps))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelism)
 	for i, step := range steps {
 		group.Go(func() (err error) {
-			works[i], err = s.take(ctx, step)
-			return err
+			if works[i], err = s.take(ctx, step); err != nil || works[i] == nil {
+				return err
+			}
+			return s.keep(ctx, step, works[i], kept[step.Key()])
 		})
 	}
 	return works, group.Wait()

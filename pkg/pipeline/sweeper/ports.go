@@ -34,6 +34,7 @@ type Works interface {
 	Works(ctx context.Context) ([]*propagation.Work, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
+	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 }

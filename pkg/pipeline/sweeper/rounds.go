@@ -20,6 +20,7 @@ const (
 	roundFailing    = "sweep failing"
 	roundUnrendered = "sweep unrendered"
 	roundUnplaced   = "sweep unplaced"
+	roundContents   = "sweep contents"
 	roundStrays     = "sweep strays"
 	roundProtection = "sweep protection"
 	roundDue        = "sweep due"

@@ -92,7 +92,7 @@ func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding,
 		return fmt.Errorf("list Works: %w", err)
 	}
 	s.unrendered(bindings, works, ready, r, out)
-	failed := errors.Join(s.unplaced(ctx, works, ready, r, out), s.protection(ctx, bindings, works, r, out))
+	failed := errors.Join(s.unplaced(ctx, works, ready, r, out), s.protection(ctx, bindings, works, r, out), s.unkept(ctx, bindings, works, ready, r, out))
 	bound := make(map[propagation.BindingKey]bool, len(bindings))
 	for _, b := range bindings {
 		bound[b.Key] = !b.AwaitsTemplate()

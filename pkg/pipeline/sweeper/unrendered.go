@@ -43,6 +43,12 @@ func (s *Stage) unrendered(bindings []*propagation.Binding, works []*propagation
 	}
 }
 
+// bare tells whether the Work carries a Secret with what it holds, as before that
+// was kept beside it.
+func bare(b *propagation.Binding, w *propagation.Work) bool {
+	return b.Template().IsSecret() && !w.Deleting && len(w.Sealed()) == 0
+}
+
 // lacks tells whether a Work is missing, or made of other content, that nothing
 // stands against.
 func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, joined map[string]bool) bool {
@@ -53,7 +59,7 @@ func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wor
 		if _, ok := joined[c]; !ok {
 			continue
 		}
-		if w := made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}]; w == nil || !reporting.UpToDate(b, w) {
+		if w := made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}]; w == nil || !reporting.UpToDate(b, w) || bare(b, w) {
 			return true
 		}
 	}

@@ -24,6 +24,7 @@ const (
 
 // Differences are the fields that the manifest asks for and the object has
 // otherwise, the first hundred. What the object has beside them is the member's.
+// Of a Secret no values are told.
 func Differences(manifest, object map[string]any) []placementv1.PatchDetail {
 	if object == nil {
 		return []placementv1.PatchDetail{{Path: "/", ValueInHub: wholeObject}}
@@ -72,8 +73,16 @@ var unmanaged = map[string]bool{
 func compare(manifest, object map[string]any, full bool) []placementv1.PatchDetail {
 	c := comparison{full: full}
 	c.compare("", manifest, object)
+	if propagation.IsSecret(manifest) {
+		for i := range c.found {
+			c.found[i].ValueInMember, c.found[i].ValueInHub = hidden, hidden
+		}
+	}
 	return c.found
 }
+
+// hidden stands for a value that is not told.
+const hidden = "***"
 
 // comparison collects differences; full: those too that nobody asked for.
 type comparison struct {

@@ -1,0 +1,155 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// AnnotationSealed, on the manifest of a Secret in a Work, says that the manifest
+// is without its content, and is the hash of the whole one. That is kept in the
+// Secret of the Work's name, under the hash.
+const AnnotationSealed = "sluice.dev/sealed"
+
+// annotationLastApplied is what kubectl keeps of an object, content and all.
+const annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// MaxContents is how many bytes the contents of one Work have at most.
+const MaxContents = maxSecret
+
+// Contents are the whole manifests of a Work's Secrets, as JSON, by their hashes.
+type Contents map[string][]byte
+
+// Has tells whether what has the hash is among the contents.
+func (c Contents) Has(hash string) bool {
+	var whole map[string]any
+	return utiljson.Unmarshal(c[hash], &whole) == nil && whole != nil && HashJSON(whole) == hash
+}
+
+// KeptContents are contents as they were read.
+type KeptContents struct {
+	UID             types.UID
+	ResourceVersion string
+	// Owner is the uid of the Work that they were kept for.
+	Owner    types.UID
+	Contents Contents
+}
+
+// IsSecret tells whether the object is a Secret.
+func IsSecret(obj map[string]any) bool {
+	return obj["kind"] == "Secret" && obj["apiVersion"] == "v1"
+}
+
+// IsSecret tells whether the template is a Secret.
+func (k TemplateKey) IsSecret() bool { return k.APIVersion == "v1" && k.Kind == "Secret" }
+
+// Seal is the manifest as a Work carries it, and what has to be kept elsewhere
+// under which hash: nothing, unless the manifest is a Secret's. The manifest is
+// not changed.
+func Seal(manifest map[string]any) (sealed map[string]any, hash string, whole []byte, err error) {
+	if !IsSecret(manifest) {
+		return manifest, "", nil, nil
+	}
+	manifest = withoutAnnotations(manifest, AnnotationSealed)
+	if whole, err = json.Marshal(manifest); err != nil {
+		return nil, "", nil, fmt.Errorf("encode: %w", err)
+	}
+	hash = HashJSON(manifest)
+	sealed = withoutAnnotations(manifest, annotationLastApplied)
+	delete(sealed, "data")
+	delete(sealed, "stringData")
+	meta, _ := sealed["metadata"].(map[string]any)
+	meta = maps.Clone(meta)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	annotations, _ := meta["annotations"].(map[string]any)
+	annotations = maps.Clone(annotations)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	annotations[AnnotationSealed] = hash
+	meta["annotations"], sealed["metadata"] = annotations, meta
+	return sealed, hash, whole, nil
+}
+
+// withoutAnnotations is a copy of the object that lacks the annotation.
+func withoutAnnotations(obj map[string]any, key string) map[string]any {
+	out := maps.Clone(obj)
+	meta, _ := obj["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	if _, has := annotations[key]; !has {
+		return out
+	}
+	meta, annotations = maps.Clone(meta), maps.Clone(annotations)
+	delete(annotations, key)
+	meta["annotations"], out["metadata"] = annotations, meta
+	if len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+	return out
+}
+
+// SealedHash is the hash of the whole manifest where this one is sealed; empty:
+// it is not.
+func SealedHash(manifest map[string]any) string {
+	if !IsSecret(manifest) {
+		return ""
+	}
+	meta, _ := manifest["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	hash, _ := annotations[AnnotationSealed].(string)
+	return hash
+}
+
+// ManifestHash is the hash of the manifest, and of the whole one where this one is
+// sealed: both are one manifest.
+func ManifestHash(manifest map[string]any) string {
+	if hash := SealedHash(manifest); hash != "" {
+		return hash
+	}
+	return HashJSON(manifest)
+}
+
+// Open is the whole manifest of what a Work carries. False: it is sealed, and its
+// content is not among these, or not what its hash stands for.
+func Open(manifest map[string]any, kept Contents) (map[string]any, bool) {
+	hash := SealedHash(manifest)
+	if hash == "" {
+		return manifest, true
+	}
+	var whole map[string]any
+	if !kept.Has(hash) || utiljson.Unmarshal(kept[hash], &whole) != nil || KeyOf(whole).ID() != KeyOf(manifest).ID() {
+		return nil, false
+	}
+	return whole, true
+}
+
+// Sealed are the hashes of the manifests of the Work whose contents are kept
+// elsewhere.
+func (w *Work) Sealed() []string {
+	var hashes []string
+	for _, m := range w.Spec.Workload.Manifests {
+		// Most Works carry no Secret, which is told without reading them whole.
+		var head struct {
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+			Metadata   struct {
+				Annotations map[string]any `json:"annotations"`
+			} `json:"metadata"`
+		}
+		if json.Unmarshal(m.Raw, &head) != nil || head.APIVersion != "v1" || head.Kind != "Secret" {
+			continue
+		}
+		if hash, _ := head.Metadata.Annotations[AnnotationSealed].(string); hash != "" {
+			hashes = append(hashes, hash)
+		}
+	}
+	return hashes
+}

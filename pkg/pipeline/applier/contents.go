@@ -1,0 +1,66 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// contents are what the Secrets of the Work hold, as far as it carries any.
+func (s *Stage) contents(ctx context.Context, w *propagation.Work) (propagation.Contents, error) {
+	if len(w.Sealed()) == 0 {
+		return nil, nil
+	}
+	kept, err := s.hub.Contents(ctx, w.Key)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the contents of %s: %w", w.Key, err)
+	}
+	return kept.Contents, nil
+}
+
+// whole are the Work's manifests with what its Secrets hold. Without that nobody
+// can tell what the member has to have: it keeps what it has.
+func (s *Stage) whole(ctx context.Context, w *propagation.Work) ([]map[string]any, error) {
+	manifests, err := manifestsOf(w)
+	if err != nil {
+		return nil, err
+	}
+	if err := genuine(w, manifests); err != nil {
+		return nil, &invalidManifest{err}
+	}
+	contents, err := s.contents(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range manifests {
+		var ok bool
+		if manifests[i], ok = propagation.Open(m, contents); !ok {
+			return nil, undone(w.Key.Cluster, refOf(m), applying.WithoutContent())
+		}
+	}
+	return manifests, nil
+}
+
+// restore has what the Secrets of a Work hold put back beside it, where it is
+// missing: once when that is found, and whenever somebody asks again.
+func restore(out *events.Batch, msg events.Data, r result) {
+	if r.reason != string(applying.ReasonContentMissing) || !r.news && msg.Reason != events.ReasonUnfinished {
+		return
+	}
+	if msg.Placement != "" {
+		out.Emit(events.PlacementBound, events.Data{Placement: msg.Placement, Cluster: msg.Work.Cluster, SnapshotIndex: msg.SnapshotIndex, Reason: r.reason})
+		return
+	}
+	out.Emit(events.BindingScheduled, events.Data{Template: msg.Template, Binding: msg.Binding, Reason: r.reason})
+}
