@@ -28,6 +28,10 @@ type Change struct {
 //
 // An event can come before the answer to the write that caused it. While an
 // object is being written, its last event waits for the answer.
+//
+// A member may be restored from a backup: its versions begin anew at a lower one,
+// and what was written since is gone. A list says so that is older than what the
+// watch told, or in which an object is older than it is known to have been.
 type shelf struct {
 	gvk      schema.GroupVersionKind
 	announce func(Change)
@@ -35,7 +39,12 @@ type shelf struct {
 	mu      sync.Mutex
 	objects map[string]*Observed
 	writing map[string]*write
+	// told is the newest version that the watch has told of.
+	told uint64
 }
+
+// forgotten is a version that is older than all that anything is told of.
+const forgotten = "1"
 
 // write is one object being written, by one or more callers at once.
 type write struct {
@@ -91,6 +100,7 @@ func (s *shelf) end(key string, answer *Observed) {
 // see takes in an event of the watch.
 func (s *shelf) see(e event) {
 	s.mu.Lock()
+	s.told = max(s.told, propagation.Version(e.object.Version))
 	if w := s.writing[e.key]; w != nil {
 		if w.last == nil || newer(e.object.Version, w.last.object.Version) {
 			w.last = &e
@@ -137,6 +147,12 @@ func newer(a, b string) bool {
 	return va > vb
 }
 
+// older tells whether a is certainly of an earlier version than b.
+func older(a, b *Observed) bool {
+	va, vb := propagation.Version(a.Version), propagation.Version(b.Version)
+	return va != 0 && va < vb
+}
+
 func (s *shelf) eventOf(obj any, deleted bool) (event, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -169,33 +185,61 @@ func (s *shelf) Delete(obj any) error {
 // Replace is part of a reflector's store: all that there is at that version.
 // What is missing is gone, unless it was written later.
 func (s *shelf) Replace(list []any, version string) error {
-	listed := map[string]bool{}
+	events := make([]event, 0, len(list))
 	for _, obj := range list {
 		e, err := s.eventOf(obj, false)
 		if err != nil {
 			return err
 		}
-		listed[e.key] = true
-		s.see(e)
+		events = append(events, e)
 	}
-	for _, e := range s.missing(listed, version) {
+	for _, e := range s.listed(events, version) {
 		s.see(e)
 	}
 	return nil
 }
 
-func (s *shelf) missing(listed map[string]bool, version string) []event {
+// listed is what a list tells: each object that is in it, and the end of each that
+// is not. Of what the member forgot nothing is believed any more.
+func (s *shelf) listed(all []event, version string) []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var gone []event
-	for key, o := range s.objects {
-		if !listed[key] && !newer(o.Version, version) {
-			last := *o
-			last.Version = version
-			gone = append(gone, event{key, &last, true})
+	at := propagation.Version(version)
+	if at < s.told {
+		s.forget(func(*Observed) bool { return true })
+		for _, w := range s.writing {
+			w.last = nil
 		}
 	}
-	return gone
+	s.told = at
+	in := map[string]bool{}
+	for _, e := range all {
+		in[e.key] = true
+		if have := s.objects[e.key]; have != nil && older(e.object, have) && propagation.Version(have.Version) <= at {
+			s.forget(func(o *Observed) bool { return o == have })
+		}
+	}
+	for key, o := range s.objects {
+		if !in[key] && !newer(o.Version, version) {
+			last := *o
+			last.Version = version
+			all = append(all, event{key, &last, true})
+		}
+	}
+	return all
+}
+
+// forget forgets the versions of objects, so that whatever is told next is news. The
+// lock is held.
+func (s *shelf) forget(which func(*Observed) bool) {
+	for key, o := range s.objects {
+		if !which(o) {
+			continue
+		}
+		unknown := *o
+		unknown.Version = forgotten
+		s.objects[key] = &unknown
+	}
 }
 
 // Resync is part of a reflector's store.

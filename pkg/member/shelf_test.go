@@ -61,6 +61,15 @@ func TestShelf(t *testing.T) {
 		"two writers: the last to end gives way":             {[]step{begin, begin, event("5"), answer("5"), event("6"), answer("6")}, nil, "6"},
 		"versions that are no numbers differ or do not":      {[]step{event("x"), event("x"), event("y")}, []string{"x", "y"}, "y"},
 		"an answer that is older than what was seen is none": {[]step{event("6"), begin, answer("5")}, []string{"6"}, "6"},
+		"restored, what is there is news":                    {[]step{event("8"), list("6", seen("5"))}, []string{"8", "5"}, "5"},
+		"restored, what it lost is gone":                     {[]step{event("8"), list("6")}, []string{"8", "-6"}, ""},
+		"restored, what follows counts anew":                 {[]step{event("8"), list("6", seen("5")), event("7")}, []string{"8", "5", "7"}, "7"},
+		"restored, what others told tells of it":             {[]step{begin, answer("8"), list("9", seen("8")), list("6")}, []string{"-6"}, ""},
+		"restored and long at work, an older state is news":  {[]step{event("8"), list("20", seen("5"))}, []string{"8", "5"}, "5"},
+		"restored and long at work, what it lost is gone":    {[]step{event("8"), list("20")}, []string{"8", "-20"}, ""},
+		"restored while we write, the answer is believed":    {[]step{event("8"), begin, list("6", seen("5")), answer("7")}, []string{"8"}, "7"},
+		"restored while we write, a failure is no news":      {[]step{event("8"), begin, event("9"), list("6", seen("5")), failed}, []string{"8", "5"}, "5"},
+		"a list that is older than our write is none":        {[]step{event("5"), begin, answer("10"), list("9", seen("5"))}, []string{"5"}, "10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -111,11 +112,37 @@ func (c *Client) lister(r resource) cache.ListerWatcher {
 func (c *Client) watch(ctx context.Context, at dynamic.ResourceInterface, gvk schema.GroupVersionKind, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.LabelSelector = propagation.LabelMemberWork
 	w, err := at.Watch(ctx, opts)
+	if err == nil {
+		if err = verify(ctx, at, opts); err != nil {
+			w.Stop()
+			w = nil
+		}
+	}
 	var unreachable *Unreachable
 	if failure := c.classify(ctx, err, gvk, ""); errors.As(failure, &unreachable) {
 		return nil, fmt.Errorf("watch: %s", unreachable.Error())
 	}
 	return w, err
+}
+
+// verify makes sure that the member has come to the version that an open watch goes
+// on from. Where it was restored from a backup it has not, and would tell of nothing
+// until it has: everything has to be listed.
+func verify(ctx context.Context, at dynamic.ResourceInterface, opts metav1.ListOptions) error {
+	from := propagation.Version(opts.ResourceVersion)
+	if from == 0 || opts.SendInitialEvents != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	now, err := at.List(ctx, metav1.ListOptions{LabelSelector: propagation.LabelMemberWork, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if to := propagation.Version(now.GetResourceVersion()); to < from {
+		return apierrors.NewResourceExpired(fmt.Sprintf("the member has come to version %d, and %d was known", to, from))
+	}
+	return nil
 }
 
 func (c *Client) open(gvk schema.GroupVersionKind, f func(Change)) (*shelf, error) {
