@@ -111,7 +111,7 @@ func (h *Hub) Watched() []schema.GroupVersionKind {
 	defer h.mu.Unlock()
 	var kinds []schema.GroupVersionKind
 	for gvk, k := range h.templates {
-		if k.store.Load().ready() {
+		if k.store.Load().begun() {
 			kinds = append(kinds, gvk)
 		}
 	}

@@ -158,6 +158,16 @@ func (h *Hub) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(Cha
 	return nil
 }
 
+// Version is how far the hub's versions have come, asked live. It falls only where
+// the hub is restored from a backup.
+func (h *Hub) Version(ctx context.Context) (uint64, error) {
+	p, err := h.clusters.listPage(ctx, query{limit: 1})
+	if err != nil {
+		return 0, h.clusters.explain(err, "list "+h.clusters.Kind)
+	}
+	return p.version, nil
+}
+
 // Unwatch ends the watch of a kind. Reads of it are live again.
 func (h *Hub) Unwatch(gvk schema.GroupVersionKind) {
 	if k, err := h.watchable(gvk); err == nil {

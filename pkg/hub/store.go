@@ -38,9 +38,10 @@ type store[T any] struct {
 	owned   map[string]map[types.NamespacedName]bool
 	// seen is the version up to which the watch has told everything.
 	seen uint64
-	// synced says that the initial list is in.
-	synced bool
-	news   []news
+	// synced says that the initial list is in, broken that the watch ended, and
+	// that no other goes on from there.
+	synced, broken bool
+	news           []news
 	// wake holds a token while there is news.
 	wake chan struct{}
 }
@@ -90,7 +91,7 @@ func (s *store[T]) get(name types.NamespacedName) (value T, found, known bool) {
 	defer s.mu.RUnlock()
 	e := s.entries[name]
 	switch {
-	case !s.synced || e != nil && e.doubtful:
+	case !s.knows() || e != nil && e.doubtful:
 		return value, false, false
 	case e == nil || e.rec == nil:
 		return value, false, true
@@ -98,8 +99,29 @@ func (s *store[T]) get(name types.NamespacedName) (value T, found, known bool) {
 	return e.rec.value, true, true
 }
 
-// ready tells whether the initial list is in.
+// ready tells whether the initial list is in, and nothing broke the watch since.
 func (s *store[T]) ready() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.knows()
+}
+
+// knows tells whether the API server need not be asked: what a watch that ended
+// told may have been taken back, where the hub is restored from a backup.
+func (s *store[T]) knows() bool { return s.synced && !s.broken }
+
+// setBroken takes that the watch ended, or that it goes on from where it was.
+func (s *store[T]) setBroken(broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = broken
+}
+
+// begun tells whether the initial list was ever in.
+func (s *store[T]) begun() bool {
 	if s == nil {
 		return false
 	}
@@ -121,7 +143,7 @@ func (s *store[T]) list(namespace string) (found []*record[T], doubtful []types.
 			found, doubtful = e.collect(name, found, doubtful)
 		}
 	}
-	return found, doubtful, s.synced
+	return found, doubtful, s.knows()
 }
 
 // listOwned is list for the objects of one owner.
@@ -134,7 +156,7 @@ func (s *store[T]) listOwned(owner string) (found []*record[T], doubtful []types
 	for name := range s.owned[owner] {
 		found, doubtful = s.entries[name].collect(name, found, doubtful)
 	}
-	return found, doubtful, s.synced
+	return found, doubtful, s.knows()
 }
 
 func (e *entry[T]) collect(name types.NamespacedName, found []*record[T], doubtful []types.NamespacedName) ([]*record[T], []types.NamespacedName) {
@@ -175,7 +197,7 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 			s.tidy(name, e)
 		}
 	}
-	s.seen, s.synced = version, true
+	s.seen, s.synced, s.broken = version, true, false
 }
 
 // forgetVersions makes everything that will be listed news: the hub was set

@@ -322,3 +322,29 @@ func TestStoreKnowsNothingBeforeTheInitialList(t *testing.T) {
 		})
 	}
 }
+
+func TestZ21AStoreIsNotBelievedWhileItsWatchIsBroken(t *testing.T) {
+	s := newStore[string]()
+	listed(9, rec("a", 5, 5))(s)
+	knows := func() bool {
+		_, _, one := s.get(rec("a", 5, 5).name)
+		_, _, all := s.list("")
+		if one != all || all != s.ready() {
+			t.Errorf("it knows one: %t, all: %t", one, all)
+		}
+		return all
+	}
+	s.setBroken(true)
+	if knows() || !s.begun() {
+		t.Error("it is believed although nobody tells what happened since")
+	}
+	s.setBroken(false)
+	if !knows() {
+		t.Error("the watch goes on, and it is not believed")
+	}
+	s.setBroken(true)
+	listed(7, rec("a", 5, 5))(s)
+	if !knows() {
+		t.Error("all was listed anew, and it is not believed")
+	}
+}

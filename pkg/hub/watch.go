@@ -6,6 +6,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strconv"
@@ -149,10 +150,10 @@ func (k *kind[T]) relist(ctx context.Context, s *store[T]) (uint64, error) {
 // follow keeps the store up to date until ctx ends.
 func (k *kind[T]) follow(ctx context.Context, s *store[T], version uint64) {
 	pause := firstPause
-	for ctx.Err() == nil {
+	for fresh := true; ctx.Err() == nil; fresh = false {
 		opened, before := time.Now(), version
 		var err error
-		version, err = k.stream(ctx, s, version)
+		version, err = k.stream(ctx, s, version, !fresh)
 		if unserved(err) && k.lost != nil {
 			k.lost()
 			return
@@ -176,11 +177,24 @@ func (k *kind[T]) follow(ctx context.Context, s *store[T], version uint64) {
 	}
 }
 
+// verify makes sure that the API server has come to the version that an open watch
+// began from. Where the hub was restored from a backup it has not, and would tell
+// of nothing until it has: that version is as good as forgotten. As long as nobody
+// can tell, the store knows nothing.
+func (k *kind[T]) verify(ctx context.Context, s *store[T], version uint64) error {
+	now, err := k.listPage(ctx, query{limit: 1})
+	if err == nil && now.version < version {
+		err = apierrors.NewResourceExpired(fmt.Sprintf("the hub has come to version %d, and %d was known", now.version, version))
+	}
+	s.setBroken(err != nil)
+	return err
+}
+
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 // stream reads one watch to its end, and is the version that the next one
-// starts from.
-func (k *kind[T]) stream(ctx context.Context, s *store[T], version uint64) (uint64, error) {
+// starts from. One that goes on from where another ended is verified.
+func (k *kind[T]) stream(ctx context.Context, s *store[T], version uint64, goesOn bool) (uint64, error) {
 	req := k.client.Get().AbsPath(k.path(types.NamespacedName{})...).
 		Param("watch", "true").
 		Param("allowWatchBookmarks", "true").
@@ -194,9 +208,17 @@ func (k *kind[T]) stream(ctx context.Context, s *store[T], version uint64) (uint
 	}
 	body, err := req.Stream(ctx)
 	if err != nil {
+		if !unserved(err) {
+			s.setBroken(true)
+		}
 		return version, err
 	}
 	defer func() { _ = body.Close() }()
+	if goesOn {
+		if err := k.verify(ctx, s, version); err != nil {
+			return version, err
+		}
+	}
 	return k.read(body, s, version)
 }
 

@@ -204,6 +204,9 @@ type scripted struct {
 	lists []string
 	// watches are answers by resourceVersion; one that is not there never ends.
 	watches map[string]string
+	// now are the versions that it has come to, for who asks for one object only;
+	// of the last one there is no end. Zero: it does not serve.
+	now []int
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -219,6 +222,18 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.URL.Query().Get("limit") == "1" {
+		now := s.now[0]
+		if len(s.now) > 1 {
+			s.now = s.now[1:]
+		}
+		if now == 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, scriptedList(now, ""))
+		return
+	}
 	if len(s.lists) == 0 {
 		s.t.Error("nobody expected another list")
 		return
@@ -247,7 +262,7 @@ func scriptedList(version int, cont string, items ...string) string {
 
 func TestWatchGoesOnAfterItWasLost(t *testing.T) {
 	server := httptest.NewServer(&scripted{
-		t: t,
+		t: t, now: []int{40},
 		lists: []string{
 			scriptedList(10, "more", scriptedWork("a", 5)),
 			scriptedList(10, "", scriptedWork("b", 6)),
@@ -276,6 +291,49 @@ func TestWatchGoesOnAfterItWasLost(t *testing.T) {
 	}
 	if all, err := h.Works(ctx); err != nil || len(all) != 3 {
 		t.Errorf("works: %v, %v", all, err)
+	}
+}
+
+// The hub is restored from a backup: a watch from the version that was known would
+// be told of nothing.
+func TestZ21WatchOfAHubThatWasRestored(t *testing.T) {
+	script := &scripted{
+		t: t, now: []int{0, 12, 40},
+		lists: []string{
+			scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25), scriptedWork("e", 29)),
+			scriptedList(12, "", scriptedWork("a", 5), scriptedWork("c", 11), scriptedWork("e", 9)),
+		},
+		watches: map[string]string{
+			"30": `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"40"}}}`,
+			"12": `{"type":"ADDED","object":` + scriptedWork("d", 13) + `}`,
+		},
+	}
+	server := httptest.NewServer(script)
+	defer server.Close()
+	h, err := hub.Connect(&rest.Config{Host: server.URL})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := make(chan string)
+	must(t, h.Watch(ctx, works.GroupVersion().WithKind("Work"), func(c hub.Change) {
+		told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version)
+	}))
+	for _, want := range []string{
+		"Added a@5", "Added b@25", "Added e@29",
+		"Updated a@5", "Added c@11", "Updated e@9", "Deleted b@12", "Added d@13",
+	} {
+		if got := <-told; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	}
+	all, err := h.Works(ctx)
+	must(t, err)
+	var got []string
+	for _, w := range all {
+		got = append(got, w.Key.Name+"@"+w.ResourceVersion)
+	}
+	if diff := cmp.Diff([]string{"a@5", "c@11", "d@13", "e@9"}, got); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
 	}
 }
 

@@ -122,6 +122,16 @@ func (h *Hub) next() uint64 {
 	return h.version
 }
 
+// Version is how far the versions have come.
+func (h *Hub) Version(ctx context.Context) (uint64, error) {
+	if err := h.ask(ctx, "list", "clusters"); err != nil {
+		return 0, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.version, nil
+}
+
 func (h *Hub) newUID() types.UID {
 	h.uids++
 	return types.UID(fmt.Sprintf("uid-%03d", h.uids))

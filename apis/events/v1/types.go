@@ -97,6 +97,10 @@ const MaxSize = 4 << 10
 // the binding follows parents that are missing, or nobody needs it, for a while.
 const ReasonFollowsNobody = "FollowsNobody"
 
+// ReasonRevisited is the reason of a work.rendered that the sweeper emits where it
+// cannot be known what a member has: it was away, or the hub was restored.
+const ReasonRevisited = "Revisited"
+
 // ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
 // Work has no conclusion yet, and it is time that it has one.
 const ReasonUnfinished = "Unfinished"

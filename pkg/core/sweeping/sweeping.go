@@ -66,6 +66,36 @@ func Pick[T any](found []Entry[T], n int, before Round) ([]T, Round) {
 	return picked, settle(next, lanes, before)
 }
 
+// Revisit chooses at most n entries of the lanes that are due, each lane behind the
+// entry that due names, and tells what is due then: a lane of which all was chosen is
+// not any more.
+func Revisit[T any](found []Entry[T], n int, due Round) ([]T, Round) {
+	open := slices.DeleteFunc(slices.Clone(found), func(e Entry[T]) bool {
+		last, is := due[e.Lane]
+		return !is || e.ID <= last
+	})
+	slices.SortFunc(open, func(a, b Entry[T]) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.ID, b.ID))
+	})
+	var picked []T
+	for _, e := range open[:min(n, len(open))] {
+		picked = append(picked, e.Value)
+	}
+	if len(open) <= n {
+		return picked, nil
+	}
+	next := Round{}
+	for lane, last := range due {
+		if lane >= open[n].Lane {
+			next[lane] = last
+		}
+	}
+	if n > 0 && open[n-1].Lane == open[n].Lane {
+		next[open[n].Lane] = open[n-1].ID
+	}
+	return picked, next
+}
+
 // settle drops the lanes that came to their end, and keeps how far those came that
 // had no turn.
 func settle[T any](next Round, lanes map[string][]Entry[T], before Round) Round {

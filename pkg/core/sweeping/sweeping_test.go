@@ -119,3 +119,30 @@ func TestStateOf(t *testing.T) {
 		})
 	}
 }
+
+func TestZ22Revisit(t *testing.T) {
+	found := entries(map[string]int{"a": 3, "b": 2, "c": 1})
+	for sentence, tc := range map[string]struct {
+		n        int
+		due      sweeping.Round
+		want     []string
+		wantLeft sweeping.Round
+	}{
+		"nothing is due":                              {n: 9},
+		"a lane that is due is chosen whole":          {n: 9, due: sweeping.Round{"b": ""}, want: []string{"b1", "b2"}},
+		"a lane that has nothing any more is not due": {n: 9, due: sweeping.Round{"x": ""}},
+		"what does not fit stays due":                 {n: 2, due: sweeping.Round{"a": "", "c": ""}, want: []string{"a1", "a2"}, wantLeft: sweeping.Round{"a": "a2", "c": ""}},
+		"it goes on behind the last":                  {n: 2, due: sweeping.Round{"a": "a2", "c": ""}, want: []string{"a3", "c1"}},
+		"a lane that ends where the sweep does":       {n: 3, due: sweeping.Round{"a": "", "c": ""}, want: []string{"a1", "a2", "a3"}, wantLeft: sweeping.Round{"c": ""}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, left := sweeping.Revisit(found, tc.n, tc.due)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("chosen (-want +got)\n%s", d)
+			}
+			if d := cmp.Diff(tc.wantLeft, left); d != "" {
+				t.Errorf("due (-want +got)\n%s", d)
+			}
+		})
+	}
+}

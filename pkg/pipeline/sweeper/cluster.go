@@ -97,8 +97,10 @@ func (s *Stage) let(ctx context.Context, w *propagation.Work) error {
 }
 
 // probeAll brings the Ready condition of every cluster up to date, and tells
-// which are ready; failed: of which that could not be said.
-func (s *Stage) probeAll(ctx context.Context, out *events.Batch) (ready map[string]bool, failed, err error) {
+// which are ready; failed: of which that could not be said. What was applied to one that
+// was away, or to all where the hub was restored, is looked at once: nothing says what
+// became of it meanwhile.
+func (s *Stage) probeAll(ctx context.Context, restored bool, r *rounds, out *events.Batch) (ready map[string]bool, failed, err error) {
 	clusters, err := s.hub.Clusters(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list clusters: %w", err)
@@ -120,6 +122,9 @@ func (s *Stage) probeAll(ctx context.Context, out *events.Batch) (ready map[stri
 	ready = map[string]bool{}
 	for i, c := range clusters {
 		ready[c.Name] = answers[i].err == nil
+		if back := ready[c.Name] && conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionFalse); back || restored {
+			r.revisit(c.Name)
+		}
 		failed = errors.Join(failed, s.report(ctx, c, answers[i].version, answers[i].err, out))
 	}
 	return ready, failed, nil

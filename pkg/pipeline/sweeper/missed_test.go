@@ -44,6 +44,8 @@ func (h *hubOf) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil
 }
 
+func (h *hubOf) Version(context.Context) (uint64, error) { return 1, nil }
+
 func (h *hubOf) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
 	return nil, nil
 }

@@ -39,6 +39,11 @@ type Works interface {
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 }
 
+// Versioned tells how far the hub's versions have come.
+type Versioned interface {
+	Version(ctx context.Context) (uint64, error)
+}
+
 // Objects are what claims and bindings are made of.
 type Objects interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
@@ -55,6 +60,7 @@ type Objects interface {
 
 // Hub is the control plane's API.
 type Hub interface {
+	Versioned
 	Fleet
 	Works
 	Objects

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"sluice.dev/pkg/core/sweeping"
 )
@@ -25,6 +26,7 @@ const (
 	roundProtection = "sweep protection"
 	roundDue        = "sweep due"
 	roundUnsettled  = "sweep unsettled"
+	roundRevisit    = "sweep revisit"
 )
 
 // rounds is how far the rounds have come.
@@ -47,6 +49,27 @@ func (r *rounds) of(name string) sweeping.Round {
 }
 
 func (r *rounds) set(name string, round sweeping.Round) { r.after[name] = round }
+
+// revisit has all Works of a cluster looked at once, by this sweep and the next.
+func (r *rounds) revisit(cluster string) {
+	due, begun := r.after[roundRevisit]
+	if !begun {
+		due = maps.Clone(r.of(roundRevisit))
+	}
+	if due == nil {
+		due = sweeping.Round{}
+	}
+	due[cluster] = ""
+	r.set(roundRevisit, due)
+}
+
+// due are the clusters whose Works are to be looked at, and behind which.
+func (r *rounds) due() sweeping.Round {
+	if due, begun := r.after[roundRevisit]; begun {
+		return due
+	}
+	return r.of(roundRevisit)
+}
 
 // save stores what is new.
 func (r *rounds) save(ctx context.Context, positions Positions) error {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -49,6 +50,9 @@ type Stage struct {
 	mirror *mirror
 	// rights is nil where this process may do everything.
 	rights Rights
+	// back says that the hub went back, and that no sweep has looked yet at what
+	// members have.
+	back atomic.Bool
 }
 
 // New makes the stage.
@@ -91,6 +95,10 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	if _, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
+		// Where the hub went back, Redis took the policy's brake for an old one.
+		if _, err := s.restored(ctx); err != nil {
+			return nil, err
+		}
 		return nil, s.policy(ctx)
 	}
 	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {

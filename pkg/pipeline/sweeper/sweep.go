@@ -45,15 +45,16 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 	if err := s.Rebuild(ctx); err != nil {
 		return nil, err
 	}
-	at, err := s.positions.Load(ctx)
+	at, err := s.restored(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out, r := events.From(Name, e), newRounds(at)
-	ready, unprobed, err := s.probeAll(ctx, out)
+	ready, unprobed, err := s.probeAll(ctx, s.back.Load(), r, out)
 	if err != nil {
 		return nil, err
 	}
+	s.back.Store(false)
 	bindings, err := s.hub.Bindings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list bindings: %w", err)
@@ -141,7 +142,7 @@ type found struct {
 	bound map[propagation.BindingKey]bool
 	now   time.Time
 
-	underway, overdue, failing []sweeping.Entry[announcement]
+	underway, overdue, failing, all []sweeping.Entry[announcement]
 }
 
 // sort finds out what has to be said of a Work.
@@ -161,6 +162,9 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 	case d.Placement == "" && !f.bound[w.Binding()]:
 		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
 	case ready:
+		again := d
+		again.Reason = events.ReasonRevisited
+		add(&f.all, events.WorkRendered, again)
 		switch sweeping.StateOf(w, f.now) {
 		case sweeping.Underway:
 			add(&f.underway, events.WorkRendered, d)
@@ -177,7 +181,10 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 
 // announce announces as much of each sort as one sweep may.
 func (f *found) announce(r *rounds, patience int, out *events.Batch) {
+	revisited, due := sweeping.Revisit(f.all, overdue, r.due())
+	r.set(roundRevisit, due)
 	for _, a := range slices.Concat(
+		revisited,
 		pick(r, roundOverdue, f.overdue, overdue),
 		pick(r, roundWorks, f.underway, batch),
 		pick(r, roundFailing, f.failing, patience),

@@ -60,6 +60,8 @@ func (c *crowded) DeleteWork(_ context.Context, w *propagation.Work) error {
 	return nil
 }
 
+func (c *crowded) Version(context.Context) (uint64, error) { return 1, nil }
+
 func (c *crowded) Work(context.Context, propagation.WorkKey) (*propagation.Work, error) {
 	return nil, outcome.ErrGone
 }
