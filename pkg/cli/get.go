@@ -63,6 +63,7 @@ never propagated are shown too. Placements follow, or are shown alone with crp.`
 	}
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
+	cmd.AddCommand(orphansCommand(s))
 	return cmd
 }
 

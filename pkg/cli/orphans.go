@@ -1,0 +1,179 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+type orphansOptions struct {
+	*session
+	output
+	elsewhere elsewhere
+	cluster   string
+}
+
+func orphansCommand(s *session) *cobra.Command {
+	o := &orphansOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "orphans [CLUSTER]",
+		Short: "Show what members have from this hub that the hub knows nothing of",
+		Long: `Show the objects in members that this hub put there and has no Work for: what was
+propagated after the backup that the hub was restored from. Sluice never deletes
+them. Where the template is made again, it takes over the very object; who does not
+want it any more deletes it in the member.
+
+The members are asked with the credentials that they joined with, which the command
+reads from their Secrets.`,
+		Example: examples(`
+			# Of all members, and of one
+			kubectl sluice get orphans
+			kubectl sluice get orphans member1
+
+			# What nobody wants any more
+			kubectl --kubeconfig MEMBER delete configmap/young -n shop`),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.cluster = strings.Join(args, "")
+			return o.run(cmd.Context())
+		},
+	}
+	o.elsewhere.flag(cmd)
+	o.addTo(cmd, formatName, formatJSON, formatYAML)
+	return cmd
+}
+
+// orphan is one line of the list.
+type orphan struct {
+	Cluster string `json:"cluster"`
+	propagation.TemplateKey
+	Work    string      `json:"work"`
+	Created metav1.Time `json:"created"`
+}
+
+func (o *orphansOptions) run(ctx context.Context) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	names, err := o.clusters(ctx, h)
+	if err != nil {
+		return err
+	}
+	all, failed := []orphan{}, error(nil)
+	for _, name := range names {
+		found, err := o.of(ctx, h, name)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		all, failed = append(all, found...), errors.Join(failed, err)
+	}
+	slices.SortFunc(all, func(a, b orphan) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.ID(), b.ID())) })
+	return errors.Join(o.show(all), failed)
+}
+
+func (o *orphansOptions) clusters(ctx context.Context, h *hub.Hub) ([]string, error) {
+	if o.cluster != "" {
+		return []string{o.cluster}, nil
+	}
+	all, err := h.Clusters(ctx)
+	if err != nil {
+		return nil, installed(err)
+	}
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.Name
+	}
+	return names, nil
+}
+
+// of are the orphans of one member. Its objects are listed before the Works are: what
+// is propagated in between is none.
+func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]orphan, error) {
+	member, err := o.credentials(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	id, err := h.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	candidates, unseen, err := member.Orphans(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(unseen) > 0 {
+		slices.Sort(unseen)
+		o.screen.Note("%s: of %s nobody can tell, for its credentials may not list them.", cluster, some(unseen, manyObjects))
+	}
+	works, err := h.WorksOn(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, w := range works {
+		known[w.Key.Name] = true
+	}
+	var found []orphan
+	for _, c := range candidates {
+		if !known[c.Work] {
+			found = append(found, orphan{cluster, c.TemplateKey, c.Work, metav1.NewTime(c.Created)})
+		}
+	}
+	return found, nil
+}
+
+// credentials are those with which the member joined.
+func (o *orphansOptions) credentials(ctx context.Context, cluster string) (*joining.Credentials, error) {
+	kube, err := o.kube()
+	if err != nil {
+		return nil, err
+	}
+	place, err := o.elsewhere.runsOn(ctx, o.session)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := credentialsAt(place, kube).Get(ctx, cluster, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get the member's credentials: %w", err)
+	}
+	return joining.Parse(secret.Data[keyKubeconfig], "Secret "+propagation.SystemNamespace+"/"+cluster)
+}
+
+func (o *orphansOptions) show(all []orphan) error {
+	switch o.format {
+	case formatName:
+		for _, one := range all {
+			o.screen.Println(one.Cluster + " " + fullRef(one.TemplateKey))
+		}
+		return nil
+	case formatJSON, formatYAML:
+		return o.screen.Encode(o.format, map[string]any{"items": all})
+	}
+	if len(all) == 0 {
+		o.screen.Note("No member has anything that this hub knows nothing of.")
+		return nil
+	}
+	rows := make([][]screen.Cell, len(all))
+	for i, one := range all {
+		rows[i] = []screen.Cell{screen.Text(one.Cluster), screen.Text(one.Namespace), screen.Text(where(propagation.TemplateKey{APIVersion: one.APIVersion, Kind: one.Kind, Name: one.Name})), screen.Text(age(one.Created.Time))}
+	}
+	o.screen.Table("", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "AGE"), rows, false)
+	o.screen.Note("Sluice deletes none of them. A template that is made again takes over its object.")
+	return nil
+}
