@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -111,14 +110,18 @@ func (m *mirror) list(ctx context.Context) error {
 	return nil
 }
 
-// watch follows the kind; false: it has to be listed again.
+// watch follows the kind; false: it has to be listed again, as where the cluster has
+// been restored from a backup since, and has not come to the version that is known.
 func (m *mirror) watch(ctx context.Context) bool {
 	w, err := m.client.Watch(ctx, metav1.ListOptions{ResourceVersion: m.version, AllowWatchBookmarks: true})
 	if err != nil {
-		pause(ctx, 200*time.Millisecond)
-		return ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsNotFound(err)
+		return false
 	}
 	defer w.Stop()
+	now, err := m.client.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil || versionOf(now.GetResourceVersion()) < versionOf(m.version) {
+		return false
+	}
 	for e := range w.ResultChan() {
 		o, ok := e.Object.(*unstructured.Unstructured)
 		if !ok || e.Type == watch.Error {
