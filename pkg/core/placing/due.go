@@ -93,10 +93,11 @@ type Due struct {
 // kinds waits its time.
 func (s Situation) When(now time.Time) Due {
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
+	another := !s.Known || s.Mark.Asked != s.Selected.Asked
 	switch {
-	case !s.Known && s.Snapshotted && s.Made == s.Mark.Asked: // somebody may just have selected it
+	case another && s.Snapshotted && s.Made == s.Mark.Asked && !s.Selected.Refused: // somebody may just have selected it
 		at, all = now, true
-	case !s.Known || s.Mark.Asked != s.Selected.Asked || !s.Snapshotted && !s.Selected.Refused:
+	case another, !s.Snapshotted && !s.Selected.Refused:
 		return Due{At: now, All: true}
 	case s.Mark.Served != s.Selected.Served:
 		at, all = now, true

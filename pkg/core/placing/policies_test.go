@@ -123,12 +123,16 @@ func TestC30When(t *testing.T) {
 		"other selectors act at once":                            {with(func(s *placing.Situation) { s.Selected.Asked, s.Last = "b", at(-2) }), placing.Due{At: now, All: true}},
 		"what may have been missed is looked for":                {with(func(s *placing.Situation) { s.Known = false }), placing.Due{At: now, All: true}},
 		"what others may be selecting now is not selected twice": {with(func(s *placing.Situation) { s.Known, s.Made, s.Last = false, "a", at(-2) }), placing.Due{At: at(28), All: true}},
-		"what others selected for other selectors counts not":    {with(func(s *placing.Situation) { s.Known, s.Made, s.Last = false, "b", at(-2) }), placing.Due{At: now, All: true}},
-		"what was refused is not asked again":                    {with(func(s *placing.Situation) { s.Selected.Refused, s.Snapshotted = true, false }), placing.Due{Never: true}},
-		"what was refused is read as a whole later":              {with(func(s *placing.Situation) { s.Selected.Refused, s.First = true, at(-1) }), placing.Due{At: at(14), All: true}},
-		"kinds that come or go are looked for":                   {with(func(s *placing.Situation) { s.Selected.Served = "b" }), placing.Due{At: now, All: true}},
-		"kinds wait for their time, too":                         {with(func(s *placing.Situation) { s.Selected.Served, s.Last = "b", at(-2) }), placing.Due{At: at(28), All: true}},
-		"a snapshot that was deleted is made again":              {with(func(s *placing.Situation) { s.Snapshotted = false }), placing.Due{At: now, All: true}},
+		"nor is what others have just selected for new ones":     {with(func(s *placing.Situation) { s.Selected.Asked, s.Made, s.Last = "b", "a", at(-2) }), placing.Due{At: at(28), All: true}},
+		"but what was refused in between is": {with(func(s *placing.Situation) {
+			s.Selected, s.Made, s.Last = placing.Mark{Asked: "b", Refused: true}, "a", at(-2)
+		}), placing.Due{At: now, All: true}},
+		"what others selected for other selectors counts not": {with(func(s *placing.Situation) { s.Known, s.Made, s.Last = false, "b", at(-2) }), placing.Due{At: now, All: true}},
+		"what was refused is not asked again":                 {with(func(s *placing.Situation) { s.Selected.Refused, s.Snapshotted = true, false }), placing.Due{Never: true}},
+		"what was refused is read as a whole later":           {with(func(s *placing.Situation) { s.Selected.Refused, s.First = true, at(-1) }), placing.Due{At: at(14), All: true}},
+		"kinds that come or go are looked for":                {with(func(s *placing.Situation) { s.Selected.Served = "b" }), placing.Due{At: now, All: true}},
+		"kinds wait for their time, too":                      {with(func(s *placing.Situation) { s.Selected.Served, s.Last = "b", at(-2) }), placing.Due{At: at(28), All: true}},
+		"a snapshot that was deleted is made again":           {with(func(s *placing.Situation) { s.Snapshotted = false }), placing.Due{At: now, All: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.situation.When(now)
