@@ -112,8 +112,8 @@ func TestST35PartialFailure(t *testing.T) {
 	})
 }
 
-// preempted reads the pipeline's counter.
-func (s *scenario) preempted(result string) float64 {
+// metrics are those that the pipeline serves.
+func (s *scenario) metrics() string {
 	s.Helper()
 	file := filepath.Join(s.lab.dir, "pipeline.address")
 	address, err := os.ReadFile(file) //nolint:gosec // the lab's own
@@ -129,11 +129,17 @@ func (s *scenario) preempted(result string) float64 {
 	if err != nil {
 		s.Fatal(err)
 	}
-	m := regexp.MustCompile("(?m)^policy_preemption_total\\{result=\"" + result + "\"\\} (.*)$").FindSubmatch(raw)
+	return string(raw)
+}
+
+// preempted reads the pipeline's counter.
+func (s *scenario) preempted(result string) float64 {
+	s.Helper()
+	m := regexp.MustCompile("(?m)^policy_preemption_total\\{result=\"" + result + "\"\\} (.*)$").FindStringSubmatch(s.metrics())
 	if m == nil {
 		return 0
 	}
-	n, err := strconv.ParseFloat(string(m[1]), 64)
+	n, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -53,7 +54,8 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 	if err != nil {
 		return result{}, err
 	}
-	outcomes := make([]telling.Outcome, len(w.Spec.Workload.Manifests))
+	outcomes, began := make([]telling.Outcome, len(w.Spec.Workload.Manifests)), time.Now()
+	defer func() { measure(began, outcomes) }()
 	for i, raw := range w.Spec.Workload.Manifests {
 		if outcomes[i], err = s.applyManifest(ctx, m, w, identity, raw, contents); err != nil {
 			return s.unreached(ctx, w, err)

@@ -9,11 +9,11 @@ import (
 	"fmt"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"k8s.io/apimachinery/pkg/api/meta"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -25,8 +25,12 @@ import (
 // way is told when it is there; that a rollout waits is told at once.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	in, err := s.standing(ctx, msg.Placement)
-	if errors.Is(err, outcome.ErrGone) || err == nil && (in.Placement.DeletionTimestamp != nil || refused(in.Placement)) {
+	if errors.Is(err, outcome.ErrGone) || err == nil && in.Placement.DeletionTimestamp != nil {
+		forget(msg.Placement)
 		return nil, nil
+	}
+	if err == nil && placing.Refused(in.Placement) {
+		return nil, nil // its status is the placer's
 	}
 	if err != nil {
 		return nil, err
@@ -104,17 +108,11 @@ func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourc
 	if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
 		return fmt.Errorf("commit status of placement %s: %w", p.Name, err)
 	}
+	measure(p, status.Conditions)
 	for _, e := range telling.Events(p.Status.Conditions, status.Conditions) {
 		s.hub.Record(ctx, hub.AboutPlacement(p), hub.Normal, e.Reason, e.Message)
 	}
 	return nil
-}
-
-// refused tells whether the placement's selectors are an error: then its status is
-// the placer's.
-func refused(p *placementv1.ClusterResourcePlacement) bool {
-	c := meta.FindStatusCondition(p.Status.Conditions, placementv1.ConditionPlacementScheduled)
-	return c != nil && c.Reason == placementv1.ReasonInvalidResourceSelectors
 }
 
 // reasonOf is the reason of the placement's last condition.

@@ -46,11 +46,14 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	if policy == nil {
 		return nil, nil // the placer makes it, and tells
 	}
-	d, err := s.pick(ctx, policy, name)
+	var d placement.Decision
+	err = measured(func() error {
+		if d, err = s.pick(ctx, policy, name); err != nil {
+			return err
+		}
+		return s.decided(ctx, policy, d)
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := s.decided(ctx, policy, d); err != nil {
 		return nil, err
 	}
 	out.Emit(events.PlacementScheduled, events.Data{Placement: name, Reason: d.Condition.Reason, Message: d.Condition.Message})

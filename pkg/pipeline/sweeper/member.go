@@ -153,6 +153,9 @@ func (s *Stage) member(ctx context.Context, c *clusterv1alpha1.Cluster) (*member
 	if err != nil {
 		return nil, fmt.Errorf("commit MemberCluster %s: %w", c.Name, err)
 	}
+	if m == nil {
+		joins.WithLabelValues("true").Inc()
+	}
 	return next, nil
 }
 
@@ -193,6 +196,7 @@ func (s *Stage) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *member
 	if _, err := s.mirror.members.CommitMember(ctx, m, next); err != nil && !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
 	}
+	leaves.WithLabelValues("true").Inc()
 	return nil
 }
 

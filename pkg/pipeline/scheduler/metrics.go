@@ -1,0 +1,36 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Of placements, under their released names.
+var (
+	cycles = promauto.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "scheduling_cycle_duration_milliseconds",
+		Help:    "Time to pick the members of a placement.",
+		Buckets: []float64{1, 5, 10, 50, 100, 500, 1000, 5000, 10000, 50000},
+	}, []string{"is_failed", "needs_requeue"})
+	workers = promauto.NewGauge(prometheus.GaugeOpts{
+		Name: "scheduling_active_workers",
+		Help: "Placements whose members are being picked now.",
+	})
+)
+
+// measured does one cycle. What fails is tried again.
+func measured(cycle func() error) error {
+	began := time.Now()
+	workers.Inc()
+	defer workers.Dec()
+	err := cycle()
+	failed := strconv.FormatBool(err != nil)
+	cycles.WithLabelValues(failed, failed).Observe(float64(time.Since(began).Microseconds()) / 1000)
+	return err
+}
