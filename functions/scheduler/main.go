@@ -20,6 +20,6 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		return scheduler.New(h, h, h, time.Now), nil
+		return scheduler.New(h, h, h, h, time.Now), nil
 	})
 }

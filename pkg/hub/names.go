@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -117,6 +118,11 @@ func AboutBinding(b *propagation.Binding) About {
 func AboutPolicy(p *propagation.Policy) About {
 	gvk := policyKinds[p.Key.Scope].GroupVersionKind
 	return About{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: p.Key.Namespace, Name: p.Key.Name, UID: p.UID}
+}
+
+// AboutCluster names a cluster for Record.
+func AboutCluster(c *clusterv1alpha1.Cluster) About {
+	return About{APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: clusterKind.Kind, Name: c.Name, UID: c.UID}
 }
 
 // EnsureNamespace makes a namespace where there is none. One that is on its way out

@@ -256,6 +256,21 @@ func (h *Hub) Join(name string) bool {
 	return true
 }
 
+// LabelCluster lets somebody set a label of a member; an empty value takes it off.
+func (h *Hub) LabelCluster(name, key, value string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.clusters.live[name].value.DeepCopy()
+	if c.Labels == nil {
+		c.Labels = map[string]string{}
+	}
+	c.Labels[key] = value
+	if value == "" {
+		delete(c.Labels, key)
+	}
+	h.storeCluster(c, false)
+}
+
 // Joined tells whether there is a member of that name. For tests.
 func (h *Hub) Joined(name string) bool { return h.clusters.live[name] != nil }
 

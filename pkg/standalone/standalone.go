@@ -181,7 +181,7 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 		preemptor.New(h, p.claims),
 		gate.New(h, time.Now),
 		dependencies.New(h, brakes),
-		scheduler.New(h, h, h, time.Now),
+		scheduler.New(h, h, h, h, time.Now),
 		renderer.New(h, time.Now),
 		applier.New(h, brakes, p.follower.appliers, time.Now),
 		placer.New(h, pending.New(rdb), nil, time.Now),

@@ -139,7 +139,7 @@ func (w *world) assemble() {
 		preemptor.New(w.hub, w.claims),
 		gate.New(w.hub, w.time),
 		dependencies.New(w.hub, brakes),
-		scheduler.New(w.hub, w.hub, unplaced{}, w.time),
+		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
 		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),

@@ -30,6 +30,9 @@ const (
 	// the member serves. While it is not True, a kind that is not listed may
 	// be served all the same.
 	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
+	// ConditionRemovalHeld: more would leave the member than may at once, and
+	// nobody asked for it by name: all of that stays until a person lets it go.
+	ConditionRemovalHeld = "RemovalHeld"
 )
 
 // Reasons of ConditionReady.

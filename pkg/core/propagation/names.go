@@ -46,6 +46,14 @@ const (
 	// policy change act now: "<policy permanent id>/<policy generation>".
 	AnnotationActivate = "sluice.dev/activate"
 
+	// AnnotationScheduledFor on a binding is the hash of what its own clusters were
+	// chosen for, but for the fleet: while it is the same, nobody asked for others.
+	AnnotationScheduledFor = "sluice.dev/scheduled-for"
+
+	// AnnotationRemovals on a binding is what is held, or was let go lately, of
+	// those removals that nobody asked for: Removals as JSON.
+	AnnotationRemovals = "sluice.dev/removals"
+
 	// AnnotationDependencies on a binding is what its template refers to, as a
 	// JSON list of TemplateKeys, where that shall follow it.
 	AnnotationDependencies = "sluice.dev/dependencies"

@@ -12,6 +12,7 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/budget"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
@@ -58,6 +59,10 @@ const (
 	ReasonKindsServed   = "KindsServed"
 	ReasonKindNotServed = "KindNotServed"
 )
+
+// ConditionRemovalHeld on a policy is True while members keep some of its templates
+// that would leave them (budget.Member).
+const ConditionRemovalHeld = "RemovalHeld"
 
 // NotServed says, for people, which kinds a policy names that the hub does not
 // serve; empty: none.
@@ -128,8 +133,9 @@ func FieldsIgnored(p *propagation.Policy) string {
 
 // PolicyConditions are the conditions of a policy to whose kinds Sluice lacks these
 // rights, and whether they differ from those that it has. Of what is well nothing is
-// said that was not said otherwise.
-func PolicyConditions(p *propagation.Policy, missing []propagation.Right, now time.Time) ([]metav1.Condition, bool) {
+// said that was not said otherwise. Held says what of its templates' removals is held;
+// empty: nothing.
+func PolicyConditions(p *propagation.Policy, missing []propagation.Right, held string, now time.Time) ([]metav1.Condition, bool) {
 	list := p.Status.Conditions
 	changed := false
 	for _, c := range []struct {
@@ -141,6 +147,7 @@ func PolicyConditions(p *propagation.Policy, missing []propagation.Right, now ti
 		{ConditionKindsServed, metav1.ConditionFalse, ReasonKindNotServed, NotServed(p), ReasonKindsServed, "the hub serves all kinds that the policy names"},
 		{ConditionKindsGranted, metav1.ConditionFalse, ReasonKindNotGranted, NotGranted(missing), ReasonKindsGranted, "Sluice has the rights to all kinds that the policy names"},
 		{ConditionFieldsIgnored, metav1.ConditionTrue, ReasonNotActedOnYet, FieldsIgnored(p), ReasonAllFieldsActedOn, "all that the policy says is acted on"},
+		{ConditionRemovalHeld, metav1.ConditionTrue, budget.ReasonExceeded, held, budget.ReasonNothingHeld, "no removal of its templates is held"},
 	} {
 		if c.why == "" && !conditions.Has(list, c.kind) {
 			continue

@@ -12,17 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 )
 
 func TestZ28PolicySaysWhichRightIsMissing(t *testing.T) {
 	right := propagation.Right{Account: "detector", Verb: "patch", Resource: schema.GroupResource{Group: "example.com", Resource: "widgets"}, Namespace: "shop"}
 	p := &propagation.Policy{}
-	if list, changed := PolicyConditions(p, nil, noon); changed || len(list) != 0 {
+	if list, changed := PolicyConditions(p, nil, "", noon); changed || len(list) != 0 {
 		t.Fatalf("all is well, and it says %v", list)
 	}
 	say := func(missing ...propagation.Right) (*metav1.Condition, bool) {
-		list, changed := PolicyConditions(p, missing, noon)
+		list, changed := PolicyConditions(p, missing, "", noon)
 		p.Status.Conditions = list
 		return meta.FindStatusCondition(list, ConditionKindsGranted), changed
 	}
@@ -49,7 +50,7 @@ func TestPolicySaysWhichFieldsAreIgnored(t *testing.T) {
 	p.Spec.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{
 		WeightPreference: &policyv1alpha1.ClusterPreferences{DynamicWeight: policyv1alpha1.DynamicWeightByAvailableReplicas},
 	}
-	list, changed := PolicyConditions(p, nil, noon)
+	list, changed := PolicyConditions(p, nil, "", noon)
 	c := meta.FindStatusCondition(list, ConditionFieldsIgnored)
 	if !changed || c == nil || c.Status != metav1.ConditionTrue {
 		t.Fatalf("two fields are ignored: %v, changed %t", list, changed)
@@ -60,8 +61,23 @@ func TestPolicySaysWhichFieldsAreIgnored(t *testing.T) {
 		}
 	}
 	p.Status.Conditions, p.Spec = list, policyv1alpha1.PropagationSpec{}
-	list, changed = PolicyConditions(p, nil, noon)
+	list, changed = PolicyConditions(p, nil, "", noon)
 	if c := meta.FindStatusCondition(list, ConditionFieldsIgnored); !changed || c.Status != metav1.ConditionFalse {
 		t.Fatalf("none is ignored by now: %v, changed %t", c, changed)
+	}
+}
+
+func TestZ12PolicySaysWhatIsHeld(t *testing.T) {
+	p := &propagation.Policy{}
+	list, changed := PolicyConditions(p, nil, "12 in m1", noon)
+	if !changed || !conditions.Is(list, ConditionRemovalHeld, metav1.ConditionTrue) || len(list) != 1 {
+		t.Fatalf("it says %v", list)
+	}
+	p.Status.Conditions = list
+	if _, changed := PolicyConditions(p, nil, "12 in m1", noon); changed {
+		t.Error("the same is written again")
+	}
+	if list, changed := PolicyConditions(p, nil, "", noon); !changed || !conditions.Is(list, ConditionRemovalHeld, metav1.ConditionFalse) {
+		t.Errorf("it says %v", list)
 	}
 }

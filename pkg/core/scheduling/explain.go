@@ -16,13 +16,17 @@ const maxNamed = 10
 // MessageSuccess is the message of Scheduled when there is nothing more to say.
 const MessageSuccess = "Binding has been scheduled successfully."
 
-// success says that the template is scheduled, and which of the clusters that
-// the placement names are not there.
+// success says that the template is scheduled, which of the clusters that the
+// placement names are not there, and which keep it for now.
 func (a attempt) success() string {
-	if len(a.absent) == 0 {
+	more := missing(a.absent)
+	for _, name := range a.kept {
+		more = append(more, name+" would be left out and keeps it: the removal is held")
+	}
+	if len(more) == 0 {
 		return MessageSuccess
 	}
-	return strings.TrimSuffix(MessageSuccess, ".") + "; " + list(missing(a.absent)) + "."
+	return strings.TrimSuffix(MessageSuccess, ".") + "; " + list(more) + "."
 }
 
 // refuseAll says why no term could be satisfied. Clusters that fit and are not

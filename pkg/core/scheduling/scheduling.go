@@ -120,6 +120,8 @@ type attempt struct {
 	absent []string
 	// refused are the clusters that may not have it: "member2 is excluded".
 	refused []string
+	// kept are the targets whose removal is held.
+	kept []string
 	// fit is the number of clusters that may have it.
 	fit int
 	// why the placement cannot be satisfied; empty: it is.
@@ -130,8 +132,9 @@ type attempt struct {
 func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1.ClusterAffinityTerm, clusters []*clusterv1alpha1.Cluster) attempt {
 	a := attempt{term: term, absent: absent(term.ClusterNames, clusters)}
 	var fit []*clusterv1alpha1.Cluster
+	kept := keeping(b)
 	for _, c := range clusters {
-		if why := filters.Reject(filters.Input{Binding: b, Affinity: &term.ClusterAffinity, Cluster: c}); why != "" {
+		if why := filters.Reject(filters.Input{Binding: b, Affinity: &term.ClusterAffinity, Cluster: c, Kept: kept[c.Name]}); why != "" {
 			a.refused = append(a.refused, c.Name+" "+why)
 			continue
 		}
@@ -149,7 +152,7 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 	}
 	chosen, why := choose(cs, p.SpreadConstraints)
 	if a.why = why; why == "" {
-		a.targets = assign(b.Spec.Replicas, p.ReplicaScheduling, chosen)
+		a.targets, a.kept = keep(b, kept, clusters, assign(b.Spec.Replicas, p.ReplicaScheduling, chosen))
 	}
 	return a
 }

@@ -8,8 +8,9 @@
 // placement.snapshotted; cluster.changed.
 // Reads: the binding, the fleet; of a placement its latest policy snapshot and its
 // bindings.
-// Decides with: pkg/core/scheduling and its placement.
-// Commits: spec.clusters of the binding, and the condition Scheduled where it
+// Decides with: pkg/core/scheduling and its placement, pkg/core/budget.
+// Commits: spec.clusters of the binding, what of it is held (a cluster that would be
+// left out though nobody asked for that), and the condition Scheduled where it
 // is False or was. The first True is left to the reporter, which writes the
 // status anyway. Of a placement the status of its policy snapshot, which is the whole
 // decision: the bindings follow from it, and are another stage's.

@@ -37,7 +37,7 @@ func TestZ25AnothersBindingIsLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := scheduler.New(h, h, nil, func() time.Time { return make.Start }).Handle(ctx, e)
+		out, err := scheduler.New(h, h, nil, h, func() time.Time { return make.Start }).Handle(ctx, e)
 		if did := len(out) > 0 || wrote > 0; err != nil || did != want {
 			t.Errorf("scheduler %q: wrote %d, told %d (%v); want anything: %t", name, wrote, len(out), err, want)
 		}

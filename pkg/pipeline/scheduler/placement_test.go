@@ -85,7 +85,7 @@ func (w *placedWorld) handle(t *testing.T, eventType string, d events.Data) []ev
 	if err := e.SetData("application/json", d); err != nil {
 		t.Fatal(err)
 	}
-	out, err := New(noBindings{}, noClusters{}, w, func() time.Time { return noon }).Handle(t.Context(), e)
+	out, err := New(noBindings{}, noClusters{}, w, nil, func() time.Time { return noon }).Handle(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,3 +38,8 @@ type Placements interface {
 type Clusters interface {
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 }
+
+// Gates say which removals have a budget.
+type Gates interface {
+	Features(ctx context.Context) (propagation.Features, error)
+}

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/budget"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
@@ -33,12 +33,13 @@ type Stage struct {
 	bindings   Bindings
 	clusters   Clusters
 	placements Placements
+	gates      Gates
 	now        func() time.Time
 }
 
 // New makes the stage.
-func New(b Bindings, c Clusters, p Placements, now func() time.Time) *Stage {
-	return &Stage{bindings: b, clusters: c, placements: p, now: now}
+func New(b Bindings, c Clusters, p Placements, g Gates, now func() time.Time) *Stage {
+	return &Stage{bindings: b, clusters: c, placements: p, gates: g, now: now}
 }
 
 // Name is that of the stage's function.
@@ -67,11 +68,11 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if b.ForeignScheduler() != "" {
 		return nil, nil // the event is late: another decides for it by now
 	}
-	d, err := s.decide(ctx, b)
+	next, d, err := s.decide(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	if b, err = s.commit(ctx, b, d); err != nil {
+	if b, err = s.commit(ctx, b, next, d); err != nil {
 		return nil, err
 	}
 	out := events.From(Name, e)
@@ -82,25 +83,32 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (scheduling.Decision, error) {
+// decide is where the template goes, within the budget of removals, and the binding
+// that says so. What cannot be scheduled stays where it is.
+func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (*propagation.Binding, scheduling.Decision, error) {
 	if b.Spec.Placement == nil {
-		return scheduling.Decision{Targets: b.Spec.Clusters, Condition: metav1.Condition{Reason: "FollowsDependents"}}, nil
+		return b, scheduling.Decision{Targets: b.Spec.Clusters, Condition: metav1.Condition{Reason: "FollowsDependents"}}, nil
 	}
 	fleet, err := s.clusters.Clusters(ctx)
 	if err != nil {
-		return scheduling.Decision{}, fmt.Errorf("list clusters: %w", err)
+		return nil, scheduling.Decision{}, fmt.Errorf("list clusters: %w", err)
 	}
-	return scheduling.Decide(scheduling.Input{Binding: b, Clusters: fleet}), nil
+	draft, features := budget.Of(b, fleet), propagation.Features{}
+	if len(draft.Lost()) > 0 {
+		if features, err = s.gates.Features(ctx); err != nil {
+			return nil, scheduling.Decision{}, fmt.Errorf("get gates: %w", err)
+		}
+	}
+	next, d := draft.Schedule(features.Budget, s.now())
+	return next, d, nil
 }
 
-// commit writes the clusters, and the condition where there is more to say than
-// that all is well, or was. What cannot be scheduled stays where it is.
-func (s *Stage) commit(ctx context.Context, b *propagation.Binding, d scheduling.Decision) (*propagation.Binding, error) {
-	if !d.Unschedulable && !equality.Semantic.DeepEqual(d.Targets, b.Spec.Clusters) {
-		next := *b
-		next.Spec.Clusters = d.Targets
+// commit writes the clusters and what is held, and the condition where there is more
+// to say than that all is well, or was.
+func (s *Stage) commit(ctx context.Context, b, next *propagation.Binding, d scheduling.Decision) (*propagation.Binding, error) {
+	if next != b {
 		var err error
-		if b, err = s.bindings.CommitBinding(ctx, b, &next); err != nil {
+		if b, err = s.bindings.CommitBinding(ctx, b, next); err != nil {
 			return nil, fmt.Errorf("commit %s: %w", next.Key, err)
 		}
 	}
@@ -113,14 +121,14 @@ func (s *Stage) commit(ctx context.Context, b *propagation.Binding, d scheduling
 	}
 	status := b.Status
 	status.Conditions = list
-	next, err := s.bindings.CommitBindingStatus(ctx, b, status)
+	told, err := s.bindings.CommitBindingStatus(ctx, b, status)
 	if err != nil {
 		return nil, fmt.Errorf("commit status of %s: %w", b.Key, err)
 	}
 	if d.Unschedulable {
 		s.bindings.Record(ctx, hub.AboutBinding(b), hub.Warning, d.Condition.Reason, d.Condition.Message)
 	}
-	return next, nil
+	return told, nil
 }
 
 // pageSize is how many bindings one event of a fan-out announces.
@@ -170,8 +178,8 @@ func (s *Stage) concerned(b *propagation.Binding, fleet []*clusterv1alpha1.Clust
 	if b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return false
 	}
-	d := scheduling.Decide(scheduling.Input{Binding: b, Clusters: fleet})
-	if !d.Unschedulable && !equality.Semantic.DeepEqual(d.Targets, b.Spec.Clusters) {
+	next, d := budget.Of(b, fleet).Schedule(propagation.BudgetIndirect, s.now())
+	if next != b {
 		return true
 	}
 	_, differs := conditions.Set(b.Status.Conditions, d.Condition, s.now())

@@ -33,8 +33,9 @@ type counting struct {
 	after string
 }
 
-// count writes on each policy how its templates are doing.
-func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) error {
+// count writes on each policy how its templates are doing, and which of their
+// removals are held.
+func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding, held map[propagation.Claim]string) error {
 	now := s.now()
 	if s.counting.after == "" {
 		if now.Sub(s.counting.began) < countEvery {
@@ -57,15 +58,15 @@ func (s *Stage) count(ctx context.Context, bindings []*propagation.Binding) erro
 			return failed
 		}
 		s.counting.after = p.Key.ID()
-		failed = errors.Join(failed, s.countOne(ctx, p, counts[p.Claim()]))
+		failed = errors.Join(failed, s.countOne(ctx, p, counts[p.Claim()], held[p.Claim()]))
 	}
 	s.counting.after = ""
 	return failed
 }
 
-// countOne writes the counts of one policy, and which kinds it names in vain, if
-// they are others.
-func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts) error {
+// countOne writes the counts of one policy, which kinds it names in vain, and what is
+// held, if they are others.
+func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts, kept string) error {
 	held, err := s.index.HeldCount(ctx, p.Key)
 	if err != nil {
 		return fmt.Errorf("count the templates of %s: %w", p.Key, err)
@@ -82,7 +83,7 @@ func (s *Stage) countOne(ctx context.Context, p *propagation.Policy, counts poli
 			return fmt.Errorf("ask for the rights to what %s selects: %w", p.Key, err)
 		}
 	}
-	list, changed := reporting.PolicyConditions(p, missing, s.now())
+	list, changed := reporting.PolicyConditions(p, missing, kept, s.now())
 	if status.Templates == p.Status.Templates && !changed {
 		return nil
 	}

@@ -9,9 +9,11 @@
 // answers.
 // Decides with: pkg/core/gating and pkg/core/claiming (is a change due?),
 // pkg/core/dependencies (does a binding follow one that says nothing of it?),
+// pkg/core/budget (which removals may go that nobody asked for?),
 // pkg/core/sweeping (what comes now, and what with the next sweep).
-// Commits: the policies' counts; the Ready condition of Clusters, the namespaces
-// of their Works; all of Redis where it is not built; the Works of a cluster that
+// Commits: the policies' counts; the conditions Ready and RemovalHeld of Clusters, the
+// latter of policies, too; on bindings, that a held removal may go; the namespaces of
+// the Clusters' Works; all of Redis where it is not built; the Works of a cluster that
 // left.
 // Where the process does not watch the hub, it also asks, with each tick and when a
 // source has started anew, for all changes since the last, and announces those from

@@ -48,6 +48,7 @@ type Versioned interface {
 type Objects interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Bindings(ctx context.Context) ([]*propagation.Binding, error)
+	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	// Watched are the kinds of templates that this process watches.
 	Watched() []schema.GroupVersionKind
@@ -56,6 +57,7 @@ type Objects interface {
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	CommitPolicyStatus(ctx context.Context, p *propagation.Policy, status policyv1alpha1.PropagationStatus) error
 	Features(ctx context.Context) (propagation.Features, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
 // Hub is the control plane's API.

@@ -60,10 +60,11 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 		return nil, fmt.Errorf("list bindings: %w", err)
 	}
 	s.strays(bindings, r, out)
-	failed := errors.Join(unprobed,
+	held, unjudged := s.removals(ctx, bindings, out)
+	failed := errors.Join(unprobed, unjudged,
 		s.unfinished(ctx, bindings, ready, r, out),
 		s.due(ctx, bindings, r, out),
-		s.count(ctx, bindings),
+		s.count(ctx, bindings, held),
 		s.unheard(ctx),
 		r.save(ctx, s.positions),
 	)

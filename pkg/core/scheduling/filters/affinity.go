@@ -6,4 +6,9 @@ package filters
 import "sluice.dev/pkg/core/scheduling/affinity"
 
 // Affinity keeps the template where its placement wants it.
-func Affinity(in Input) string { return affinity.Mismatch(in.Affinity, in.Cluster) }
+func Affinity(in Input) string {
+	if in.Kept {
+		return ""
+	}
+	return affinity.Mismatch(in.Affinity, in.Cluster)
+}

@@ -24,6 +24,9 @@ type Input struct {
 	// Affinity is that of the placement that is being tried; nil: any cluster.
 	Affinity *policyv1alpha1.ClusterAffinity
 	Cluster  *clusterv1alpha1.Cluster
+	// Kept tells that the cluster keeps the template whatever the placement says of
+	// it by now: its removal is held.
+	Kept bool
 }
 
 // Filter says why the cluster cannot have the template; empty: it can.

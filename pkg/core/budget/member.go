@@ -1,0 +1,165 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+)
+
+const (
+	// least objects may always leave a member within the window, and share of a
+	// hundred of what it has.
+	least = 10
+	share = 20
+)
+
+// Limit is how many objects may leave a member within the window that nobody asked
+// to leave, of so many that it has.
+func Limit(has int) int { return max(least, has*share/100) }
+
+// Member is what would leave one member.
+type Member struct {
+	Cluster string
+	// Has is how many objects the member has.
+	Has int
+	// Held are the bindings of what the member keeps for now, Going of what may go,
+	// both sorted by key.
+	Held, Going []*propagation.Binding
+	// Coming is how many more would be left out, and do not say so yet.
+	Coming int
+	// Recent is how many the budget let go within the window.
+	Recent int
+	// Stands tells that the Cluster says already that its budget is exceeded.
+	Stands bool
+}
+
+// Over tells whether what would leave the member stays until a person lets it go.
+// What is held once stays held, though some of it is wanted again.
+func (m Member) Over(mode propagation.RemovalBudget) bool {
+	if len(m.Held) == 0 || mode == propagation.BudgetOff {
+		return false
+	}
+	return m.Stands || len(m.Held)+m.Coming+m.Recent+letGo(m.Going, m.Cluster) > Limit(m.Has)
+}
+
+// letGo is how many of those that go the budget let go.
+func letGo(going []*propagation.Binding, cluster string) int {
+	n := 0
+	for _, b := range going {
+		if !b.Removals()[cluster].Let.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// World is what the members' budgets depend on.
+type World struct {
+	Clusters []*clusterv1alpha1.Cluster
+	Bindings []*propagation.Binding
+	Mode     propagation.RemovalBudget
+	Now      time.Time
+}
+
+// Quiet tells whether nothing is held and no Cluster says that anything is.
+func (w World) Quiet() bool {
+	return !slices.ContainsFunc(w.Clusters, Stands) && !slices.ContainsFunc(w.Bindings, func(b *propagation.Binding) bool {
+		return len(held(b.Removals())) > 0
+	})
+}
+
+// Members are those that something would leave, and those whose Cluster says so,
+// sorted by name. Works are counted as what they have.
+func (w World) Members(works []*propagation.Work) []Member {
+	members := map[string]*Member{}
+	for _, c := range w.Clusters {
+		members[c.Name] = &Member{Cluster: c.Name, Stands: Stands(c)}
+	}
+	for _, k := range works {
+		if m := members[k.Key.Cluster]; m != nil {
+			m.Has++
+		}
+	}
+	for _, b := range w.Bindings {
+		for cluster, r := range b.Removals() {
+			m := members[cluster]
+			switch {
+			case m == nil:
+			case r.Holds():
+				m.Held = append(m.Held, b)
+			case r.Goes():
+				m.Going = append(m.Going, b)
+			case w.Now.Sub(r.Left) < Window:
+				m.Recent++
+			}
+		}
+	}
+	w.coming(members)
+	var out []Member
+	for _, m := range members {
+		if len(m.Held)+len(m.Going) > 0 || m.Stands {
+			slices.SortFunc(m.Held, byKey)
+			slices.SortFunc(m.Going, byKey)
+			out = append(out, *m)
+		}
+	}
+	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	return out
+}
+
+// coming counts the bindings that would leave a member out and do not say so yet,
+// where that matters: one change concerns many at once, and each is scheduled by
+// itself.
+func (w World) coming(members map[string]*Member) {
+	matters := func(cluster string) bool {
+		m := members[cluster]
+		return m != nil && len(m.Held) > 0 && !m.Stands
+	}
+	for _, b := range w.Bindings {
+		asks := func(cluster string) bool { return matters(cluster) && b.Removals()[cluster].Held.IsZero() }
+		if !slices.ContainsFunc(b.TargetClusters(), asks) {
+			continue
+		}
+		next, _ := Of(b, w.Clusters).Schedule(w.Mode, w.Now)
+		for _, cluster := range next.HeldRemovals() {
+			if asks(cluster) {
+				members[cluster].Coming++
+			}
+		}
+	}
+}
+
+func byKey(a, b *propagation.Binding) int { return cmp.Compare(a.Key.ID(), b.Key.ID()) }
+
+// ReasonExceeded and ReasonNothingHeld are the reasons of the condition RemovalHeld.
+const (
+	ReasonExceeded    = "BudgetExceeded"
+	ReasonNothingHeld = "NothingHeld"
+)
+
+// Stands tells whether the Cluster says that its budget is exceeded.
+func Stands(c *clusterv1alpha1.Cluster) bool {
+	return conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionRemovalHeld, metav1.ConditionTrue)
+}
+
+// Condition is what the Cluster says.
+func (m Member) Condition(mode propagation.RemovalBudget) metav1.Condition {
+	c := metav1.Condition{Type: clusterv1alpha1.ConditionRemovalHeld, Status: metav1.ConditionFalse, Reason: ReasonNothingHeld, Message: "nothing that would leave the cluster is held"}
+	if m.Over(mode) {
+		c.Status, c.Reason = metav1.ConditionTrue, ReasonExceeded
+		c.Message = fmt.Sprintf("%d would leave %s though nobody asked for that by name, and %d may within ten minutes: all of them stay. "+
+			"'kubectl sluice get removals' lists them; put back what was changed, or let them go with 'kubectl sluice approve %s'",
+			len(m.Held)+m.Coming, m.Cluster, Limit(m.Has), m.Cluster)
+	}
+	return c
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling"
+)
+
+// Window is how long a removal counts that the budget let go.
+const Window = 10 * time.Minute
+
+// Draft is how a binding would be scheduled if nothing were held.
+type Draft struct {
+	binding  *propagation.Binding
+	clusters []*clusterv1alpha1.Cluster
+	free     scheduling.Decision
+	lost     []string
+}
+
+// Of drafts the scheduling of a binding.
+func Of(b *propagation.Binding, clusters []*clusterv1alpha1.Cluster) Draft {
+	free := b
+	if b.Annotations[propagation.AnnotationRemovals] != "" {
+		free = b.WithRemovals(nil)
+	}
+	d := Draft{binding: b, clusters: clusters, free: scheduling.Decide(scheduling.Input{Binding: free, Clusters: clusters})}
+	if d.free.Unschedulable || b.Spec.Placement == nil || b.ForeignScheduler() != "" {
+		return d
+	}
+	for _, t := range b.Spec.Clusters {
+		stays := slices.ContainsFunc(d.free.Targets, func(o workv1alpha2.TargetCluster) bool { return o.Name == t.Name })
+		if !stays && joined(t.Name, clusters) && !evicted(b, t.Name) {
+			d.lost = append(d.lost, t.Name)
+		}
+	}
+	slices.Sort(d.lost)
+	return d
+}
+
+// Lost are the clusters that have the template and would be left out, sorted: what
+// the budget has a say in.
+func (d Draft) Lost() []string { return d.lost }
+
+// Asked tells whether the binding asks for other clusters than those that it has: a
+// person edited the placement or the replicas, or let another policy act.
+func (d Draft) Asked() bool {
+	was := d.binding.Annotations[propagation.AnnotationScheduledFor]
+	return was != "" && was != scheduledFor(d.binding)
+}
+
+// Schedule is scheduling.Decide within the budget: the binding as it is then, which
+// says what is held of it, and the decision. A binding that stays as it is comes back
+// itself.
+func (d Draft) Schedule(mode propagation.RemovalBudget, now time.Time) (*propagation.Binding, scheduling.Decision) {
+	b, decision, removals := d.binding, d.free, d.removals(mode, now.UTC().Truncate(time.Millisecond))
+	next, pending := b, held(removals)
+	if len(pending) > 0 || b.Annotations[propagation.AnnotationRemovals] != "" {
+		next = b.WithRemovals(removals)
+	}
+	if len(pending) > 0 {
+		decision = scheduling.Decide(scheduling.Input{Binding: next, Clusters: d.clusters})
+	}
+	moved := !decision.Unschedulable && !equality.Semantic.DeepEqual(decision.Targets, b.Spec.Clusters)
+	known := b.Annotations[propagation.AnnotationScheduledFor]
+	record := known
+	if !decision.Unschedulable && (moved || known != "") {
+		record = scheduledFor(b)
+	}
+	if !moved && record == known && maps.Equal(held(b.Removals()), pending) {
+		return b, decision
+	}
+	next = b.WithRemovals(removals)
+	next.Annotations[propagation.AnnotationScheduledFor] = record
+	if moved {
+		next.Spec.Clusters = decision.Targets
+	}
+	return next, decision
+}
+
+// removals are those of the binding once it is scheduled.
+func (d Draft) removals(mode propagation.RemovalBudget, now time.Time) map[string]propagation.Removal {
+	before, next := d.binding.Removals(), map[string]propagation.Removal{}
+	for cluster, r := range before {
+		if !r.Left.IsZero() && now.Sub(r.Left) < Window {
+			next[cluster] = propagation.Removal{Left: r.Left}
+		}
+	}
+	if mode == propagation.BudgetOff {
+		return next
+	}
+	for _, cluster := range d.lost {
+		switch r := before[cluster]; {
+		case r.Approved:
+		case r.Goes():
+			next[cluster] = propagation.Removal{Left: r.Let}
+		case r.Holds():
+			next[cluster] = r
+		case mode == propagation.BudgetAll || !d.Asked():
+			next[cluster] = propagation.Removal{Held: now, Left: next[cluster].Left}
+		}
+	}
+	return next
+}
+
+func joined(name string, clusters []*clusterv1alpha1.Cluster) bool {
+	return slices.ContainsFunc(clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name && c.DeletionTimestamp == nil })
+}
+
+// evicted tells whether somebody named the cluster to be left.
+func evicted(b *propagation.Binding, cluster string) bool {
+	for _, t := range b.Spec.GracefulEvictionTasks {
+		if t.FromCluster == cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// scheduledFor is the hash of all that a binding's clusters depend on, but for the
+// fleet.
+func scheduledFor(b *propagation.Binding) string {
+	return propagation.HashJSON(map[string]any{"placement": b.Spec.Placement, "replicas": b.Spec.Replicas})
+}
+
+// held are those removals that are not over.
+func held(removals map[string]propagation.Removal) map[string]propagation.Removal {
+	out := map[string]propagation.Removal{}
+	for cluster, r := range removals {
+		if !r.Held.IsZero() {
+			out[cluster] = r
+		}
+	}
+	return out
+}

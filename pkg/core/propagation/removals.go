@@ -1,0 +1,79 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Removal is how far the removal of a template from one cluster has come, where
+// nobody asked for it by name.
+type Removal struct {
+	// Held is since when the cluster keeps the template; zero: nothing is held.
+	Held time.Time `json:"held,omitzero"`
+	// Let is when the budget let it go. It stays held until it is scheduled.
+	Let time.Time `json:"let,omitzero"`
+	// Approved tells that a person let it go.
+	Approved bool `json:"approved,omitempty"`
+	// Left is when the budget let the last one go that has left.
+	Left time.Time `json:"left,omitzero"`
+}
+
+// Holds tells whether the cluster has to keep the template.
+func (r Removal) Holds() bool { return !r.Held.IsZero() && !r.Goes() }
+
+// Goes tells whether the template may leave the cluster.
+func (r Removal) Goes() bool { return !r.Held.IsZero() && (r.Approved || !r.Let.IsZero()) }
+
+// Removals are those of the binding, by cluster. What cannot be read holds
+// nothing, and lets nothing go.
+func (b *Binding) Removals() map[string]Removal {
+	text := b.Annotations[AnnotationRemovals]
+	if text == "" {
+		return nil
+	}
+	var out map[string]Removal
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// HoldsRemoval tells whether the cluster keeps the template although it would be
+// left out.
+func (b *Binding) HoldsRemoval(cluster string) bool { return b.Removals()[cluster].Holds() }
+
+// HeldRemovals are the clusters that keep the template although they would be left
+// out, sorted.
+func (b *Binding) HeldRemovals() []string {
+	var out []string
+	for cluster, r := range b.Removals() {
+		if r.Holds() {
+			out = append(out, cluster)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// WithRemovals is a copy of the binding with these removals.
+func (b *Binding) WithRemovals(removals map[string]Removal) *Binding {
+	next := *b
+	next.Annotations = maps.Clone(b.Annotations)
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	delete(next.Annotations, AnnotationRemovals)
+	if len(removals) > 0 {
+		raw, err := json.Marshal(removals)
+		if err != nil {
+			return &next // times of no year that JSON has: they are held anew
+		}
+		next.Annotations[AnnotationRemovals] = string(raw)
+	}
+	return &next
+}
