@@ -81,7 +81,7 @@ func addCommands(root *cobra.Command, s *session) {
 	}{
 		{"templates", "Templates:", []*cobra.Command{getCommand(s), explainCommand(s), historyCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s)}},
 		{"policies", "Policies:", []*cobra.Command{activateCommand(s), diffCommand(s)}},
-		{"clusters", "Clusters:", []*cobra.Command{joinCommand(s), unjoinCommand(s), grantCommand(s)}},
+		{"clusters", "Clusters:", []*cobra.Command{joinCommand(s), unjoinCommand(s), grantCommand(s), approveCommand(s)}},
 		{"other", "Other:", []*cobra.Command{versionCommand(s), completionCommand(s), optionsCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -33,9 +34,16 @@ func diffCommand(s *session) *cobra.Command {
 		Long: `Show what the policies of a file would do to templates if they were applied: who
 would hold them and which clusters they would leave, join or change in, at once
 and later, when what waits is let through. The hub checks the policies as it
-would on apply; nothing is written.`,
+would on apply; nothing is written.
+
+Of a Cluster with other labels or taints, show what would leave it and, where that
+is more than may at once, that it would be held.`,
 		Example: examples(`
 			kubectl sluice diff -f policy.yaml
+
+			# What a label costs
+			kubectl get cluster member1 -o yaml >member1.yaml
+			kubectl sluice diff -f member1.yaml
 
 			# With the policies' differences, for programs
 			kubectl sluice diff -f policy.yaml -o yaml`),
@@ -45,7 +53,7 @@ would on apply; nothing is written.`,
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "file with policies; - is the standard input")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "file with policies or Clusters; - is the standard input")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	o.addTo(cmd, formatWide, formatJSON, formatYAML)
 	return cmd
@@ -64,12 +72,12 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	planned, err := o.plan(ctx, raw)
+	planned, err := o.plan(ctx, h, raw)
 	if err != nil {
 		return err
 	}
 	after, concerned := before, []*propagation.Policy(nil)
-	for _, p := range planned {
+	for _, p := range planned.policies {
 		p = h.Resolve(p)
 		old, err := h.Policy(ctx, p.Key)
 		switch {
@@ -82,14 +90,27 @@ func (o *diffOptions) run(ctx context.Context) error {
 		after = after.With(p)
 		concerned = append(concerned, p)
 	}
-	changes, same, err := o.changes(ctx, h, before, after, concerned)
+	for _, c := range planned.clusters {
+		after = after.WithCluster(c)
+	}
+	changes, next, same, err := o.changes(ctx, h, before, after, concerned)
 	if err != nil {
 		return err
 	}
-	if o.forMachines() {
-		return o.screen.Encode(o.format, map[string]any{"items": changes})
+	losses, err := o.losses(ctx, h, before, after, next)
+	if err != nil {
+		return err
 	}
-	o.show(changes, same)
+	if len(planned.clusters) == 0 { // what somebody asks for is told by template
+		losses = slices.DeleteFunc(losses, func(l explaining.Loss) bool { return !l.Held })
+	}
+	if o.forMachines() {
+		return o.screen.Encode(o.format, map[string]any{"items": changes, "losses": losses})
+	}
+	if len(planned.policies) > 0 {
+		o.show(changes, same)
+	}
+	o.showLosses(losses, len(planned.clusters) > 0)
 	return nil
 }
 
@@ -108,15 +129,23 @@ func (o *diffOptions) read() ([]byte, error) {
 }
 
 // changes compares what happens to each template that a policy of either world
-// may concern, and counts those to which nothing happens.
-func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, same int, err error) {
+// may concern, and counts those to which nothing happens; next are the bindings of
+// those that act at once.
+func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, next map[propagation.BindingKey]*propagation.Binding, same int, err error) {
+	if len(concerned) == 0 {
+		return nil, nil, 0, nil
+	}
+	next = map[propagation.BindingKey]*propagation.Binding{}
 	f := concerning(concerned...)
 	f.namespace = onlyOneOf(concerned)
 	all, err := subjects(ctx, h, f)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	for _, s := range all {
+		if b := after.Acting(s); b != nil {
+			next[b.Key] = b
+		}
 		is, becomes := before.Compare(before, s), before.Compare(after, s)
 		switch {
 		case !becomes.None() && !equalChange(is, becomes):
@@ -125,7 +154,7 @@ func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after exp
 			same++
 		}
 	}
-	return changes, same, nil
+	return changes, next, same, nil
 }
 
 // onlyOneOf is the one namespace that the policies select in; empty: any.

@@ -33,12 +33,15 @@ type getOptions struct {
 func getCommand(s *session) *cobra.Command {
 	o := &getOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "get [KIND | KIND/NAME]",
+		Use:   "get [KIND | KIND/NAME | removals]",
 		Short: "Show templates at a glance: policy, clusters, how far they got",
 		Long: `Show templates at a glance: who holds them, where they go, in how many of these
 clusters they are applied and available, what waits for a template to change,
 and what is suspended. With a KIND, templates that a policy holds and that were
-never propagated are shown too. Placements follow, or are shown alone with crp.`,
+never propagated are shown too. Placements follow, or are shown alone with crp.
+
+"removals" are the templates that would leave a cluster though nobody asked for
+that by name, and that are held there: of every namespace, unless -n names one.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop
@@ -50,11 +53,17 @@ never propagated are shown too. Placements follow, or are shown alone with crp.`
 			# Placements
 			kubectl sluice get crp
 
+			# What is held in clusters that it would leave
+			kubectl sluice get removals
+
 			# For programs
 			kubectl sluice get deploy/nginx -n shop -o json`),
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "removals" {
+				return o.removals(cmd.Context())
+			}
 			if err := o.parse(args); err != nil {
 				return err
 			}

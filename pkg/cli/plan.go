@@ -20,35 +20,67 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 )
 
-// plan is the policies of a file as the hub would store them.
-func (o *diffOptions) plan(ctx context.Context, raw []byte) ([]*propagation.Policy, error) {
+// drafts are what a file holds.
+type drafts struct {
+	policies []*propagation.Policy
+	clusters []*clusterv1alpha1.Cluster
+}
+
+// plan is the policies of a file as the hub would store them, and its Clusters.
+func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, raw []byte) (out drafts, err error) {
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096)
-	var out []*propagation.Policy
 	for {
 		var u unstructured.Unstructured
 		err := docs.Decode(&u.Object)
 		switch {
-		case errors.Is(err, io.EOF) && len(out) == 0:
-			return nil, fmt.Errorf("there is no policy in %s", o.file)
+		case errors.Is(err, io.EOF) && len(out.policies)+len(out.clusters) == 0:
+			return out, fmt.Errorf("there is no policy in %s, and no Cluster", o.file)
 		case errors.Is(err, io.EOF):
 			return out, nil
 		case err != nil:
-			return nil, fmt.Errorf("read %s: %w", o.file, err)
+			return out, fmt.Errorf("read %s: %w", o.file, err)
 		case len(u.Object) == 0:
+			continue
+		}
+		if name, ok := hub.ClusterOf(propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}); ok {
+			c, err := relabelled(ctx, h, name, &u)
+			if err != nil {
+				return out, err
+			}
+			out.clusters = append(out.clusters, c)
 			continue
 		}
 		p, err := o.stored(ctx, &u)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		out = append(out, p)
+		out.policies = append(out.policies, p)
 	}
+}
+
+// relabelled is a Cluster with the labels of a file, and its spec where there is one.
+func relabelled(ctx context.Context, h *hub.Hub, name string, u *unstructured.Unstructured) (*clusterv1alpha1.Cluster, error) {
+	live, err := h.Cluster(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: %w: only clusters that are joined can be compared", name, err)
+	}
+	var as clusterv1alpha1.Cluster
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &as); err != nil {
+		return nil, fmt.Errorf("decode cluster %s: %w", name, err)
+	}
+	c := live.DeepCopy()
+	c.Labels = as.Labels
+	if u.Object["spec"] != nil {
+		c.Spec = as.Spec
+	}
+	return c, nil
 }
 
 // stored is a policy as the hub would store it: checked, and with defaults.
@@ -56,7 +88,7 @@ func (o *diffOptions) stored(ctx context.Context, u *unstructured.Unstructured) 
 	key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
 	policy, ok := hub.PolicyKeyOf(key)
 	if !ok || u.GetName() == "" {
-		return nil, fmt.Errorf("%s holds a %s %q: only policies with a name can be compared", o.file, cmp.Or(u.GetKind(), "document without kind"), u.GetName())
+		return nil, fmt.Errorf("%s holds a %s %q: only policies and Clusters with a name can be compared", o.file, cmp.Or(u.GetKind(), "document without kind"), u.GetName())
 	}
 	mapping, err := o.mapping(key.GroupVersionKind())
 	if err != nil {

@@ -66,6 +66,16 @@ func (w World) Compare(after World, s Subject) Change {
 	return c
 }
 
+// Acting is the binding of a template once what may act at once has acted; nil:
+// nothing acts.
+func (w World) Acting(s Subject) *propagation.Binding {
+	d := gating.Decide(w.Gate(s))
+	if d.Verdict != gating.Open {
+		return nil
+	}
+	return d.Next
+}
+
 func suspensionChange(b, next *propagation.Binding) string {
 	var before *workv1alpha2.Suspension
 	if b != nil {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
-	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/core/scheduling/filters"
 )
 
@@ -67,6 +67,9 @@ func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 		}
 		c := ClusterOf(b, works[i])
 		c.Replicas = replicas[name]
+		if b.HoldsRemoval(name) && c.Reason == "" {
+			c.Reason, c.Message = clusterv1alpha1.ConditionRemovalHeld, "it would leave, and nobody asked for that by name: 'kubectl sluice get removals' says more"
+		}
 		out = append(out, c)
 	}
 	for _, w := range works {
@@ -87,13 +90,7 @@ func (w World) notChosen(b *propagation.Binding) []Cluster {
 	if b == nil || b.ActedHash() == "" || b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return nil
 	}
-	affinity := b.Spec.Placement.ClusterAffinity
-	name := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Affinity
-	for i := range b.Spec.Placement.ClusterAffinities {
-		if term := &b.Spec.Placement.ClusterAffinities[i]; term.AffinityName == name {
-			affinity = &term.ClusterAffinity
-		}
-	}
+	affinity := w.affinity(b)
 	targets := b.TargetClusters()
 	var out []Cluster
 	for _, c := range w.Clusters {

@@ -1,0 +1,233 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// removals shows what is held in clusters that it would leave.
+func (o *getOptions) removals(ctx context.Context) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	w, err := world(ctx, h)
+	if err != nil {
+		return err
+	}
+	bindings, err := h.Bindings(ctx)
+	if err != nil {
+		return installed(err)
+	}
+	all := w.Removals(bindings)
+	if n := o.flags.Namespace; n != nil && *n != "" && !o.all {
+		all = slices.DeleteFunc(all, func(r explaining.Removal) bool { return r.Template.Namespace != *n })
+	}
+	switch {
+	case o.forMachines():
+		return o.screen.Encode(o.format, map[string]any{"items": all})
+	case o.format == formatName:
+		for _, r := range all {
+			o.screen.Println(fullRef(r.Template))
+		}
+		return nil
+	case len(all) == 0:
+		o.screen.Note("No removal is held.")
+		return nil
+	}
+	o.screen.Table("", removalColumns, removalRows(all), o.wide())
+	return nil
+}
+
+var removalColumns = screen.Columns("CLUSTER", "NAMESPACE", "TEMPLATE", "POLICY", "SINCE", "WHY")
+
+func removalRows(all []explaining.Removal) [][]screen.Cell {
+	rows := make([][]screen.Cell, 0, len(all))
+	for _, r := range all {
+		policy := ""
+		if r.Policy != nil {
+			policy = policyRef(*r.Policy)
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(r.Cluster), screen.Text(r.Template.Namespace), screen.Text(refOf(r.Template)), screen.Text(policy),
+			screen.Text(age(r.Since)), screen.Text("the cluster " + r.Why),
+		})
+	}
+	return rows
+}
+
+type approveOptions struct {
+	*session
+	all, dryRun bool
+}
+
+func approveCommand(s *session) *cobra.Command {
+	o := &approveOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "approve CLUSTER... | --all",
+		Short: "Let templates leave a cluster that are held there",
+		Long: `Let templates leave a cluster that are held there because more would leave it than
+may at once, and nobody asked for that by name: a label of the Cluster changed,
+say. What is held now leaves; what would leave later is held anew.
+
+To keep them, put back what was changed instead.`,
+		Example: examples(`
+			# What is held, and why
+			kubectl sluice get removals
+
+			# Let it go from one cluster
+			kubectl sluice approve member1`),
+		ValidArgsFunction: s.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.all == (len(args) > 0) {
+				return usagef("name the clusters that may be left, or else --all")
+			}
+			return o.run(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "of every cluster")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would leave")
+	return cmd
+}
+
+func (o *approveOptions) run(ctx context.Context, clusters []string) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	w, err := world(ctx, h)
+	if err != nil {
+		return err
+	}
+	bindings, err := h.Bindings(ctx)
+	if err != nil {
+		return installed(err)
+	}
+	chosen := func(cluster string) bool { return o.all || slices.Contains(clusters, cluster) }
+	held := slices.DeleteFunc(w.Removals(bindings), func(r explaining.Removal) bool { return !chosen(r.Cluster) })
+	switch {
+	case len(held) == 0:
+		o.screen.Println("Nothing is held there.")
+		return nil
+	case o.dryRun:
+		o.screen.Table("", removalColumns, removalRows(held), false)
+		return nil
+	}
+	if err := o.approve(ctx, h, bindings, chosen); err != nil {
+		return err
+	}
+	o.screen.Printf("%s now.\n", noun(len(held), "removal is approved: the template leaves", "removals are approved: the templates leave"))
+	return nil
+}
+
+// approvals are written at once.
+const approvals = 8
+
+// approve marks what is held of the bindings, each as it was read.
+func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*propagation.Binding, chosen func(cluster string) bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(approvals)
+	for _, b := range bindings {
+		seen := slices.DeleteFunc(b.HeldRemovals(), func(cluster string) bool { return !chosen(cluster) })
+		if len(seen) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			return again(func() error {
+				now, err := h.Binding(ctx, b.Key)
+				if errors.Is(err, outcome.ErrGone) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				_, err = h.CommitBinding(ctx, now, approved(now, b, seen))
+				return err
+			})
+		})
+	}
+	return group.Wait()
+}
+
+// approved is the binding with those removals approved that are held still as they
+// were seen: one that was held anew since, nobody has seen.
+func approved(now, seen *propagation.Binding, clusters []string) *propagation.Binding {
+	removals, was := now.Removals(), seen.Removals()
+	for _, cluster := range clusters {
+		r := removals[cluster]
+		if r.Holds() && r.Held.Equal(was[cluster].Held) {
+			r.Approved = true
+			removals[cluster] = r
+		}
+	}
+	return now.WithRemovals(removals)
+}
+
+// losses are what members would lose at once and do not lose anyway; next are the
+// bindings that policies change.
+func (o *diffOptions) losses(ctx context.Context, h *hub.Hub, before, after explaining.World, next map[propagation.BindingKey]*propagation.Binding) ([]explaining.Loss, error) {
+	bindings, err := h.Bindings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	works, err := h.Works(ctx)
+	if err != nil {
+		return nil, err
+	}
+	becoming := slices.Clone(bindings)
+	for i, b := range becoming {
+		if n := next[b.Key]; n != nil {
+			becoming[i] = n
+		}
+	}
+	now := time.Now()
+	is := before.Losses(bindings, works, now)
+	return slices.DeleteFunc(after.Losses(becoming, works, now), func(l explaining.Loss) bool {
+		return slices.ContainsFunc(is, func(o explaining.Loss) bool { return o.Cluster == l.Cluster && len(o.Removals) == len(l.Removals) })
+	}), nil
+}
+
+// showLosses says what members would lose, and what of it would be held; of Clusters
+// that lose nothing, that.
+func (o *diffOptions) showLosses(losses []explaining.Loss, clusters bool) {
+	if len(losses) == 0 {
+		if clusters {
+			o.screen.Println("No template would leave a cluster.")
+		}
+		return
+	}
+	for _, l := range losses {
+		if clusters {
+			o.screen.Table("", lossColumns, lossRows(l.Removals), o.wide())
+			o.screen.Println("")
+		}
+		o.screen.Printf("%s.\n", l)
+		if l.Held {
+			o.screen.Printf("Held: until '%s approve %s'.\n", name, l.Cluster)
+		}
+	}
+}
+
+var lossColumns = screen.Columns("CLUSTER", "NAMESPACE", "TEMPLATE", "POLICY", "WHY")
+
+func lossRows(all []explaining.Removal) [][]screen.Cell {
+	rows := removalRows(all)
+	for i, r := range rows {
+		rows[i] = slices.Delete(r, 4, 5)
+	}
+	return rows
+}
