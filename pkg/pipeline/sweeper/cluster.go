@@ -133,7 +133,11 @@ func (s *Stage) probeAll(ctx context.Context, restored bool, r *rounds, out *eve
 // report says of a cluster what was just seen of it, to policies and to
 // placements.
 func (s *Stage) report(ctx context.Context, c *clusterv1alpha1.Cluster, version string, failure error, out *events.Batch) error {
-	return errors.Join(s.readiness(ctx, c, version, failure, out), s.mirrored(ctx, c, version, failure))
+	failed := errors.Join(s.readiness(ctx, c, version, failure, out), s.mirrored(ctx, c, version, failure))
+	if s.mirror != nil && s.mirror.tell(c.Name) { // decisions name it for as long as it was leaving
+		out.Emit(events.ClusterChanged, events.Data{Cluster: c.Name, Reason: "MemberClusterGone"})
+	}
+	return failed
 }
 
 // readiness writes a cluster's condition, if it changed, and announces that.

@@ -47,6 +47,24 @@ type mirror struct {
 
 	mu   sync.Mutex
 	seen map[string]sight
+	// gone are the members that left since that was told.
+	gone map[string]bool
+}
+
+// left notes that a member has left.
+func (m *mirror) left(cluster string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone[cluster] = true
+}
+
+// tell tells whether a member left, once.
+func (m *mirror) tell(cluster string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gone := m.gone[cluster]
+	delete(m.gone, cluster)
+	return gone
 }
 
 // sight is when a member was last well, and what its nodes were then.
@@ -58,7 +76,7 @@ type sight struct {
 // Mirroring makes the stage keep a MemberCluster for each Cluster.
 func (s *Stage) Mirroring(m Members, u Usage) *Stage {
 	probe := s.probe
-	s.mirror = &mirror{members: m, usage: u, seen: map[string]sight{}}
+	s.mirror = &mirror{members: m, usage: u, seen: map[string]sight{}, gone: map[string]bool{}}
 	s.probe = func(ctx context.Context, cluster string) (string, error) {
 		version, err := probe(ctx, cluster)
 		if err == nil {
@@ -197,6 +215,7 @@ func (s *Stage) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *member
 		return fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
 	}
 	leaves.WithLabelValues("true").Inc()
+	s.mirror.left(m.Name)
 	return nil
 }
 

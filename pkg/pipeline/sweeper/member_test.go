@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
@@ -211,9 +213,14 @@ func TestAMemberLeavesThePlacements(t *testing.T) {
 	step("annotate", "keep placements", "delete placements", "release placements")
 	step() // until the scheduler has taken the binding away
 	f.bindings = nil
-	step("member")
-	if f.member != nil {
-		t.Error("it is still held")
+	out := events.From(Name, event.New())
+	f.cluster.Status.Conditions = []metav1.Condition{{Type: clusterv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ClusterReady", Message: "the cluster answers and can be written to"}}
+	if err := s.report(t.Context(), f.cluster, "", nil, out); err != nil {
+		t.Fatal(err)
+	}
+	told, err := out.Events()
+	if diff := cmp.Diff([]string{"member"}, f.take()); diff != "" || f.member != nil || err != nil || len(told) != 1 || told[0].Type() != events.ClusterChanged {
+		t.Errorf("it is gone, so the placements are decided anew: told %v, %v, written (-want +got):\n%s", told, err, diff)
 	}
 	step() // and is not made again
 	f.cluster.Annotations = nil
