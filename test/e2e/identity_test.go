@@ -28,6 +28,14 @@ func (s *scenario) saysKindNotServed(p policy) {
 	s.Eventually(func() error { return isCondition("KindsServed", "False", "does not serve")(s.Live(p).Object) })
 }
 
+// explains checks that explain says the word of a thing.
+func (s *scenario) explains(word, of string) {
+	s.Helper()
+	if out, err := s.Sluice("explain", of); err != nil || !strings.Contains(out, word) {
+		s.Errorf("explain %s does not say %s: %v\n%s", of, word, err, out)
+	}
+}
+
 // uids are those of the template's objects in the members.
 func (s *scenario) uids(t template, in ...string) []string {
 	var all []string
@@ -57,6 +65,14 @@ func TestZ1KindNotServed(t *testing.T) {
 				p = p.Always().Priority(100)
 			}
 			s.Unchanged(func() { s.Apply(p); s.saysKindNotServed(p) })
+			if i == 0 { // the others name no kind of the template's
+				s.explains("KindNotServed", "deployment/nginx")
+			}
+			if s.clusterPolicy {
+				s.explains("KindNotServed", "cpp/"+p.name())
+			} else {
+				s.explains("KindNotServed", "pp/"+p.name())
+			}
 			s.Unchanged(func() { s.Delete(p) })
 		}
 		s.same(nginx, before, members...)

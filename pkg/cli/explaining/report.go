@@ -185,7 +185,7 @@ func policyLine(p *propagation.Policy, t *propagation.Template) Policy {
 
 var misses = map[matching.Mismatch]string{
 	matching.OtherKind:      "it selects no object of this kind",
-	matching.KindNotServed:  "the hub does not serve the version of this kind that it names",
+	matching.KindNotServed:  string(matching.KindNotServed) + ": the hub does not serve the version of this kind that it names",
 	matching.OtherNamespace: "it selects in another namespace",
 	matching.OtherName:      "it selects another name",
 	matching.OtherLabels:    "the labels do not match its labelSelector",
