@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,6 +72,10 @@ func workRecord(form propagation.Form, o *metav1.ObjectMeta) (record[*propagatio
 	if !ok {
 		return record[*propagation.Work]{}, fmt.Errorf("namespace %s is no member's", o.Namespace)
 	}
+	deleted := time.Time{}
+	if o.DeletionTimestamp != nil {
+		deleted = o.DeletionTimestamp.Time
+	}
 	return recordOf(o, &propagation.Work{
 		Key:             propagation.WorkKey{Cluster: cluster, Name: o.Name, Form: form},
 		UID:             o.UID,
@@ -78,6 +83,7 @@ func workRecord(form propagation.Form, o *metav1.ObjectMeta) (record[*propagatio
 		Generation:      o.Generation,
 		Created:         o.CreationTimestamp.Time,
 		Deleting:        o.DeletionTimestamp != nil,
+		Deleted:         deleted,
 		Labels:          o.Labels,
 		Annotations:     o.Annotations,
 		Finalizers:      o.Finalizers,

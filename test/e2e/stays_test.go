@@ -355,6 +355,31 @@ func TestZ24DependencyMadeAnew(t *testing.T) {
 	})
 }
 
+// A person takes a moment for it: the deletion has gone all the way to the Works.
+func TestZ24DependencyMadeAnewAfterAMoment(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		nginx, config := s.Deployment("nginx").Using("config"), s.ConfigMap("config")
+		s.Apply(config, s.follows("pp", nginx, "member1", "member2"), nginx)
+		s.Expect(config).In("member1", "member2")
+		s.Rest()
+		before := s.uids(config, "member1", "member2")
+		s.Delete(config)
+		for _, m := range []string{"member1", "member2"} {
+			s.Eventually(func() error {
+				if w := s.Expect(config).work(m); w != nil && w.GetDeletionTimestamp() == nil {
+					return errors.New("the Work is as it was")
+				}
+				return nil
+			})
+		}
+		s.Apply(config.At(2))
+		s.Expect(config).At(2, "member1", "member2").In("member1", "member2")
+		s.goesOn(config, 3, before, "member1", "member2")
+		s.Delete(config)
+		s.Expect(config).Nowhere()
+	})
+}
+
 // A scheduler of somebody else's has the binding, whatever happens.
 func TestZ25AnothersScheduler(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {

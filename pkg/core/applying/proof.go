@@ -61,6 +61,10 @@ type Finding struct {
 // until it is known where it goes.
 const Settling = 10 * time.Second
 
+// Returning is how long a dependency stays whose template is gone: it may be made
+// anew, and who refers to it goes on running.
+const Returning = 4 * time.Second
+
 // Examine tells whether the object may leave its member. The template comes
 // first: nobody wants what is gone. That a template was made anew is the end of
 // the former, but what of it is there the new one may take over.
@@ -76,6 +80,8 @@ func Examine(e Evidence) Finding {
 	}
 	t, former := e.Template, e.former()
 	switch {
+	case t.Answer == Absent && e.mayReturn():
+		return unknown(ReasonMayReturn, "its template is gone, others refer to it, and it may be made anew")
 	case t.Answer == Absent:
 		return gone(ReasonTemplateGone)
 	case t.Answer == Found && former != "" && t.Value.UID != former:
@@ -88,6 +94,13 @@ func Examine(e Evidence) Finding {
 		return unknown(ReasonCannotTell, "whether its template is there cannot be told: "+because(t))
 	}
 	return e.placed()
+}
+
+// mayReturn tells whether the Work is a dependency's and was deleted a moment ago. A
+// clock that is wrong makes the moment shorter, and never longer.
+func (e Evidence) mayReturn() bool {
+	since := e.Now.Sub(e.Work.Deleted)
+	return e.Work.Annotations[propagation.AnnotationDependency] == "true" && e.Work.Deleting && since >= 0 && since < Returning
 }
 
 // former is the uid of the template that the Work was made for; empty: the Work

@@ -87,6 +87,10 @@ func TestExamine(t *testing.T) {
 		"the template is not there, and its binding still is": {
 			template: applying.None[*propagation.Template](), binding: binding("b-1", "uid-1", "m1"), proof: applying.ReasonTemplateGone,
 		},
+		"Z24: a dependency's template went a moment ago": {work: workOf(dependency), late: 3 * time.Second, template: applying.None[*propagation.Template](), reason: applying.ReasonMayReturn},
+		"Z24: a dependency's template went for good":     {work: workOf(dependency), late: 4 * time.Second, template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
+		"Z24: the hub's clock is ahead":                  {work: workOf(dependency), late: -time.Hour, template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
+		"Z24: a dependency's template was made anew":     {work: workOf(dependency), template: template("uid-2"), binding: binding("b-2", "uid-2", "m1"), wanted: true},
 		"the template is being deleted": {
 			template: template("uid-1", func(t *propagation.Template) { t.Deleting = true }), binding: binding("b-1", "uid-1", "m1"),
 			proof: applying.ReasonTemplateDeleting,
@@ -166,6 +170,12 @@ func TestExamine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// dependency is a Work that was deleted at the start, and that others refer to.
+func dependency(w *propagation.Work) {
+	w.Deleting, w.Deleted = true, start
+	w.Annotations[propagation.AnnotationDependency] = "true"
 }
 
 func noUID(w *propagation.Work) { delete(w.Annotations, propagation.AnnotationTemplateUID) }

@@ -38,6 +38,8 @@ const (
 	// is another's. It is put back.
 	ReasonContentMissing  Reason = "ContentMissing"
 	ReasonUnknownTemplate Reason = "UnknownTemplate"
+	// ReasonMayReturn: the template of a dependency went a moment ago.
+	ReasonMayReturn Reason = "TemplateMayReturn"
 )
 
 // Why an object leaves, and has to.

@@ -117,11 +117,13 @@ type Work struct {
 	Generation      int64
 	Created         time.Time
 	Deleting        bool
-	Labels          map[string]string
-	Annotations     map[string]string
-	Finalizers      []string
-	Spec            workv1alpha1.WorkSpec
-	Status          workv1alpha1.WorkStatus
+	// Deleted is when somebody asked for its deletion.
+	Deleted     time.Time
+	Labels      map[string]string
+	Annotations map[string]string
+	Finalizers  []string
+	Spec        workv1alpha1.WorkSpec
+	Status      workv1alpha1.WorkStatus
 	// Strategy is how a placement's objects are written; nil: as by default.
 	Strategy *placementv1.ApplyStrategy
 	// Results are what came of each of a placement's objects.

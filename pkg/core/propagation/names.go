@@ -74,6 +74,7 @@ const (
 	AnnotationBindingUID         = "sluice.dev/binding-uid"
 	AnnotationTemplateUID        = "sluice.dev/template-uid"
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
+	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it
 
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"

@@ -85,6 +85,9 @@ func workAnnotations(b *propagation.Binding) (map[string]string, error) {
 		propagation.AnnotationConflictResolution: string(conflict),
 		propagation.AnnotationRevision:           b.Revision(),
 	}
+	if b.OutlivesTemplate() {
+		a[propagation.AnnotationDependency] = "true"
+	}
 	if b.Key.Scope() == propagation.Namespaced {
 		a[propagation.AnnotationBindingNamespace] = b.Key.Namespace
 		a[propagation.AnnotationBindingName] = b.Key.Name

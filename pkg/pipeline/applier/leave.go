@@ -41,7 +41,7 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 		return s.fail(ctx, w, err)
 	case d.Action == applying.Wait && d.Reason == applying.ReasonHeld:
 		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: d.Message}, nil
-	case d.Action == applying.Wait && d.Reason == applying.ReasonTerminating && !urgent:
+	case d.Action == applying.Wait && d.Reason == applying.ReasonMayReturn, d.Action == applying.Wait && d.Reason == applying.ReasonTerminating && !urgent:
 		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil // most go in a moment
 	case d.Action == applying.Wait:
 		return s.fail(ctx, w, undone(w.Key.Cluster, member.Ref(template), d))
