@@ -99,10 +99,16 @@ func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.W
 	return h.works[key.Form].get(ctx, workName(key))
 }
 
-// WorksOf are the Works of a binding, of all members. They are found by their
-// name, which is the same for all of them, and which nobody can take from them
-// as a label could be.
+// WorksOf are the Works of a binding, of all members.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
+	all, err := h.WorksNamed(ctx, key)
+	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) }), err
+}
+
+// WorksNamed are the Works that have the name of the binding's, which is the same
+// in all members, and which nobody can take from them as a label could be. Among
+// them may be those of another binding.
+func (h *Hub) WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	name := propagation.WorkName(key)
 	return h.works[propagation.PolicyForm].listOwned(ctx, name, query{fields: "metadata.name=" + name})
 }

@@ -35,6 +35,12 @@ func (h *Hub) Works(ctx context.Context) ([]*propagation.Work, error) {
 
 // WorksOf are the Works of a binding.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
+	all, err := h.WorksNamed(ctx, key)
+	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) }), err
+}
+
+// WorksNamed are the Works that have the name of the binding's.
+func (h *Hub) WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	name := propagation.WorkName(key)
 	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Name == name })
 }

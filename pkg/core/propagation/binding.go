@@ -141,6 +141,14 @@ func (w *Work) Binding() BindingKey {
 	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
 }
 
+// IsOf tells whether the Work is that of the binding, as far as it says whose it is.
+// One that says so of another only has its name: hashes in names collide, if
+// somebody wants them to.
+func (w *Work) IsOf(key BindingKey) bool {
+	is := w.Binding()
+	return is == key || is.Name == ""
+}
+
 // Placement is the name of the Work's placement; empty: it is a policy's.
 func (w *Work) Placement() string {
 	if w.Key.Form != PlacementForm {

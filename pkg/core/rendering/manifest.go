@@ -26,7 +26,21 @@ const (
 	ReasonOverrideFailed = "OverrideFailed"
 	// ReasonTooLarge: what the overrides make of the object fits into no Work.
 	ReasonTooLarge = "TooLarge"
+	// ReasonWorkNameTaken: a Work of another binding has the name.
+	ReasonWorkNameTaken = "WorkNameTaken"
 )
+
+// NameTaken says that a Work of the name is there, and is another binding's: it is
+// left alone.
+type NameTaken struct {
+	Work propagation.WorkKey
+	By   propagation.BindingKey
+}
+
+// Error says whose it is, and what can be done.
+func (e *NameTaken) Error() string {
+	return fmt.Sprintf("%s is that of %s: give one of the two templates another name", e.Work, e.By)
+}
 
 // Failure is why a cluster's manifest cannot be made.
 type Failure struct {
@@ -52,6 +66,9 @@ func Rendered(failures []Failure) metav1.Condition {
 		clusters[text] = append(clusters[text], f.Cluster)
 		if tooLarge := (*TooLarge)(nil); errors.As(f.Err, &tooLarge) {
 			c.Reason = ReasonTooLarge
+		}
+		if taken := (*NameTaken)(nil); errors.As(f.Err, &taken) {
+			c.Reason = ReasonWorkNameTaken
 		}
 	}
 	for i, text := range why {

@@ -19,14 +19,24 @@ import (
 // kept is what is kept of the Secrets that Works carry, by Work.
 type kept map[propagation.WorkKey]*propagation.KeptContents
 
-// written are the Works of the binding, and what is kept beside them.
-func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, kept, error) {
-	works, err := s.hub.WorksOf(ctx, key)
+// written are the Works of the binding, what is kept beside them, and those of
+// others that have their name, by cluster.
+func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, kept, map[string]*propagation.Work, error) {
+	all, err := s.hub.WorksNamed(ctx, key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list the Works of %s: %w", key, err)
+		return nil, nil, nil, fmt.Errorf("list the Works of %s: %w", key, err)
 	}
-	kept, err := s.keptOf(ctx, works)
-	return works, kept, err
+	var own []*propagation.Work
+	others := map[string]*propagation.Work{}
+	for _, w := range all {
+		if w.IsOf(key) {
+			own = append(own, w)
+		} else {
+			others[w.Key.Cluster] = w
+		}
+	}
+	kept, err := s.keptOf(ctx, own)
+	return own, kept, others, err
 }
 
 // keptOf reads what is kept beside the Works, before anything is decided on what

@@ -25,8 +25,8 @@ import (
 	"sluice.dev/pkg/pipelinetest/make"
 )
 
-// rendering is a hub with one binding of a Secret to m1 and m2, and its renderer.
-type rendering struct {
+// scene is a hub with one binding of a Secret to m1 and m2, and its renderer.
+type scene struct {
 	t      *testing.T
 	hub    *pipelinetest.Hub
 	stage  *renderer.Stage
@@ -35,10 +35,10 @@ type rendering struct {
 	writes []string
 }
 
-func secretBound(t *testing.T) *rendering {
+func secretBound(t *testing.T) *scene {
 	t.Helper()
 	now := func() time.Time { return make.Start }
-	r := &rendering{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
+	r := &scene{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
 	for _, c := range []string{"m1", "m2"} {
 		r.hub.Join(c)
 		if err := r.hub.EnsureNamespace(t.Context(), propagation.WorkNamespace(c)); err != nil {
@@ -52,7 +52,7 @@ func secretBound(t *testing.T) *rendering {
 }
 
 // let lets that content of the Secret through.
-func (r *rendering) let(content string) {
+func (r *scene) let(content string) {
 	r.t.Helper()
 	obj := propagation.Content(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "shop", "name": "token"}, "data": map[string]any{"k": content},
@@ -77,7 +77,7 @@ func (r *rendering) let(content string) {
 }
 
 // render has the binding rendered, and returns the events.
-func (r *rendering) render() []event.Event {
+func (r *scene) render() []event.Event {
 	r.t.Helper()
 	e, err := events.New("test", event.New(), events.BindingScheduled, events.Data{Template: &r.key, Binding: &r.bound.Key})
 	if err != nil {
@@ -92,12 +92,12 @@ func (r *rendering) render() []event.Event {
 	return out
 }
 
-func (r *rendering) work(cluster string) *propagation.Work {
+func (r *scene) work(cluster string) *propagation.Work {
 	return r.hub.LiveWork(propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(r.bound.Key)})
 }
 
 // wants checks what the Works carry, and what is kept beside them.
-func (r *rendering) wants(content map[string]string, writes ...string) {
+func (r *scene) wants(content map[string]string, writes ...string) {
 	r.t.Helper()
 	for cluster, want := range content {
 		w := r.work(cluster)
@@ -121,7 +121,7 @@ func (r *rendering) wants(content map[string]string, writes ...string) {
 	}
 }
 
-func (r *rendering) keys() (m1, m2 string) {
+func (r *scene) keys() (m1, m2 string) {
 	return r.work("m1").Key.String(), r.work("m2").Key.String()
 }
 

@@ -22,6 +22,9 @@
 // Invariant: a Work goes because a binding in force leaves its cluster out, or
 // because its template is gone; that the binding is missing lets none go.
 //
+// Invariant: a Work of another binding, whatever its name, is neither written nor
+// deleted: the binding says WorkNameTaken.
+//
 // It must not render the template: what the gate has not let through must reach
 // no member. It reads it only where the binding is missing.
 package renderer

@@ -16,7 +16,7 @@ import (
 
 // Works are what the renderer writes.
 type Works interface {
-	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
+	WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
 	EnsureNamespace(ctx context.Context, name string) error

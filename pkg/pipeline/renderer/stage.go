@@ -65,7 +65,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 
 // render brings the Works up to the binding.
 func (s *Stage) render(ctx context.Context, e event.Event, template propagation.TemplateKey, key propagation.BindingKey) ([]event.Event, error) {
-	existing, kept, err := s.written(ctx, key)
+	existing, kept, others, err := s.written(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, template propagation.
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
-	d := desired{works: map[string]*propagation.Work{}, failed: map[string]bool{}}
+	d := desired{works: map[string]*propagation.Work{}, failed: map[string]bool{}, others: others}
 	if b != nil && b.AwaitsTemplate() {
 		b = nil // what there is was the former template's
 	}
@@ -184,6 +184,8 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 type desired struct {
 	works  map[string]*propagation.Work
 	failed map[string]bool
+	// others are the Works of other bindings in the way: they are never touched.
+	others map[string]*propagation.Work
 }
 
 // desire renders the frozen content for each target cluster. Where that fails
@@ -212,6 +214,9 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 			continue
 		}
 		w, err := rendering.Render(b, rev.Content, c, overrides)
+		if other := d.others[c.Name]; other != nil {
+			err = &rendering.NameTaken{Work: other.Key, By: other.Binding()}
+		}
 		if err != nil {
 			d.failed[c.Name] = true
 			failures = append(failures, rendering.Failure{Cluster: c.Name, Err: err})

@@ -80,6 +80,9 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	if err != nil {
 		return nil, fmt.Errorf("get the Work of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 	}
+	if !w.IsOf(binding) {
+		return nil, nil // it only has the name
+	}
 	if w.Deleting {
 		return s.leaving(e, o, w, binding)
 	}

@@ -1,0 +1,70 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renderer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+// A Work of another binding that has the name is neither written nor deleted; the
+// binding says so, and goes to its other members.
+func TestZ34AWorkOfAnotherBindingIsNeverTouched(t *testing.T) {
+	r := secretBound(t)
+	others := &propagation.Work{
+		Key:         propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(r.bound.Key)},
+		Annotations: map[string]string{propagation.AnnotationBindingNamespace: "bank", propagation.AnnotationBindingName: "other", propagation.AnnotationBindingUID: "9"},
+	}
+	others, err := r.hub.CommitWork(t.Context(), nil, others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time nothing is new
+		r.render()
+		if d := cmp.Diff(others, r.work("m1")); d != "" {
+			t.Errorf("another's Work was written (-want +got)\n%s", d)
+		}
+	}
+	if len(r.writes) > 0 {
+		t.Errorf("written again: %v", r.writes)
+	}
+	if r.work("m2") == nil {
+		t.Error("m2 has no Work")
+	}
+	b := r.hub.LiveBinding(r.bound.Key)
+	c := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != rendering.ReasonWorkNameTaken || !strings.Contains(c.Message, "bank/other") {
+		t.Errorf("the binding says %+v", c)
+	}
+
+	// Its template is gone: its own Work goes, and no other.
+	for _, g := range r.hub.Garbage() {
+		r.hub.Collect(g)
+	}
+	if r.hub.LiveBinding(r.bound.Key) != nil {
+		t.Fatal("the binding is still there")
+	}
+	e, err := events.New("test", event.New(), events.BindingRemoved, events.Data{Template: &r.key, Binding: &r.bound.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.stage.Handle(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(others, r.work("m1")); d != "" {
+		t.Errorf("another's Work was deleted (-want +got)\n%s", d)
+	}
+	if w := r.work("m2"); w != nil && !w.Deleting {
+		t.Error("its own Work was not deleted")
+	}
+}
