@@ -36,6 +36,9 @@ func (in Input) activated() *propagation.Binding {
 // snapshot as it is.
 func (in Input) carried() *propagation.Binding {
 	b, t := in.deferred(), in.Template
+	if in.contentPending() {
+		b.Annotations[propagation.AnnotationWritten] = t.Written()
+	}
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
 	b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)
 	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion

@@ -39,6 +39,7 @@ const (
 	AnnotationActivePolicyID   = "sluice.dev/active-policy-id"         // its permanent id
 	AnnotationActiveGeneration = "sluice.dev/active-policy-generation" // its metadata.generation
 	AnnotationContentHash      = "sluice.dev/content-hash"             // content acted on
+	AnnotationWritten          = "sluice.dev/written"                  // Template.Written of it
 	AnnotationRevision         = "sluice.dev/revision"                 // name of the frozen content
 	AnnotationConsumedBaseline = "sluice.dev/consumed-baseline"        // AnnotationBaseline when last acted on
 

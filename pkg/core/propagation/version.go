@@ -23,7 +23,8 @@ func (t *Template) As(apiVersion string) *Template {
 
 // KnownTo is the template by the name, in all but its object, that the binding has
 // for it, in whatever version it was read. Where it says what was acted on, in the
-// words of the version of then, it says so in these.
+// words of the version of then, it says so in these; and so it does where nobody has
+// written it since, and the API server has put fields into it that were not there.
 func (t *Template) KnownTo(b *Binding) *Template {
 	if b == nil || b.AwaitsTemplate() || b.Spec.Resource.APIVersion == "" {
 		return t
@@ -33,5 +34,8 @@ func (t *Template) KnownTo(b *Binding) *Template {
 		known = *as
 	}
 	known.Key.APIVersion = b.Spec.Resource.APIVersion
+	if t.unwritten(b) {
+		known.Hash = b.ActedHash()
+	}
 	return &known
 }

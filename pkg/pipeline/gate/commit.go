@@ -87,14 +87,15 @@ func (s *Stage) create(ctx context.Context, t *propagation.Template, owner *prop
 // repair sees to it that the content that the binding names is there: a crash
 // came between the two, another delivery is about to write it, or somebody
 // deleted it. Where the template holds it no more, the gate decides as if nothing
-// had acted yet. It never takes the binding away for that: what the other
+// had acted yet, also where the API server has filled in fields since. It never takes the binding away for that: what the other
 // delivery brings to the members would go with it.
 func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	b, t := in.Binding, in.Template
 	if b == nil || b.Revision() == "" {
 		return nil
 	}
-	if b.ActedHash() == t.Hash && b.Spec.Resource.UID == t.UID {
+	now := t.Itself()
+	if b.ActedHash() == now.Hash && b.Spec.Resource.UID == t.UID {
 		return s.freeze(ctx, t, b, b.Revision())
 	}
 	_, err := s.hub.Revision(ctx, b, b.Revision())
@@ -108,7 +109,7 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	lost.Annotations = maps.Clone(b.Annotations)
 	delete(lost.Annotations, propagation.AnnotationContentHash)
 	delete(lost.Annotations, propagation.AnnotationRevision)
-	in.Binding = &lost
+	in.Binding, in.Template = &lost, now
 	return nil
 }
 

@@ -1,0 +1,40 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import "strconv"
+
+// An API server that is upgraded, or a changed schema, gives default values to fields
+// that stored objects do not have. No generation and no version tells of it: nobody
+// has written anything, and so nobody has changed the template.
+
+// Written tells what the user wrote apart from what he wrote before and after, without
+// regard to fields that the API server fills in. It is the generation, which counts
+// the changes of the spec, with a hash of the rest; of kinds that have none, the
+// version, which counts every write.
+func (t *Template) Written() string {
+	meta, _ := t.Object["metadata"].(map[string]any)
+	generation, _ := meta["generation"].(int64)
+	if generation == 0 {
+		return "v" + t.ResourceVersion
+	}
+	rest := contentWith(t.Object, func(key string) bool { return !IsSystemKey(key) })
+	delete(rest, "spec")
+	delete(rest, "apiVersion")
+	return "g" + strconv.FormatInt(generation, 10) + "/" + HashJSON(rest)
+}
+
+// unwritten tells whether nobody has written the template since the binding acted on
+// it, though its content is another.
+func (t *Template) unwritten(b *Binding) bool {
+	acted := b.ActedHash()
+	return acted != "" && acted != t.Hash && b.Spec.Resource.UID == t.UID && b.Annotations[AnnotationWritten] == t.Written()
+}
+
+// Itself is the template with the hash of what it says now, filled in fields included.
+func (t *Template) Itself() *Template {
+	itself := *t
+	itself.Hash = HashContent(t.Object)
+	return &itself
+}
