@@ -33,6 +33,7 @@ type carried struct {
 	strategy *placementv1.ApplyStrategy
 	// overrides are those that the bindings name.
 	overrides []string
+	leaving   *placementv1.DeleteStrategy
 	members   map[string]*pipelinetest.Member
 	stages    map[string]interface {
 		Handle(context.Context, event.Event) ([]event.Event, error)
@@ -88,6 +89,7 @@ func (c *carried) snapshot(index int, objects ...string) {
 			ObjectMeta: metav1.ObjectMeta{Name: "crp-1-" + cluster, Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"}},
 			Spec: placementv1.ResourceBindingSpec{
 				State: placementv1.BindingStateBound, ResourceSnapshotName: name, TargetCluster: cluster, ApplyStrategy: c.strategy, ClusterResourceOverrideSnapshots: c.overrides,
+				DeleteStrategy: c.leaving,
 			},
 		})
 		c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: cluster})
@@ -260,4 +262,40 @@ func TestC74TakingOver(t *testing.T) {
 func with(obj map[string]any, field string) map[string]any {
 	obj[field] = true
 	return obj
+}
+
+// C102: what is abandoned stays when the placement goes; all else leaves.
+func TestC102DeletedOrAbandoned(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		strategy *placementv1.DeleteStrategy
+		want     int
+	}{
+		"it goes with the placement":          {nil, 0},
+		"it goes, as the strategy says":       {&placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyDelete}, 0},
+		"it stays, because that is asked for": {&placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyAbandon}, 2},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := carry(t, "m1")
+			c.leaving = tc.strategy
+			c.snapshot(0, configMap("one"), configMap("two"))
+			if n := len(c.members["m1"].Objects()); n != 2 {
+				t.Fatalf("the member has %d objects, want 2", n)
+			}
+			p, err := c.hub.Placement(t.Context(), "crp-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := metav1.Now()
+			p.DeletionTimestamp, p.Finalizers = &at, []string{placementv1.FinalizerPlacement}
+			c.hub.Put(p)
+			c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+			if n := len(c.members["m1"].Objects()); n != tc.want {
+				t.Errorf("the member has %d objects, want %d", n, tc.want)
+			}
+			works, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
+			if err != nil || len(works) != 0 {
+				t.Errorf("there are still %d Works: %v", len(works), err)
+			}
+		})
+	}
 }
