@@ -6,7 +6,8 @@
 //
 // Consumes: binding.activated (of bindings that ask for no other scheduler);
 // placement.snapshotted; cluster.changed.
-// Reads: the binding, the fleet; of a placement its latest policy snapshot and its
+// Reads: the binding, the fleet; the gates where a cluster would be left out; of a
+// placement its latest policy snapshot and its
 // bindings.
 // Decides with: pkg/core/scheduling and its placement, pkg/core/budget.
 // Commits: spec.clusters of the binding, what of it is held (a cluster that would be
