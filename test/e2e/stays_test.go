@@ -242,12 +242,13 @@ func TestZ18PreservedThoughMadeAnew(t *testing.T) {
 
 var jobs = resource{group: "batch", version: "v1", kind: "Job", plural: "jobs"}
 
-// job runs once and is removed by the member when it has ended.
+// job runs once and is removed by the member some seconds after it has ended, within
+// which a busy pipeline has heard of that.
 func (s *scenario) job(name string) template {
 	s.Helper()
 	j := s.builtin(jobs, `
 spec:
-  ttlSecondsAfterFinished: 1
+  ttlSecondsAfterFinished: 10
   template:
     spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}`)
 	for _, m := range members {
