@@ -80,7 +80,7 @@ func share(role string, k Granted, subresource string, verbs ...string) *rbacv1.
 func secretsIn(namespace string) (*rbacv1.RoleBinding, error) {
 	switch namespace {
 	case "":
-		return nil, fmt.Errorf("Secrets are granted by namespace: say which with --namespace") //nolint:staticcheck // a kind's name
+		return nil, fmt.Errorf("secrets are granted by namespace: say which with --namespace")
 	case propagation.SystemNamespace:
 		return nil, fmt.Errorf("namespace %s holds the members' credentials: templates live elsewhere", namespace)
 	}
