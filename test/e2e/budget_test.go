@@ -43,10 +43,38 @@ func (s *scenario) more() (policy, []template) {
 		s.Cleanup(func() { s.unlabel(m) })
 		s.labelCluster(m, true)
 	}
+	s.Cleanup(func() { s.clear(all) })
 	p := s.Policy("pp").Selecting(all...).affinity(map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{s.ns: "yes"}}})
 	s.Apply(p)
 	s.allIn(all, "member1", "member2")
 	return p, all
+}
+
+// clear deletes the templates and waits until no member has them and no removal is
+// held: what is held of one test holds the removals of the next.
+func (s *scenario) clear(all []template) {
+	s.Helper()
+	for _, t := range all {
+		s.forget("hub", t.thing)
+	}
+	err := s.within(timeout, func() error {
+		if left := s.lab.hub.mirror(works).of(s.ns); len(left) > 0 {
+			return fmt.Errorf("%d Works are left", len(left))
+		}
+		for _, m := range members {
+			c, err := s.lab.hub.on(clusters, "").Get(s.background(), m, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if isCondition("RemovalHeld", "True")(c.Object) == nil {
+				return fmt.Errorf("removals from %s are still held", m)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.Errorf("clean up: %v", err)
+	}
 }
 
 // afterwards patches an object of the hub when the test is over.

@@ -19,11 +19,12 @@ import (
 func (s *scenario) Replace(a applied) {
 	s.Helper()
 	o := a.itself()
-	file := o.object()
-	file.SetResourceVersion(s.Live(o).GetResourceVersion())
-	if _, err := s.lab.hub.on(o.resource, o.namespace()).Update(s.Context(), file, metav1.UpdateOptions{FieldManager: "kubectl-replace"}); err != nil {
-		s.Fatalf("replace %s: %v", o, err)
-	}
+	s.Eventually(func() error { // somebody else may write it at that moment
+		file := o.object()
+		file.SetResourceVersion(s.Live(o).GetResourceVersion())
+		_, err := s.lab.hub.on(o.resource, o.namespace()).Update(s.Context(), file, metav1.UpdateOptions{FieldManager: "kubectl-replace"})
+		return err
+	})
 }
 
 // The claim is restored: nobody else takes the template, and no suspension ends.
@@ -36,9 +37,9 @@ func TestZ9TemplateReplaced(t *testing.T) {
 		s.Rest()
 		before := s.uids(nginx, members...)
 		s.Unwritten(nginx, "member2", func() {
-			s.Eventually(func() error { s.Replace(nginx); return nil })
+			s.Replace(nginx)
 			s.Expect(nginx).ClaimedBy(p).In(members...)
-			s.Eventually(func() error { s.Replace(nginx.At(2)); return nil })
+			s.Replace(nginx.At(2))
 			s.Expect(nginx).ClaimedBy(p).At(2, "member1", "member3")
 		})
 		s.Apply(p)
