@@ -226,7 +226,7 @@ func leave(in Input) Decision {
 	f, o := in.Finding, in.Live
 	keep := in.Work.Spec.PreserveResourcesOnDeletion
 	switch {
-	case f.Wanted, f.Left, f.Reason == ReasonBindingsNotServed:
+	case f.Left, f.Elsewhere, f.Reason == ReasonBindingsNotServed:
 		return decision(Release, f.Reason, f.Message)
 	case !f.Proof.Holds():
 		return decision(Wait, f.Reason, f.Message)

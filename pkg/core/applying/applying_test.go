@@ -142,7 +142,7 @@ func TestDecideWhatLeaves(t *testing.T) {
 		"the binding leaves the cluster out":                  {finding: out, live: object(), action: applying.Remove, reason: applying.ReasonLeftOut},
 		"left out, and to be preserved with its template":     {finding: out, live: object(), preserve: true, action: applying.Remove, reason: applying.ReasonLeftOut},
 		"S27: left out, and suspended":                        {finding: out, live: object(), held: "the policy", action: applying.Wait, reason: applying.ReasonHeld},
-		"Z3: the Work was deleted by hand":                    {finding: wanted, live: object(), action: applying.Release, reason: applying.ReasonWanted},
+		"Z3: the Work was deleted by hand":                    {finding: wanted, live: object(), action: applying.Wait, reason: applying.ReasonWanted},
 		"Z4: the binding is missing":                          {finding: missing, live: object(), action: applying.Wait, reason: applying.ReasonBindingMissing},
 		"nothing was found out":                               {live: object(), action: applying.Wait},
 		"it is gone already":                                  {finding: gone, live: applying.None[*applying.Observed](), action: applying.Release, reason: applying.ReasonDeleted},

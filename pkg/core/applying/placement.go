@@ -4,8 +4,6 @@
 package applying
 
 import (
-	"slices"
-
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
@@ -23,8 +21,9 @@ type PlacementEvidence struct {
 	Binding Read[*placementv1.ClusterResourceBinding]
 	// LeftOut tells that the placement, as it is decided, leaves the member out.
 	LeftOut bool
-	// Gives are the objects that the binding gives to the member.
-	Gives Read[[]propagation.TemplateKey]
+	// Gives are the objects that the binding gives to the member, by their ID, and
+	// the Work of each.
+	Gives Read[map[string]propagation.WorkKey]
 }
 
 // ExaminePlacement tells whether the object may leave its member: the placement is
@@ -58,8 +57,10 @@ func ExaminePlacement(e PlacementEvidence) Finding {
 		return unknown(ReasonCannotTell, "the binding is not in force")
 	case e.Gives.Answer != Found:
 		return unknown(ReasonCannotTell, "what the binding gives cannot be told: "+because(e.Gives))
-	case slices.ContainsFunc(e.Gives.Value, func(k propagation.TemplateKey) bool { return k.ID() == e.Object.ID() }):
-		return Finding{Wanted: true, Reason: ReasonWanted, Message: "the placement " + name + " gives it to " + e.Work.Key.Cluster}
+	}
+	if by, ok := e.Gives.Value[e.Object.ID()]; ok {
+		here := by == e.Work.Key
+		return Finding{Wanted: here, Elsewhere: !here, Reason: ReasonWanted, Message: "the placement " + name + " gives it to " + e.Work.Key.Cluster}
 	}
 	return Finding{Proof: Proof{reason: ReasonLeftOut}, Reason: ReasonLeftOut, Message: "the placement " + name + " does not give it any more"}
 }

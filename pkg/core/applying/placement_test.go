@@ -29,22 +29,24 @@ func TestExaminePlacement(t *testing.T) {
 	waiting := &placementv1.ClusterResourceBinding{}
 	waiting.Spec.State = placementv1.BindingStateUnscheduled
 	none := applying.None[*placementv1.ClusterResourceBinding]()
-	gives := applying.Have([]propagation.TemplateKey{object})
-	nothing := applying.Have([]propagation.TemplateKey(nil))
+	gives := applying.Have(map[string]propagation.WorkKey{object.ID(): w.Key})
+	moved := applying.Have(map[string]propagation.WorkKey{object.ID(): {Cluster: "m1", Name: "crp-1-1", Form: propagation.PlacementForm}})
+	nothing := applying.Have(map[string]propagation.WorkKey(nil))
 	for name, tc := range map[string]struct {
 		placement applying.Read[*placementv1.ClusterResourcePlacement]
 		binding   applying.Read[*placementv1.ClusterResourceBinding]
 		leftOut   bool
-		gives     applying.Read[[]propagation.TemplateKey]
+		gives     applying.Read[map[string]propagation.WorkKey]
 
-		proof  applying.Reason
-		wanted bool
+		proof             applying.Reason
+		wanted, elsewhere bool
 	}{
 		"C102: the placement is gone":                        {placement: applying.None[*placementv1.ClusterResourcePlacement](), proof: applying.ReasonTemplateGone},
 		"C102: the placement is being deleted":               {placement: applying.Have(deleting), proof: applying.ReasonTemplateDeleting},
 		"Z11: the hub does not serve placements":             {placement: applying.Read[*placementv1.ClusterResourcePlacement]{Answer: applying.NotServed}},
 		"C15: the snapshot does not have it any more":        {placement: there, binding: applying.Have(bound), gives: nothing, proof: applying.ReasonLeftOut},
 		"the snapshot has it":                                {placement: there, binding: applying.Have(bound), gives: gives, wanted: true},
+		"the snapshot has it in another of its parts":        {placement: there, binding: applying.Have(bound), gives: moved, elsewhere: true},
 		"what the snapshot has cannot be told":               {placement: there, binding: applying.Have(bound)},
 		"C54: the member is not chosen any more":             {placement: there, binding: none, leftOut: true, proof: applying.ReasonLeftOut},
 		"Z4: the binding was deleted by hand":                {placement: there, binding: none},
@@ -55,7 +57,7 @@ func TestExaminePlacement(t *testing.T) {
 				Work: w, Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}),
 				Placement: tc.placement, Binding: tc.binding, LeftOut: tc.leftOut, Gives: tc.gives,
 			})
-			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || !tc.wanted && f.Message == "" {
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Elsewhere != tc.elsewhere || !tc.wanted && f.Message == "" {
 				t.Errorf("got %+v", f)
 			}
 		})

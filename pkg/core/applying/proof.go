@@ -45,12 +45,16 @@ func (p Proof) Holds() bool { return p.reason != "" }
 func (p Proof) Reason() Reason { return p.reason }
 
 // Finding is what follows from the evidence: the object has to leave (Proof), has
-// to be there (Wanted), is out of reach for good (Left), or none of these: nobody
-// can tell.
+// to be there by its Work (Wanted) or by another (Elsewhere), is out of reach for
+// good (Left), or none of these: nobody can tell.
 type Finding struct {
 	Proof Proof
-	// Wanted: a binding in force wants it in the member.
+	// Wanted: a binding in force wants it in the member by this Work, which stays,
+	// although it is being deleted, until it is made anew: it is all that tells of
+	// the object should the binding want something else meanwhile.
 	Wanted bool
+	// Elsewhere: another Work of the same placement gives it to the member now.
+	Elsewhere bool
 	// Left: the cluster has left, and its objects stay as they are.
 	Left    bool
 	Reason  Reason

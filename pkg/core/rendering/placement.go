@@ -243,6 +243,8 @@ func PlanPlacement(existing, desired []*propagation.Work) []Step {
 		d := want[w.Key]
 		delete(want, w.Key)
 		switch {
+		case w.Deleting && d != nil:
+			steps = append(steps, remake(w, d))
 		case w.Deleting:
 			steps = append(steps, Step{Action: Leave, Existing: w})
 		case d == nil:

@@ -29,9 +29,11 @@ const (
 	// Doubt whether the Work has to be: nothing wants it, and nothing proves that
 	// it may go. It stays.
 	Doubt Action = "Doubt"
-	// Leave the Work: it is being deleted already. Where its cluster is a
-	// target again, the event of its end leads to a new one.
+	// Leave the Work: it is being deleted already, and nothing wants it.
 	Leave Action = "Leave"
+	// Remake the Work: it is being deleted, and its cluster is a target. It is let
+	// go and made anew, and what it put into the member stays there.
+	Remake Action = "Remake"
 )
 
 // Step is what happens to one Work.
@@ -39,7 +41,7 @@ type Step struct {
 	Action Action
 	// Existing is the Work as it was read; nil for Create.
 	Existing *propagation.Work
-	// Desired is the Work to write, for Create and Update; else nil.
+	// Desired is the Work to write, for Create, Update and Remake; else nil.
 	Desired *propagation.Work
 	// Contents are what the Work's Secrets hold, where the Work is as it was
 	// rendered; nil: what is kept of them stays as it is.
@@ -89,6 +91,8 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 		desired = nil
 	}
 	switch {
+	case w.Deleting && desired != nil && !again(w, desired):
+		return remake(w, desired)
 	case w.Deleting:
 		return Step{Action: Leave, Existing: w}
 	case desired != nil && again(w, desired):
@@ -103,6 +107,14 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 		return hold(w)
 	}
 	return Step{Action: Delete, Existing: w}
+}
+
+// remake makes a Work anew that is being deleted, once nobody else keeps it.
+func remake(w, desired *propagation.Work) Step {
+	if slices.ContainsFunc(w.Finalizers, func(f string) bool { return f != propagation.FinalizerWork }) {
+		return Step{Action: Leave, Existing: w}
+	}
+	return Step{Action: Remake, Existing: w, Desired: desired, Contents: desired.Contents}
 }
 
 // again tells whether the Work is of a former template whose object has done what

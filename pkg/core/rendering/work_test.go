@@ -119,6 +119,7 @@ func TestPlan(t *testing.T) {
 	}
 	old := func(w *propagation.Work) { w.Spec.Workload.Manifests[0].Raw, w.Labels["x"] = []byte(`{}`), "y" }
 	dying := func(w *propagation.Work) { w.Deleting = true }
+	kept := func(w *propagation.Work) { w.Finalizers = append(w.Finalizers, "example.com/kept") }
 	held := func(w *propagation.Work) { w.Spec.SuspendDispatching = new(true) }
 	renamed := func(w *propagation.Work) { w.Key.Name = "an-older-name" }
 
@@ -137,7 +138,9 @@ func TestPlan(t *testing.T) {
 		"what is as it shall be is kept":                       {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}, false},
 		"what is not is updated":                               {b, works{work("member1", old)}, []string{"member1"}, []string{"Update member1"}, false},
 		"what comes is there before what goes":                 {b, works{work("member1")}, []string{"member2"}, []string{"Create member2", "Delete member1"}, false},
-		"what is being deleted is left":                        {b, works{work("member1", dying)}, []string{"member1"}, []string{"Leave member1"}, false},
+		"what is being deleted is left":                        {b, works{work("member1", dying)}, nil, []string{"Leave member1"}, false},
+		"Z3: what is being deleted and wanted is made anew":    {b, works{work("member1", dying)}, []string{"member1"}, []string{"Remake member1"}, false},
+		"unless somebody else keeps it":                        {b, works{work("member1", dying, kept)}, []string{"member1"}, []string{"Leave member1"}, false},
 		"a Work of another name goes":                          {b, works{work("member1", renamed)}, []string{"member1"}, []string{"Create member1", "Delete member1"}, false},
 		"S27 a dropped cluster that is suspended is held":      {suspended, works{work("member2", held)}, []string{"member1"}, []string{"Create member1", "Hold member2 suspended"}, false},
 		"S27 it is told so where it does not know":             {suspended, works{work("member2")}, nil, []string{"Update member2 suspended"}, false},

@@ -52,10 +52,12 @@ func (s *Stage) whole(ctx context.Context, w *propagation.Work) ([]map[string]an
 	return manifests, nil
 }
 
-// restore has what the Secrets of a Work hold put back beside it, where it is
-// missing: once when that is found, and whenever somebody asks again.
-func restore(out *events.Batch, msg events.Data, r result) {
-	if r.reason != string(applying.ReasonContentMissing) || !r.news && msg.Reason != events.ReasonUnfinished {
+// renew has a Work made anew that is being deleted and has to be there, and what the
+// Secrets of a Work hold put back beside it, where it is missing: once when that is
+// found, and whenever somebody asks again.
+func renew(out *events.Batch, msg events.Data, r result) {
+	missing := r.reason == string(applying.ReasonContentMissing) && (r.news || msg.Reason == events.ReasonUnfinished)
+	if !missing && r.reason != string(applying.ReasonWanted) {
 		return
 	}
 	if msg.Placement != "" {

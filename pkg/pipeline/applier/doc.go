@@ -11,14 +11,17 @@
 // Decides with: pkg/core/applying.
 // Commits: server-side apply or deletion in the member; the Work's conditions
 // and what the member has; the Work's finalizer.
-// Emits: work.applied, work.held, work.failed, work.deleted.
+// Emits: work.applied, work.held, work.failed, work.deleted; binding.scheduled where
+// a Work is being deleted that its binding wants, or what its Secrets hold is missing.
 //
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.
 //
 // Invariants: if the brake cannot be asked, the member is not written. An object
 // that is not ours is left alone, and none is deleted without a proof. Only the
-// deletion of the template passes a suspension.
+// deletion of the template passes a suspension. A Work that is being deleted is let
+// go when its object is gone, or nobody here can tell any more of it; one that has
+// to be there the renderer makes anew, so that no object is ever without its Work.
 //
 // It must not write anything of a template to a member but what its Work says, and
 // it must not read policies.

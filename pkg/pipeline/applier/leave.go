@@ -20,7 +20,7 @@ import (
 // leave does what is proven about the object of a Work that is being deleted, and
 // lets the Work go when nothing is left to do: whoever deleted it, only what the
 // hub says of template and binding takes the object out of the member. A Work that
-// should be there is made anew by whoever hears that it is gone.
+// should be there is not let go: the renderer makes it anew.
 func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propagation.TemplateKey, bound *propagation.Binding, urgent bool) (result, error) {
 	evidence, err := proving.Of(ctx, s.hub, w, s.now())
 	if err != nil {
@@ -41,6 +41,8 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 		return s.fail(ctx, w, err)
 	case d.Action == applying.Wait && d.Reason == applying.ReasonHeld:
 		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: d.Message}, nil
+	case d.Action == applying.Wait && d.Reason == applying.ReasonWanted:
+		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil
 	case d.Action == applying.Wait && d.Reason == applying.ReasonMayReturn, d.Action == applying.Wait && d.Reason == applying.ReasonTerminating && !urgent:
 		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil // most go in a moment
 	case d.Action == applying.Wait:

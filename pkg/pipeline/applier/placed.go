@@ -62,7 +62,7 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 		}
 	}
 	status := telling.WorkStatus(w, outcomes, s.now())
-	left, err := s.removeAll(ctx, m, w, identity, telling.Former(w, status.ManifestConditions))
+	left, _, err := s.removeAll(ctx, m, w, identity, telling.Former(w, status.ManifestConditions))
 	if err != nil {
 		return s.unreached(ctx, w, err)
 	}

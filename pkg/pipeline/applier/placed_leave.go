@@ -24,18 +24,21 @@ import (
 )
 
 // seeOff takes the objects of a Work that is being deleted out of the member, each
-// with a proof, and lets the Work go when none is left.
+// with a proof, and lets the Work go when none is left. A Work that should be there
+// is not let go: the renderer makes it anew.
 func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return s.unreached(ctx, w, err)
 	}
 	if err == nil {
-		left, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil))
-		if err != nil {
+		left, wanted, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil))
+		switch {
+		case err != nil:
 			return s.unreached(ctx, w, err)
-		}
-		if len(left) > 0 {
+		case wanted:
+			return result{event: events.WorkFailed, reason: string(applying.ReasonWanted), message: "its placement gives it to the member"}, nil
+		case len(left) > 0:
 			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(left))}, nil
 		}
 	}
@@ -46,14 +49,15 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 }
 
 // removeAll takes objects out of the member, the last first, and returns those that
-// are still there.
-func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition) (left []placementv1.ManifestCondition, err error) {
+// are still there, and whether the placement gives some of them to the member by
+// this very Work.
+func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition) (left []placementv1.ManifestCondition, wanted bool, err error) {
 	if len(former) == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	evidence, err := s.evidence(ctx, w)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, r := range slices.Backward(former) {
 		i := r.Identifier
@@ -70,22 +74,23 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 			in.Held = "the placement is suspended"
 		}
 		if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
-			return nil, fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+			return nil, false, fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
 		}
 		d := applying.Decide(in)
 		if removal, ok := d.Removal(); ok {
 			gone, err := m.Delete(ctx, member.Ref(evidence.Object), removal)
 			if err != nil {
-				return nil, fmt.Errorf("delete %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+				return nil, false, fmt.Errorf("delete %s in %s: %w", evidence.Object, w.Key.Cluster, err)
 			}
 			if !gone {
 				left = append(left, r)
 			}
 		} else if d.Action == applying.Wait {
 			left = append(left, r)
+			wanted = wanted || in.Finding.Wanted
 		}
 	}
-	return left, nil
+	return left, wanted, nil
 }
 
 // evidence is what the hub says of the objects of a Work, read now.
@@ -120,8 +125,8 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 
 // gives are the objects that the binding gives to its member: those of its snapshot,
 // but for those that an override keeps from it.
-func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) (applying.Read[[]propagation.TemplateKey], error) {
-	var none applying.Read[[]propagation.TemplateKey]
+func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) (applying.Read[map[string]propagation.WorkKey], error) {
+	var none applying.Read[map[string]propagation.WorkKey]
 	in, err := carrying.Load(ctx, s.hub, placement, b)
 	if errors.Is(err, outcome.ErrGone) {
 		none.Why = err.Error()
@@ -135,12 +140,12 @@ func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.Clus
 		none.Why = err.Error()
 		return none, nil //nolint:nilerr // nobody can tell
 	}
-	var keys []propagation.TemplateKey
+	keys := map[string]propagation.WorkKey{}
 	for _, w := range works {
 		for _, m := range w.Spec.Workload.Manifests {
 			var obj map[string]any
 			if err := utiljson.Unmarshal(m.Raw, &obj); err == nil {
-				keys = append(keys, propagation.KeyOf(obj))
+				keys[propagation.KeyOf(obj).ID()] = w.Key
 			}
 		}
 	}

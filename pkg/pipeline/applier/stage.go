@@ -63,7 +63,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 			return nil, err
 		}
 		out.Emit(r.event, about(msg, w, r.reason, r.message))
-		restore(out, msg, r)
+		renew(out, msg, r)
 		return out.Events()
 	}
 	bound, err := s.hub.Binding(ctx, w.Binding())
@@ -76,6 +76,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 			return nil, err
 		}
 		out.Emit(r.event, about(msg, w, r.reason, r.message))
+		renew(out, msg, r)
 		return out.Events()
 	}
 	held, err := s.held(ctx, *msg.Template, w, bound)
@@ -92,7 +93,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	out.Emit(r.event, about(msg, w, r.reason, r.message))
-	restore(out, msg, r)
+	renew(out, msg, r)
 	return out.Events()
 }
 

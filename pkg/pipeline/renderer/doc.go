@@ -8,7 +8,8 @@
 // Reads: the binding's Works, then the binding, its frozen content, the
 // overrides, the fleet, whether the namespace is protected from deletion.
 // Decides with: pkg/core/rendering.
-// Commits: the Works (create, update, delete), beside each what its Secrets hold,
+// Commits: the Works (create, update, delete; one that is being deleted and has to
+// be there is let go and made anew), beside each what its Secrets hold,
 // which is in no Work, the binding's Rendered condition
 // where it is False or was.
 // Emits: work.rendered and work.removed, one for each member, whether or not

@@ -14,6 +14,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
@@ -176,9 +177,11 @@ func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, ste
 			Template: &template, Placement: msg.Placement, SnapshotIndex: w.Labels[placementv1.LabelParentSnapshotIndex],
 			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
 		}
-		if step.Action == rendering.Delete || step.Action == rendering.Leave {
+		switch {
+		case step.Action == rendering.Leave && msg.Reason == string(applying.ReasonWanted): // the applier has been there
+		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.Emit(events.WorkRemoved, data)
-		} else {
+		default:
 			out.Emit(events.WorkRendered, data)
 		}
 	}

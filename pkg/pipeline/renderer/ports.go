@@ -19,6 +19,7 @@ type Works interface {
 	WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
+	ReleaseWork(ctx context.Context, w *propagation.Work) error
 	EnsureNamespace(ctx context.Context, name string) error
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 	CommitContents(ctx context.Context, w *propagation.Work, old *propagation.KeptContents, contents propagation.Contents) error

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/scheduling"
@@ -60,11 +61,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case msg.Placement != "":
 		return s.placement(ctx, e, msg)
 	}
-	return s.render(ctx, e, *msg.Template, *msg.Binding)
+	return s.render(ctx, e, msg)
 }
 
 // render brings the Works up to the binding.
-func (s *Stage) render(ctx context.Context, e event.Event, template propagation.TemplateKey, key propagation.BindingKey) ([]event.Event, error) {
+func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
+	template, key := *msg.Template, *msg.Binding
 	existing, kept, others, err := s.written(ctx, key)
 	if err != nil {
 		return nil, err
@@ -109,7 +111,11 @@ func (s *Stage) render(ctx context.Context, e event.Event, template propagation.
 		}
 		data := events.Data{Template: &template, Binding: &key, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
 		switch step.Action {
-		case rendering.Delete, rendering.Leave:
+		case rendering.Leave:
+			if msg.Reason != string(applying.ReasonWanted) { // the applier has been there, and saw something else
+				out.Emit(events.WorkRemoved, data)
+			}
+		case rendering.Delete:
 			out.Emit(events.WorkRemoved, data)
 		case rendering.Doubt:
 			// What is missing, the gate makes anew.
@@ -157,6 +163,11 @@ func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step, kept kept) 
 // cluster left meanwhile.
 func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Work, error) {
 	switch step.Action {
+	case rendering.Remake:
+		if err := s.hub.ReleaseWork(ctx, step.Existing); err != nil {
+			return nil, fmt.Errorf("release %s: %w", step.Existing.Key, err)
+		}
+		return s.take(ctx, rendering.Step{Action: rendering.Create, Desired: step.Desired})
 	case rendering.Create, rendering.Update:
 		w, err := s.hub.CommitWork(ctx, step.Existing, step.Desired)
 		if errors.Is(err, outcome.ErrGone) && step.Action == rendering.Create {

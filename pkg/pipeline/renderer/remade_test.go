@@ -1,0 +1,131 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renderer_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+
+	events "sluice.dev/apis/events/v1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/suspension"
+)
+
+// open is a brake that holds nothing.
+type open struct{}
+
+func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string) (suspension.Verdict, error) {
+	return suspension.Verdict{}, nil
+}
+
+// to lets the binding name those members.
+func (r *scene) to(clusters ...string) {
+	r.t.Helper()
+	next := *r.bound
+	next.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: clusters}}
+	next.Spec.Clusters = nil
+	for _, c := range clusters {
+		next.Spec.Clusters = append(next.Spec.Clusters, workv1alpha2.TargetCluster{Name: c})
+	}
+	next.Spec.Resource.UID = r.hub.Live(r.key).UID
+	var err error
+	if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, &next); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// The deletion of a Work cannot be taken back. Where its member is a target again,
+// it is let go by who makes it anew, and not before: in between nothing would tell
+// of the member's object, should the binding move on.
+func TestZ3AWorkThatIsBeingDeletedIsNotForgottenBeforeItIsMadeAnew(t *testing.T) {
+	r := secretBound(t)
+	members := map[string]*pipelinetest.Member{}
+	for _, c := range []string{"m1", "m2"} {
+		members[c] = pipelinetest.NewMember(c)
+		if err := members[c].EnsureNamespace(t.Context(), "shop", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stage := applier.New(r.hub, open{}, func(_ context.Context, c string) (applier.Member, error) { return members[c], nil }, func() time.Time { return make.Start })
+	// handle gives the events about m2 to the applier, and returns what it answers.
+	handle := func(in []event.Event) (out []event.Event) {
+		t.Helper()
+		for _, e := range in {
+			msg, err := events.Decode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if msg.Cluster != "m2" {
+				continue
+			}
+			answers, err := stage.Handle(t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, answers...)
+		}
+		return out
+	}
+	asked := func(out []event.Event) event.Event {
+		t.Helper()
+		for _, e := range out {
+			if msg, err := events.Decode(e); err == nil && e.Type() == events.BindingScheduled && msg.Reason == string(applying.ReasonWanted) {
+				return e
+			}
+		}
+		t.Fatalf("the applier does not ask for the Work, but answers %v", out)
+		return event.Event{}
+	}
+
+	r.hub.Apply(r.key, func(obj map[string]any) { obj["data"] = map[string]any{"k": "hunter1"} })
+	r.to("m1", "m2")
+	handle(r.render())
+	first := r.work("m2")
+	if len(members["m2"].Objects()) != 1 || first == nil {
+		t.Fatal("m2 does not have it")
+	}
+
+	r.to("m1")
+	removed := r.render() // it is deleted, and before the applier hears of that …
+	r.to("m1", "m2")      // … m2 is a target again
+	again := asked(handle(removed))
+	if w := r.work("m2"); w == nil || !w.Deleting {
+		t.Fatalf("the Work for m2 was let go: %v", w)
+	}
+	if out, err := r.stage.Handle(t.Context(), again); err != nil || len(out) == 0 {
+		t.Fatal(out, err)
+	}
+	second := r.work("m2")
+	if second == nil || second.Deleting || second.UID == first.UID {
+		t.Fatalf("the Work for m2 was not made anew: %v", second)
+	}
+
+	r.to("m1")
+	removed = r.render()
+	r.to("m1", "m2")
+	again = asked(handle(removed))
+	r.to("m1") // once more before the renderer hears of it
+	moved := r.render()
+	out, err := r.stage.Handle(t.Context(), again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(handle(out)) > 0 {
+		t.Error("who asked is told of what it saw itself, and asks again, without an end")
+	}
+	handle(moved)
+	if d := cmp.Diff(0, len(members["m2"].Objects())); d != "" || r.work("m2") != nil {
+		t.Errorf("m2 has what its Work does not tell of (-want +got)\n%s%v", d, r.work("m2"))
+	}
+}
