@@ -58,8 +58,10 @@ func (s *scenario) clear(all []template) {
 		s.forget("hub", t.thing)
 	}
 	err := s.within(timeout, func() error {
-		if left := s.lab.hub.mirror(works).of(s.ns); len(left) > 0 {
-			return fmt.Errorf("%d Works are left", len(left))
+		for _, w := range s.lab.hub.mirror(works).of(s.ns) {
+			if strings.HasPrefix(w.GetName(), "app") { // and not that of the canary, which goes later
+				return fmt.Errorf("Work %s/%s is left", w.GetNamespace(), w.GetName())
+			}
 		}
 		for _, m := range members {
 			c, err := s.lab.hub.on(clusters, "").Get(s.background(), m, metav1.GetOptions{})
