@@ -104,31 +104,34 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		return nil, err
 	}
 	out := events.From(Name, e)
-	for i, step := range steps {
-		w := works[i]
-		if w == nil {
-			continue
-		}
-		data := events.Data{Template: &template, Binding: &key, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
-		switch step.Action {
-		case rendering.Leave:
-			if msg.Reason != string(applying.ReasonWanted) { // the applier has been there, and saw something else
-				out.Emit(events.WorkRemoved, data)
-			}
-		case rendering.Delete:
-			out.Emit(events.WorkRemoved, data)
-		case rendering.Doubt:
-			// What is missing, the gate makes anew.
-			out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingMissing"})
-		default:
-			out.Emit(events.WorkRendered, data)
-		}
-	}
+	announce(out, msg, steps, works)
 	if e.Type() == events.WorkDeleted && len(existing) == 0 && b != nil && len(b.TargetClusters()) == 0 {
 		// Nobody needs the binding, and nothing of it is left.
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, BindingVersion: b.ResourceVersion, Reason: "NothingLeft"})
 	}
 	return out.Events()
+}
+
+// announce tells the appliers of the Works. Of one that is being deleted, who asked
+// for it and saw something else needs no answer.
+func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works []*propagation.Work) {
+	for i, step := range steps {
+		w := works[i]
+		if w == nil {
+			continue
+		}
+		data := events.Data{Template: msg.Template, Binding: msg.Binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
+		switch {
+		case step.Action == rendering.Leave && msg.Reason == string(applying.ReasonWanted):
+		case step.Action == rendering.Delete, step.Action == rendering.Leave:
+			out.Emit(events.WorkRemoved, data)
+		case step.Action == rendering.Doubt:
+			// What is missing, the gate makes anew.
+			out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
+		default:
+			out.Emit(events.WorkRendered, data)
+		}
+	}
 }
 
 // refreeze wakes the gate: the content that the binding names is not there, for
