@@ -63,11 +63,11 @@ func (h *Hub) AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, k
 
 // Features are the gates as they are now; the defaults where nobody set any.
 func (h *Hub) Features(ctx context.Context) (propagation.Features, error) {
-	data, err := h.data(ctx, "ConfigMap", propagation.SystemNamespace, propagation.FeaturesName)
+	t, err := h.Template(ctx, propagation.FeaturesKey())
 	if err != nil {
 		return propagation.Features{}, ignoreGone(err)
 	}
-	f, _ := propagation.FeaturesFrom(data)
+	f, _ := propagation.FeaturesOf(t)
 	return f, nil
 }
 

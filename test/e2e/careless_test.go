@@ -148,14 +148,15 @@ func TestZ11ClusterDeletedAndJoinedAgain(t *testing.T) {
 	})
 }
 
-// What the gates' ConfigMap says that nobody understands switches nothing.
+// What the gates' ConfigMap says that nobody understands switches nothing, and is told.
 func TestGatesGarbled(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
 		_, nginx := s.spread()
 		before, features := s.uids(nginx, members...), newThing(configMaps, systemNamespace, "config-features")
 		s.Unchanged(func() {
-			s.Patch(features, `{"data":{"StaticPolicy":"perhaps","PropagationPolicyPreemption":"yes please","x":"y"}}`)
+			s.Patch(features, `{"data":{"StaticPolicy":"perhaps","PropagationPolicyPreemption":"yes please","RemovalBudget":"none","x":"y"}}`)
 			s.canary()
+			s.Told(features, "Warning", "GateNotUnderstood", "StaticPolicy", `"perhaps"`, `"x" is no gate`, `RemovalBudget is "none"`)
 			s.forget("hub", features)
 		})
 		s.Switch(gatesOff)

@@ -3,6 +3,13 @@
 
 package propagation
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Features are the gates: keys of the ConfigMap config-features in
 // SystemNamespace, read live. The zero value is the default.
 type Features struct {
@@ -38,24 +45,57 @@ const (
 	FeatureBudget     = "RemovalBudget"
 )
 
+// FeaturesKey names the ConfigMap of the gates.
+func FeaturesKey() TemplateKey {
+	return TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: SystemNamespace, Name: FeaturesName}
+}
+
+// values are what each gate may say.
+var values = map[string][]string{
+	FeaturePreemption: {"true", "false"},
+	FeatureStatic:     {"true", "false"},
+	FeatureFailover:   {"true", "false"},
+	FeatureBudget:     {"indirect", string(BudgetAll), string(BudgetOff)},
+}
+
 // FeaturesFrom reads the gates; a key that is absent, or says what there is not,
-// has its default; in the latter case its name is among the bad ones.
-func FeaturesFrom(data map[string]string) (f Features, bad []string) {
-	for key, gate := range map[string]*bool{FeaturePreemption: &f.Preemption, FeatureStatic: &f.Static, FeatureFailover: &f.Failover} {
-		switch data[key] {
-		case "true":
-			*gate = true
-		case "false", "":
-		default:
-			bad = append(bad, key)
+// has its default. What nobody understands is told, sorted; keys that begin with an
+// underscore are for people.
+func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
+	for key, value := range data {
+		may, known := values[key]
+		switch {
+		case strings.HasPrefix(key, "_"):
+		case !known:
+			unknown = append(unknown, fmt.Sprintf("%q is no gate; there are %s", key, strings.Join(slices.Sorted(maps.Keys(values)), ", ")))
+		case value != "" && !slices.Contains(may, value):
+			unknown = append(unknown, fmt.Sprintf("%s is %q, and may be %q: it is %q until it is mended", key, value, may, usual(may)))
 		}
 	}
-	switch v := RemovalBudget(data[FeatureBudget]); v {
-	case BudgetAll, BudgetOff:
-		f.Budget = v
-	case BudgetIndirect, "indirect":
-	default:
-		bad = append(bad, FeatureBudget)
+	slices.Sort(unknown)
+	for key, gate := range map[string]*bool{FeaturePreemption: &f.Preemption, FeatureStatic: &f.Static, FeatureFailover: &f.Failover} {
+		*gate = data[key] == "true"
 	}
-	return f, bad
+	if b := RemovalBudget(data[FeatureBudget]); b == BudgetAll || b == BudgetOff {
+		f.Budget = b
+	}
+	return f, unknown
+}
+
+// FeaturesOf reads the gates of their ConfigMap.
+func FeaturesOf(t *Template) (f Features, unknown []string) {
+	data, _ := t.Object["data"].(map[string]any)
+	said := make(map[string]string, len(data))
+	for key, value := range data {
+		said[key], _ = value.(string)
+	}
+	return FeaturesFrom(said)
+}
+
+// usual is the default of a gate that may say these.
+func usual(may []string) string {
+	if slices.Contains(may, "false") {
+		return "false"
+	}
+	return may[0]
 }

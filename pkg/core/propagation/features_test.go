@@ -15,18 +15,29 @@ func TestZ12FeaturesFrom(t *testing.T) {
 	for name, tc := range map[string]struct {
 		data map[string]string
 		want propagation.Features
-		bad  []string
+		// unknown is what is told of what nobody understands.
+		unknown []string
 	}{
 		"nobody set any":                   {},
 		"the removal budget by its name":   {data: map[string]string{"RemovalBudget": "indirect"}},
 		"of all":                           {data: map[string]string{"RemovalBudget": "all"}, want: propagation.Features{Budget: propagation.BudgetAll}},
 		"of none":                          {data: map[string]string{"RemovalBudget": "off"}, want: propagation.Features{Budget: propagation.BudgetOff}},
-		"a word that nobody knows is none": {data: map[string]string{"RemovalBudget": "false"}, bad: []string{"RemovalBudget"}},
-		"another gate":                     {data: map[string]string{"StaticPolicy": "true"}, want: propagation.Features{Static: true}},
+		"a word that nobody knows is none": {data: map[string]string{"RemovalBudget": "false"}, unknown: []string{`RemovalBudget is "false", and may be ["indirect" "all" "off"]: it is "indirect" until it is mended`}},
+		"a gate that is neither on nor off is off, and told": {
+			data:    map[string]string{"StaticPolicy": "yes please", "PropagationPolicyPreemption": "true"},
+			want:    propagation.Features{Preemption: true},
+			unknown: []string{`StaticPolicy is "yes please", and may be ["true" "false"]: it is "false" until it is mended`},
+		},
+		"a key that is no gate is told": {
+			data:    map[string]string{"StaticPolicies": "true"},
+			unknown: []string{`"StaticPolicies" is no gate; there are Failover, PropagationPolicyPreemption, RemovalBudget, StaticPolicy`},
+		},
+		"an example is for people": {data: map[string]string{"_example": "StaticPolicy: on"}},
+		"another gate":             {data: map[string]string{"StaticPolicy": "true"}, want: propagation.Features{Static: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, bad := propagation.FeaturesFrom(tc.data)
-			if diff := cmp.Diff(tc.want, got) + cmp.Diff(tc.bad, bad); diff != "" {
+			got, unknown := propagation.FeaturesFrom(tc.data)
+			if diff := cmp.Diff(tc.want, got) + cmp.Diff(tc.unknown, unknown); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -40,9 +41,6 @@ func New(h Hub, c ClaimMap, p Policies, b Brakes) *Stage {
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// gates is the object that the gates are in.
-var gates = propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: propagation.SystemNamespace, Name: propagation.FeaturesName}
-
 // Handle brings the claim of a template up to date, or tells the templates that
 // a changed policy may concern. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
@@ -67,12 +65,28 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if key, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
 		return s.policy(ctx, e, key)
 	}
-	if o.TemplateKey == gates {
-		out := events.From(Name, e)
-		out.Emit(events.GatesChanged, events.Data{Reason: "GatesChanged"})
-		return out.Events()
+	if o.TemplateKey == propagation.FeaturesKey() {
+		return s.gates(ctx, e)
 	}
 	return s.template(ctx, e, o.TemplateKey)
+}
+
+// gates announces that the gates changed, and tells people what nobody understands
+// of what they say.
+func (s *Stage) gates(ctx context.Context, e event.Event) ([]event.Event, error) {
+	t, err := s.hub.Template(ctx, propagation.FeaturesKey())
+	switch {
+	case errors.Is(err, outcome.ErrGone): // all have their defaults
+	case err != nil:
+		return nil, fmt.Errorf("get gates: %w", err)
+	default:
+		if _, unknown := propagation.FeaturesOf(t); len(unknown) > 0 {
+			s.hub.Record(ctx, hub.AboutTemplate(t), hub.Warning, "GateNotUnderstood", strings.Join(unknown, "; "))
+		}
+	}
+	out := events.From(Name, e)
+	out.Emit(events.GatesChanged, events.Data{Reason: "GatesChanged"})
+	return out.Events()
 }
 
 // template claims, keeps or releases one template.
