@@ -22,7 +22,8 @@ import (
 
 // placement brings the status of a placement, and of the binding to the member that
 // the event is about, up to what decisions, bindings and Works say. What is on its
-// way is told when it is there; that a rollout waits is told at once.
+// way is told when it is there; that a rollout waits, and that what the status says is
+// of an earlier form of the placement, is told at once.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	in, err := s.standing(ctx, msg.Placement)
 	if errors.Is(err, outcome.ErrGone) || err == nil && in.Placement.DeletionTimestamp != nil {
@@ -44,7 +45,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			return nil, fmt.Errorf("commit status of the binding %s: %w", b.Binding.Name, err)
 		}
 	}
-	if !sum.Moving || e.Type() == events.PlacementWaiting {
+	if !sum.Moving || e.Type() == events.PlacementWaiting || telling.Outdated(in.Placement) {
 		if err := s.tellPlacement(ctx, in.Placement, sum.Status); err != nil {
 			return nil, err
 		}

@@ -54,6 +54,14 @@ func Stale(in Input) bool {
 	return latest != nil && (in.Placement.Status.ObservedResourceIndex != latest.Labels[placementv1.LabelResourceIndex] || len(in.Placement.Status.SelectedResources) == 0)
 }
 
+// Outdated tells whether the placement says that something is true, and says it of an
+// earlier form of itself.
+func Outdated(p *placementv1.ClusterResourcePlacement) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionTrue && c.ObservedGeneration < p.Generation
+	})
+}
+
 // Summarize sums up what decisions, bindings and Works say.
 func Summarize(in Input) Summary {
 	p, policy, latest := in.Placement, LatestPolicy(in.Policies), Resources(in.Placement, in.Snapshots)
@@ -68,6 +76,7 @@ func Summarize(in Input) Summary {
 	if scheduled.Status == metav1.ConditionUnknown {
 		s.Moving = true
 		s.Status.Conditions = in.list(p.Status.Conditions, []verdict{scheduled})
+		s.Status.PlacementStatuses = nil // what they say is of an earlier form
 		return s
 	}
 	members := in.members(policy, latest)

@@ -191,6 +191,47 @@ func TestC79C80OneThatIsNotTrueEndsTheList(t *testing.T) {
 	}
 }
 
+func TestC80WhatIsTrueOfAnEarlierFormIsOutdated(t *testing.T) {
+	done := world()
+	done.Placement.Status = Summarize(done).Status
+	for name, tc := range map[string]struct {
+		generation int64
+		status     placementv1.ClusterResourcePlacementStatus
+		want       bool
+	}{
+		"C80: nothing was said yet":             {generation: 2},
+		"C80: all was said of the present form": {1, done.Placement.Status, false},
+		"C80: all was said of an earlier form":  {2, done.Placement.Status, true},
+		"C80: what is not True is not believed": {2, placementv1.ClusterResourcePlacementStatus{Conditions: []metav1.Condition{{Status: metav1.ConditionFalse, ObservedGeneration: 1}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &placementv1.ClusterResourcePlacement{Status: tc.status}
+			p.Generation = tc.generation
+			if got := Outdated(p); got != tc.want {
+				t.Errorf("outdated %t, want %t", got, tc.want)
+			}
+		})
+	}
+	done.Placement.Generation = 2 // edited, and nothing is decided of that yet
+	s := Summarize(done)
+	if len(s.Status.PlacementStatuses) != 0 || Outdated(&placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: s.Status}) {
+		t.Errorf("of what is pending it says %+v", s.Status)
+	}
+}
+
+// After each False condition of the placement, none that is True follows.
+func TestC80NothingIsTrueBehindWhatIsNot(t *testing.T) {
+	in := world(func(in *Input) { in.Policies[0].Status.Conditions[0].Status = metav1.ConditionFalse })
+	before := world()
+	in.Placement.Status = Summarize(before).Status // all was True
+	list := Summarize(in).Status.Conditions
+	for _, c := range list[1:] {
+		if c.Status == metav1.ConditionTrue {
+			t.Errorf("behind %s %s stands %s True", list[0].Type, list[0].Status, c.Type)
+		}
+	}
+}
+
 func TestC82FailedObjectsAreNamedUpToAHundred(t *testing.T) {
 	var outcomes []Outcome
 	for range 150 {

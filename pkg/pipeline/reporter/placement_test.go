@@ -1,0 +1,83 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/pipelinetest/make"
+)
+
+// What is on its way is told when it is there, which costs one write. Until then the
+// status says nothing that was true of an earlier form of the placement only.
+func TestC80NothingStaysTrueOfAnEarlierForm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edited bool
+		writes int
+		reason string // of the last condition
+	}{
+		"C80: a new placement is told of when all is there":    {},
+		"C80: an edited one says at once that it is under way": {edited: true, writes: 1, reason: placementv1.ReasonRolloutStartedUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+			generation := "1"
+			if tt.edited {
+				for _, c := range []string{placementv1.ConditionPlacementScheduled, placementv1.ConditionPlacementAvailable} {
+					p.Status.Conditions = append(p.Status.Conditions, metav1.Condition{Type: c, Status: metav1.ConditionTrue, ObservedGeneration: 1})
+				}
+				h.Put(p.DeepCopy())
+				generation = "2"
+			}
+			h.Put(p)
+			policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
+				Name:        "shop-0",
+				Labels:      map[string]string{placementv1.LabelParentCRP: "shop", placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelPolicyIndex: "0"},
+				Annotations: map[string]string{placementv1.AnnotationCRPGeneration: generation},
+			}}
+			policy.Status.ObservedCRPGeneration = 2
+			policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+			policy.Status.ClusterDecisions = []placementv1.ClusterDecision{{ClusterName: "m1", Selected: true}}
+			h.Put(policy)
+			writes := 0
+			h.Wrote = func(_ context.Context, w pipelinetest.Write) { writes++ }
+			e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := reporter.New(h, nil, func() time.Time { return make.Start })
+			for range 2 { // the second time changes nothing
+				if _, err := s.Handle(ctx, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if writes != tt.writes {
+				t.Errorf("%d writes, want %d", writes, tt.writes)
+			}
+			now, err := h.Placement(ctx, "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !tt.edited {
+				return
+			}
+			list := now.Status.Conditions
+			if telling.Outdated(now) || list[len(list)-1].Reason != tt.reason {
+				t.Errorf("it says %+v", list)
+			}
+		})
+	}
+}
