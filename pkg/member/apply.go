@@ -80,12 +80,13 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	} else if leave {
 		applying.LeaveReplicas(desired, live)
 	}
-	return c.write(ctx, ref, desired)
+	return c.write(ctx, ref, desired, applying.Forces(w))
 }
 
 // write applies the object in the version that the member serves, and lets the watch
-// know that the change is ours. obj is changed.
-func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any) (*Observed, error) {
+// know that the change is ours. Without force, a field that somebody else owns and
+// has otherwise refuses it: that is a *Contested. obj is changed.
+func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, force bool) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	at, gv, err := c.resource(ctx, ref)
@@ -94,7 +95,7 @@ func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any) (*Obser
 	}
 	obj["apiVersion"] = gv.String()
 	done := c.writing(ref)
-	now, err := at.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: propagation.FieldManager, Force: true})
+	now, err := at.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: propagation.FieldManager, Force: force})
 	if err != nil {
 		done(nil)
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)

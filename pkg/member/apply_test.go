@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -66,6 +67,45 @@ func TestApplyBringsUpWhatChanged(t *testing.T) {
 	}
 	if field(live, "metadata", "labels", "app") != nil {
 		t.Error("a label that the template lost is still there")
+	}
+}
+
+func TestC76AnotherWritersFieldIsTakenUnlessTheStrategySaysNot(t *testing.T) {
+	asked := func(t placementv1.ApplyStrategyType, config *placementv1.ServerSideApplyConfig) *placementv1.ApplyStrategy {
+		return &placementv1.ApplyStrategy{Type: t, ServerSideApplyConfig: config}
+	}
+	for name, tc := range map[string]struct {
+		strategy *placementv1.ApplyStrategy
+		refused  bool
+	}{
+		"a policy's Work":                                {},
+		"C76: client-side apply":                         {strategy: asked(placementv1.ApplyStrategyTypeClientSideApply, nil)},
+		"C76, C101: server-side apply, force":            {strategy: asked(placementv1.ApplyStrategyTypeServerSideApply, &placementv1.ServerSideApplyConfig{ForceConflicts: true})},
+		"C76, C101: server-side apply, force is false":   {asked(placementv1.ApplyStrategyTypeServerSideApply, &placementv1.ServerSideApplyConfig{}), true},
+		"C76, C101: server-side apply, force by default": {asked(placementv1.ApplyStrategyTypeServerSideApply, nil), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := anywhere(t)
+			of, m := work("settings-x"), w.manifest(configMap)
+			of.Strategy = tc.strategy
+			w.apply(of, m)
+			w.edit(refOf(m), "kubectl-edit", func(o map[string]any) { set(o, "mine", "data", "a") })
+			_, err := bring(t.Context(), w.Client, of, m, applying.TakeOverNever)
+			var contested *Contested
+			if refused := errors.As(err, &contested); refused != tc.refused || !refused && err != nil {
+				t.Fatalf("got %v, want refused %t", err, tc.refused)
+			}
+			want := "one"
+			if tc.refused {
+				want = "mine"
+				if !strings.Contains(err.Error(), ".data.a") || !strings.Contains(err.Error(), "force") {
+					t.Errorf("%q names neither the field nor the next step", err)
+				}
+			}
+			if got := field(w.live(refOf(m)), "data", "a"); got != want {
+				t.Errorf("the field is %v, want %s", got, want)
+			}
+		})
 	}
 }
 

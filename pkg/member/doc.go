@@ -7,9 +7,9 @@
 // Invariants:
 //   - What to write, and whether, is decided in pkg/core/applying. Nothing is
 //     deleted without a Removal, which only that makes.
-//   - Every write is a server-side apply with force by one field manager, so
-//     that the member's API server tells whose field is whose. What belongs to
-//     the member is not sent.
+//   - Every write is a server-side apply by one field manager, so that the
+//     member's API server tells whose field is whose; with force, unless the Work
+//     says not. What belongs to the member is not sent.
 //   - A request ends after ten seconds, so that a dead member holds up nobody.
 //   - Failures are types that say what a person can do: NotOurs, Refused,
 //     NotServed, NoNamespace, Unreachable. Their messages are stable: the same

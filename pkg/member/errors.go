@@ -72,6 +72,18 @@ type Refused struct {
 // Error is the member's own message.
 func (e *Refused) Error() string { return fmt.Sprintf("%s refused: %s", e.Cluster, e.Message) }
 
+// Contested says that somebody else owns a field of the object, which is not taken.
+type Contested struct{ Refused Refused }
+
+// Error is the member's own message, which names the fields and who owns them, and
+// what can be done.
+func (e *Contested) Error() string {
+	return e.Refused.Error() + ": let go of them there, or set spec.strategy.applyStrategy.serverSideApplyConfig.force"
+}
+
+// Unwrap makes it a *Refused.
+func (e *Contested) Unwrap() error { return &e.Refused }
+
 // Unreachable says that the member did not answer, or not with an answer.
 type Unreachable struct {
 	Cluster string
@@ -125,6 +137,8 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 		return &NoNamespace{c.name, namespace}
 	case s.Code == http.StatusNotFound:
 		return fmt.Errorf("%s: %w", s.Message, outcome.ErrGone)
+	case s.Code == http.StatusConflict && ownedByOther(s.Details):
+		return &Contested{Refused{c.name, conditions.Message(printable(s.Message))}}
 	case s.Code == http.StatusConflict:
 		return outcome.Conflict(err)
 	case s.Code == http.StatusTooManyRequests || s.Code >= http.StatusInternalServerError:
@@ -133,6 +147,11 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 		c.doubted.Store(true)
 	}
 	return &Refused{c.name, conditions.Message(printable(s.Message))}
+}
+
+// ownedByOther tells whether a conflict is about who owns a field.
+func ownedByOther(details *metav1.StatusDetails) bool {
+	return details != nil && slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict })
 }
 
 // printable is a member's text without what a terminal or a log would obey.

@@ -5,6 +5,7 @@ package member
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -193,6 +195,13 @@ func (f *fakeAPI) store(w http.ResponseWriter, t target, old, obj *unstructured.
 		next, err = m.Update(was.DeepCopy(), obj, manager)
 	}
 	if err != nil {
+		var status apierrors.APIStatus
+		if errors.As(err, &status) {
+			s := status.Status()
+			s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			reply(w, int(s.Code), s)
+			return
+		}
 		fail(w, http.StatusConflict, metav1.StatusReasonConflict, t, err.Error())
 		return
 	}

@@ -201,7 +201,7 @@ const (
 // ServerSideApplyConfig is about conflicts of server-side apply.
 type ServerSideApplyConfig struct {
 	// ForceConflicts takes fields that another manager owns. Default false: the
-	// apply fails.
+	// apply fails, with the reason ApplyConflictWithOtherApplier.
 	// +optional
 	ForceConflicts bool `json:"force"`
 }

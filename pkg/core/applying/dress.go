@@ -6,6 +6,7 @@ package applying
 import (
 	"maps"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -40,6 +41,14 @@ func part(m map[string]any, key string) map[string]any {
 	}
 	m[key] = next
 	return next
+}
+
+// Forces tells whether the Work's manifests take the fields that somebody else owns in
+// the member: always, unless a placement asks for server-side apply and does not ask
+// for force.
+func Forces(w *propagation.Work) bool {
+	s := w.Strategy
+	return s == nil || s.Type != placementv1.ApplyStrategyTypeServerSideApply || s.ServerSideApplyConfig != nil && s.ServerSideApplyConfig.ForceConflicts
 }
 
 // RetainsReplicas tells whether the template asks that the number of replicas is

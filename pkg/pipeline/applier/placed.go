@@ -192,6 +192,9 @@ func (s *Stage) failed(o telling.Outcome, err error) (telling.Outcome, error) {
 		return o, err
 	}
 	o.Reason, o.Message = telling.ReasonFailedToApply, err.Error()
+	if errors.As(err, new(*member.Contested)) {
+		o.Reason = telling.ReasonContested
+	}
 	return o, nil
 }
 

@@ -28,6 +28,8 @@ const (
 	// ReasonConflict: another placement, or a policy, has the object.
 	ReasonConflict    = "ApplyConflictBetweenPlacements"
 	ReasonUndecodable = "DecodingErred"
+	// ReasonContested: somebody else owns a field of the object in the member.
+	ReasonContested   = "ApplyConflictWithOtherApplier"
 	ReasonFoundDiff   = "FoundDiff"
 	ReasonNoDiffFound = "NoDiffFound"
 	// ReasonHeld: the Work is suspended.
