@@ -107,8 +107,34 @@ func isFor(r placementv1.OverrideRule, m *memberclusterv1.MemberCluster) bool {
 
 // Kept is a stored snapshot of an override.
 type Kept struct {
+	Name   string
 	Labels map[string]string
 	Hash   string
+}
+
+// overrideHistory is how many snapshots of an override are kept, with the latest.
+const overrideHistory = 10
+
+// EndedOverrides are the names of those among the stored snapshots of an override, of
+// which latest is the index of the newest, whether it is among them or not, that
+// nobody keeps any more: the history is longer, and no binding names them.
+func EndedOverrides(stored []Kept, latest int, needed map[string]bool) []string {
+	indexOf := func(k Kept) int {
+		i, err := strconv.Atoi(k.Labels[placementv1.LabelOverrideIndex])
+		if err != nil {
+			return latest // nobody knows of what it is
+		}
+		return i
+	}
+	earlier := slices.DeleteFunc(slices.Clone(stored), func(k Kept) bool { return indexOf(k) >= latest })
+	slices.SortFunc(earlier, func(a, b Kept) int { return cmp.Compare(indexOf(b), indexOf(a)) })
+	var ended []string
+	for i, k := range earlier {
+		if i >= overrideHistory-1 && !needed[k.Name] {
+			ended = append(ended, k.Name)
+		}
+	}
+	return ended
 }
 
 // NextOverride says which snapshot an override whose spec has the hash shall have: its

@@ -53,6 +53,35 @@ func TestC70OverridesThatConcernAMember(t *testing.T) {
 	}
 }
 
+func TestC25HistoryOfOverrides(t *testing.T) {
+	history := func(indexes ...int) (all []Kept) {
+		for _, i := range indexes {
+			all = append(all, Kept{Name: OverrideSnapshotName("o", i), Labels: OverrideLabels("o", i)})
+		}
+		return all
+	}
+	ten := history(4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
+	for name, tc := range map[string]struct {
+		stored []Kept
+		latest int
+		needed map[string]bool
+		want   []string
+	}{
+		"ten are kept":                              {ten, 13, nil, nil},
+		"with an eleventh the oldest goes":          {ten, 14, nil, []string{"o-4"}},
+		"one that a member has stays":               {ten, 14, map[string]bool{"o-4": true}, nil},
+		"when it has it no more, it goes":           {append(history(2), ten...), 14, map[string]bool{"o-4": true}, []string{"o-2"}},
+		"what says no index is left alone":          {append([]Kept{{Name: "mine"}}, ten...), 13, nil, nil},
+		"the order in which they come is no matter": {history(13, 4, 5, 12, 6, 11, 7, 10, 8, 9), 14, nil, []string{"o-4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, EndedOverrides(tc.stored, tc.latest, tc.needed)); diff != "" {
+				t.Errorf("ended (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestC70AnOverrideIsKeptWhenItChanged(t *testing.T) {
 	stored := []Kept{{Labels: OverrideLabels("o", 0), Hash: "a"}, {Labels: OverrideLabels("o", 1), Hash: "b"}}
 	for name, tc := range map[string]struct {

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	events "sluice.dev/apis/events/v1"
@@ -77,18 +79,29 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 	hash := propagation.HashJSON(o.Spec)
 	kept := make([]rollout.Kept, len(stored))
 	for i, snap := range stored {
-		kept[i] = rollout.Kept{Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
+		kept[i] = rollout.Kept{Name: snap.Name, Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
 	}
 	index, fresh := rollout.NextOverride(kept, hash)
 	if fresh {
 		next := &placementv1.ClusterResourceOverrideSnapshot{}
 		next.Name, next.Labels = rollout.OverrideSnapshotName(name, index), rollout.OverrideLabels(name, index)
+		next.OwnerReferences = ownedBy(placementv1.KindClusterResourceOverride, o)
 		next.Spec = placementv1.ClusterResourceOverrideSnapshotSpec{OverrideSpec: o.Spec, OverrideHash: []byte(hash)}
 		if _, err := s.hub.CommitClusterOverrideSnapshot(ctx, nil, next); err != nil {
 			return nil, fmt.Errorf("make %s: %w", next.Name, err)
 		}
 	}
+	ended, err := s.ended(ctx, kept, index, func(b *placementv1.ClusterResourceBinding) []string { return b.Spec.ClusterResourceOverrideSnapshots })
+	if err != nil {
+		return nil, err
+	}
 	for _, snap := range stored {
+		if slices.Contains(ended, snap.Name) {
+			if err := s.hub.DeleteClusterOverrideSnapshot(ctx, snap); err != nil {
+				return nil, fmt.Errorf("delete %s: %w", snap.Name, err)
+			}
+			continue
+		}
 		labels, changed := relabelled(snap.Labels, index)
 		if !changed {
 			continue
@@ -124,11 +137,12 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 	hash := propagation.HashJSON(o.Spec)
 	kept := make([]rollout.Kept, len(stored))
 	for i, snap := range stored {
-		kept[i] = rollout.Kept{Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
+		kept[i] = rollout.Kept{Name: snap.Name, Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
 	}
 	index, fresh := rollout.NextOverride(kept, hash)
 	if fresh {
 		next := &placementv1.ResourceOverrideSnapshot{}
+		next.OwnerReferences = ownedBy(placementv1.KindResourceOverride, o)
 		next.Namespace, next.Name = key.Namespace, rollout.OverrideSnapshotName(key.Name, index)
 		next.Labels = rollout.OverrideLabels(key.Name, index)
 		next.Spec = placementv1.ResourceOverrideSnapshotSpec{OverrideSpec: o.Spec, OverrideHash: []byte(hash)}
@@ -136,7 +150,17 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 			return nil, fmt.Errorf("make %s: %w", next.Name, err)
 		}
 	}
+	ended, err := s.ended(ctx, kept, index, within(key.Namespace))
+	if err != nil {
+		return nil, err
+	}
 	for _, snap := range stored {
+		if slices.Contains(ended, snap.Name) {
+			if err := s.hub.DeleteNamespaceOverrideSnapshot(ctx, snap); err != nil {
+				return nil, fmt.Errorf("delete %s: %w", snap.Name, err)
+			}
+			continue
+		}
 		labels, changed := relabelled(snap.Labels, index)
 		if !changed {
 			continue
@@ -148,6 +172,45 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 		}
 	}
 	return o.Spec.Placement, nil
+}
+
+// ended are the snapshots of an override that nobody keeps any more; named are those
+// that a binding gives to its member.
+func (s *Stage) ended(ctx context.Context, stored []rollout.Kept, latest int, named func(*placementv1.ClusterResourceBinding) []string) ([]string, error) {
+	if len(rollout.EndedOverrides(stored, latest, nil)) == 0 {
+		return nil, nil
+	}
+	bindings, err := s.hub.PlacementBindings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	needed := map[string]bool{}
+	for _, b := range bindings {
+		for _, name := range named(b) {
+			needed[name] = true
+		}
+	}
+	return rollout.EndedOverrides(stored, latest, needed), nil
+}
+
+// within are the snapshots of overrides of a namespace that a binding names.
+func within(namespace string) func(*placementv1.ClusterResourceBinding) []string {
+	return func(b *placementv1.ClusterResourceBinding) (names []string) {
+		for _, of := range b.Spec.ResourceOverrideSnapshots {
+			if of.Namespace == namespace {
+				names = append(names, of.Name)
+			}
+		}
+		return names
+	}
+}
+
+// ownedBy is what has an override's snapshot go with it, even while nobody looks.
+func ownedBy(kind string, o metav1.Object) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{
+		APIVersion: placementv1.SchemeGroupVersion.String(), Kind: kind, Name: o.GetName(), UID: o.GetUID(), Controller: &yes,
+	}}
 }
 
 // relabelled are the labels of a stored snapshot, of which one is the latest.

@@ -1,0 +1,90 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// overriding is a world with one override, and what is kept of it.
+type overriding struct {
+	*world
+	override *placementv1.ClusterResourceOverride
+	stored   []*placementv1.ClusterResourceOverrideSnapshot
+}
+
+func (w *overriding) ClusterOverride(context.Context, string) (*placementv1.ClusterResourceOverride, error) {
+	return w.override, nil
+}
+
+func (w *overriding) ClusterOverrideSnapshotsOf(context.Context, string) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
+	return slices.Clone(w.stored), nil
+}
+
+func (w *overriding) CommitClusterOverrideSnapshot(_ context.Context, old, next *placementv1.ClusterResourceOverrideSnapshot) (*placementv1.ClusterResourceOverrideSnapshot, error) {
+	if old == nil {
+		w.stored = append(w.stored, next)
+	} else {
+		w.stored[slices.Index(w.stored, old)] = next
+	}
+	return next, nil
+}
+
+func (w *overriding) DeleteClusterOverrideSnapshot(_ context.Context, s *placementv1.ClusterResourceOverrideSnapshot) error {
+	w.stored = slices.DeleteFunc(w.stored, func(o *placementv1.ClusterResourceOverrideSnapshot) bool { return o == s })
+	return nil
+}
+
+// edit changes the override, and has the stage look at it.
+func (w *overriding) edit(t *testing.T, to int) {
+	t.Helper()
+	w.override.Spec.Policy = &placementv1.OverridePolicy{OverrideRules: make([]placementv1.OverrideRule, to)}
+	key := propagation.TemplateKey{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourceOverride, Name: w.override.Name}
+	e, err := events.NewResource("hub", events.ResourceUpdated, events.Object{TemplateKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(w, nil).Handle(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Of an override ten snapshots are kept, those that members have beside them, one of
+// which is the latest. They go with it.
+func TestC25C70TheHistoryOfAnOverrideEnds(t *testing.T) {
+	w := &overriding{world: newWorld("a"), override: &placementv1.ClusterResourceOverride{ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}}}
+	w.handle(t, events.PlacementScheduled)
+	w.bindings[0].Spec.ClusterResourceOverrideSnapshots = []string{"o-1"}
+	for i := range 12 {
+		w.edit(t, i)
+	}
+	var got []string
+	for _, s := range w.stored {
+		name := s.Name
+		if s.Labels[placementv1.LabelIsLatestSnapshot] == "true" {
+			name += " latest"
+		}
+		got = append(got, name)
+		if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != w.override.UID || s.OwnerReferences[0].Kind != placementv1.KindClusterResourceOverride {
+			t.Errorf("%s is owned by %v", s.Name, s.OwnerReferences)
+		}
+	}
+	want := []string{"o-1"}
+	for i := 2; i < 11; i++ {
+		want = append(want, fmt.Sprintf("o-%d", i))
+	}
+	want = append(want, "o-11 latest")
+	if !slices.Equal(got, want) {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+}
