@@ -6,6 +6,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,9 +51,25 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.all(ctx)
 }
 
-// BindingsIn are the bindings in a namespace.
-func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
-	return h.bindings[propagation.Namespaced].list(ctx, namespace)
+// ListBindings lists the bindings of a namespace, or of all and of both scopes for
+// the empty one: at most limit of them, those after cont, and where to go on (empty:
+// that was all). What cont does not say in its own words is the start. A list that
+// takes too long to go through may tell of a binding twice.
+func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	scope, after := propagation.Namespaced, ""
+	if name, rest, ok := strings.Cut(cont, ":"); ok && h.bindings[propagation.Scope(name)] != nil {
+		scope, after = propagation.Scope(name), rest
+	}
+	page, next, err := h.bindings[scope].listSome(ctx, query{namespace: namespace, limit: limit, cont: after})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case next != "":
+		next = string(scope) + ":" + next
+	case namespace == "" && scope == propagation.Namespaced:
+		next = string(propagation.Cluster) + ":"
+	}
+	return page, next, nil
 }
 
 // LinkedBindings are those bindings in a namespace that are labelled as linked;

@@ -5,12 +5,8 @@ package hub
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sort"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -204,10 +200,6 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 	return err == nil, err
 }
 
-// ownCont starts where to go on in a list of what this process knows; the API
-// server's own words for it have no colon.
-const ownCont = "known:"
-
 // ListTemplates lists the templates of a kind, sorted: at most limit of them
 // (0: all), those after cont, and where to go on (empty: that was all). A list
 // that takes too long to go through may tell of an object twice.
@@ -216,58 +208,9 @@ func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, na
 	if err != nil {
 		return nil, "", fmt.Errorf("list %s: %w", gvk.Kind, err)
 	}
-	after, ours := strings.CutPrefix(cont, ownCont)
-	if k.store.Load().ready() && (ours || cont == "") {
-		all, err := k.list(ctx, namespace)
-		if err != nil {
-			return nil, "", err
-		}
-		page, cont := pageAfter(all, after, limit)
-		return page, cont, nil
-	}
-	if ours {
-		cont = "" // the watch has ended meanwhile: from the start
-	}
-	q := query{namespace: namespace, limit: limit, cont: cont}
-	p, err := k.listPage(ctx, q)
-	if apierrors.IsResourceExpired(err) && cont != "" {
-		q.cont = goOn(err)
-		p, err = k.listPage(ctx, q)
-	}
-	if err != nil {
-		return nil, "", k.explain(err, "list "+gvk.Kind)
-	}
-	templates := make([]*propagation.Template, len(p.records))
-	for i, r := range p.records {
-		templates[i] = r.value
-	}
-	return templates, p.cont, nil
-}
-
-// pageAfter is the part of a sorted list after the template named last.
-func pageAfter(all []*propagation.Template, last string, limit int64) (page []*propagation.Template, cont string) {
-	if namespace, name, ok := strings.Cut(last, "/"); ok {
-		after := types.NamespacedName{Namespace: namespace, Name: name}
-		all = all[sort.Search(len(all), func(i int) bool { return compareNames(nameOf(all[i]), after) > 0 }):]
-	}
-	if limit <= 0 || int64(len(all)) <= limit {
-		return all, ""
-	}
-	page = all[:limit]
-	name := nameOf(page[limit-1])
-	return page, ownCont + name.Namespace + "/" + name.Name
+	return k.listSome(ctx, query{namespace: namespace, limit: limit, cont: cont})
 }
 
 func nameOf(t *propagation.Template) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Key.Namespace, Name: t.Key.Name}
-}
-
-// goOn is where the API server offers to go on after a list has expired; empty:
-// from the start.
-func goOn(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return status.Status().Continue
-	}
-	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
@@ -34,14 +35,26 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.list(), nil
 }
 
-// BindingsIn are the bindings of a namespace.
-func (h *Hub) BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
-	if err := h.ask(ctx, "list", "bindings of "+namespace); err != nil {
-		return nil, err
+// ListBindings are at most limit bindings of a namespace, or of all and of both
+// scopes for the empty one, those after cont, and where to go on.
+func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	about := "bindings"
+	if namespace != "" {
+		about += " of " + namespace
+	}
+	if err := h.ask(ctx, "list", about); err != nil {
+		return nil, "", err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool { return b.Key.Namespace != namespace }), nil
+	after := strings.TrimPrefix(cont, "after:")
+	page := slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
+		return namespace != "" && b.Key.Namespace != namespace || b.Key.ID() <= after
+	})
+	if int64(len(page)) <= limit {
+		return page, "", nil
+	}
+	return page[:limit], "after:" + page[limit-1].Key.ID(), nil
 }
 
 // LinkedBindings are those of a namespace that are labelled as linked.

@@ -89,3 +89,57 @@ func TestZ32OverridesOfANamespace(t *testing.T) {
 		})
 	}
 }
+
+// lister counts the bindings that are listed.
+type lister struct {
+	*pipelinetest.Hub
+	lists, listed int
+}
+
+func (l *lister) ListBindings(ctx context.Context, namespace string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	page, next, err := l.Hub.ListBindings(ctx, namespace, limit, cont)
+	l.lists, l.listed = l.lists+1, l.listed+len(page)
+	return page, next, err
+}
+
+// TestAnOverrideListsEachBindingOnce: a page of the fan-out costs a page of the list,
+// whatever the number of bindings.
+func TestAnOverrideListsEachBindingOnce(t *testing.T) {
+	now := func() time.Time { return make.Start }
+	l := &lister{Hub: pipelinetest.NewHub(pipelinetest.Options{Now: now})}
+	const bindings = 450
+	for i := range bindings {
+		key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprintf("config-%d", i)}
+		b := &propagation.Binding{Key: propagation.BindingOf(key), Annotations: map[string]string{propagation.AnnotationContentHash: "some"}}
+		b.Spec.Resource.APIVersion, b.Spec.Resource.Kind, b.Spec.Resource.Namespace, b.Spec.Resource.Name = key.APIVersion, key.Kind, key.Namespace, key.Name
+		if _, err := l.CommitBinding(t.Context(), nil, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, handled, told := renderer.New(l, now), 0, map[string]bool{}
+	e, err := events.New("renderer", event.Event{}, events.OverridesChanged, events.Data{Policy: &propagation.PolicyKey{Scope: propagation.Cluster, Name: "over"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for todo := []event.Event{e}; len(todo) > 0; todo = todo[1:] {
+		handled++
+		out, err := s.Handle(t.Context(), todo[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range out {
+			if o.Type() == events.OverridesChanged {
+				todo = append(todo, o)
+				continue
+			}
+			msg, err := events.Decode(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told[msg.Binding.ID()] = true
+		}
+	}
+	if handled != 5 || l.lists != 5 || l.listed != bindings || len(told) != bindings {
+		t.Errorf("%d events, %d lists of %d bindings, %d told; want 5, 5, %d, %d", handled, l.lists, l.listed, len(told), bindings, bindings)
+	}
+}

@@ -29,8 +29,8 @@ type Works interface {
 // Inputs are what the Works depend on.
 type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
-	Bindings(ctx context.Context) ([]*propagation.Binding, error)
-	BindingsIn(ctx context.Context, namespace string) ([]*propagation.Binding, error)
+	// ListBindings are those of a namespace, or all for the empty one.
+	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 	Overrides(ctx context.Context, namespace string) ([]propagation.Override, error)
 	NamespaceState(ctx context.Context, name string) (hub.NamespaceState, error)

@@ -6,8 +6,6 @@ package renderer
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -16,6 +14,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/paging"
 )
 
 // condition says on the binding what could not be rendered, and why.
@@ -39,37 +38,28 @@ func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures 
 	return nil
 }
 
-// pageSize is how many bindings one event of a fan-out announces.
-const pageSize = 100
-
-// overrides announces the bindings that an override may concern, page by page in
-// the order of their keys: one of a namespace those of that namespace, one of the
+// overrides announces the bindings that an override may concern, page by page: one
+// of a namespace those of that namespace, one of the
 // cluster all. An override that is gone cannot tell more of whom it concerned,
 // and who is not concerned renders the same and is not written.
 func (s *Stage) overrides(ctx context.Context, e event.Event, of propagation.PolicyKey, from string) ([]event.Event, error) {
-	all, err := s.concerned(ctx, of)
-	if err != nil {
-		return nil, fmt.Errorf("list bindings: %w", err)
+	concerned := func(ctx context.Context, limit int64, cont string) ([]*propagation.Binding, string, error) {
+		return s.hub.ListBindings(ctx, of.Namespace, limit, cont)
 	}
-	slices.SortFunc(all, func(a, b *propagation.Binding) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
-	out, announced := events.From(Name, e), 0
-	for _, b := range all {
-		if b.Key.ID() <= from || b.ActedHash() == "" {
-			continue
+	out := events.From(Name, e)
+	next, err := paging.Through(ctx, concerned, from, func(b *propagation.Binding) bool {
+		if b.ActedHash() == "" {
+			return false
 		}
 		template := b.Template()
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "OverridesChanged"})
-		if announced++; announced == pageSize {
-			out.Emit(events.OverridesChanged, events.Data{Policy: &of, Continue: b.Key.ID(), Reason: "MoreBindings"})
-			break
-		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	if next != "" {
+		out.Emit(events.OverridesChanged, events.Data{Policy: &of, Continue: next, Reason: "MoreBindings"})
 	}
 	return out.Events()
-}
-
-func (s *Stage) concerned(ctx context.Context, override propagation.PolicyKey) ([]*propagation.Binding, error) {
-	if override.Scope == propagation.Namespaced {
-		return s.hub.BindingsIn(ctx, override.Namespace)
-	}
-	return s.hub.Bindings(ctx)
 }

@@ -16,6 +16,7 @@ import (
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/scheduling/placement"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/paging"
 )
 
 // placed is where a paged fan-out of a cluster's change goes on that has come to
@@ -97,7 +98,7 @@ func (s *Stage) clusterChangedFor(ctx context.Context, out *events.Batch, cluste
 			continue
 		}
 		out.Emit(events.PlacementSnapshotted, events.Data{Placement: p.Name, Reason: "ClusterChanged", Message: "cluster " + cluster + " changed"})
-		if announced++; announced == pageSize {
+		if announced++; announced == paging.Size {
 			out.Emit(events.ClusterChanged, events.Data{Cluster: cluster, Continue: placed + p.Name, Reason: "MorePlacements"})
 			return nil
 		}

@@ -18,6 +18,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/paging"
 )
 
 // placedWorld is a hub with placements and no bindings of policies.
@@ -68,7 +69,9 @@ type noBindings struct{ writes }
 // writes are those that nobody makes here.
 type writes = Bindings
 
-func (noBindings) Bindings(context.Context) ([]*propagation.Binding, error) { return nil, nil }
+func (noBindings) ListBindings(context.Context, string, int64, string) ([]*propagation.Binding, string, error) {
+	return nil, "", nil
+}
 
 type noClusters struct{}
 
@@ -121,7 +124,7 @@ func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
 
 func TestAChangedClusterIsToldToPlacementsAPageAtATime(t *testing.T) {
 	w := &placedWorld{}
-	for i := range pageSize + 3 {
+	for i := range paging.Size + 3 {
 		p := &placementv1.ClusterResourcePlacement{}
 		p.Name = fmt.Sprintf("p%03d", i)
 		w.placements = append(w.placements, p)
@@ -143,7 +146,7 @@ func TestAChangedClusterIsToldToPlacementsAPageAtATime(t *testing.T) {
 			}
 		}
 	}
-	if len(told) != pageSize+2 || told["p001"] {
+	if len(told) != paging.Size+2 || told["p001"] {
 		t.Errorf("%d are told, and of one that does not name the cluster: %v", len(told), told["p001"])
 	}
 }

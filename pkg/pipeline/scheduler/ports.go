@@ -17,7 +17,7 @@ import (
 // Bindings are what the scheduler reads and writes.
 type Bindings interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
-	Bindings(ctx context.Context) ([]*propagation.Binding, error)
+	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)

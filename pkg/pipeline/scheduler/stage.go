@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/paging"
 )
 
 // Name of the stage.
@@ -131,12 +131,8 @@ func (s *Stage) commit(ctx context.Context, b, next *propagation.Binding, d sche
 	return told, nil
 }
 
-// pageSize is how many bindings one event of a fan-out announces.
-const pageSize = 100
-
 // clusterChanged announces the bindings that would be scheduled otherwise now, and
-// the placements that the cluster may concern, page by page in the order of their
-// keys.
+// the placements that the cluster may concern, page by page.
 func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	out := events.From(Name, e)
 	if after, further := strings.CutPrefix(msg.Continue, placed); further || msg.Continue == "" {
@@ -147,28 +143,28 @@ func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Da
 			return out.Events()
 		}
 	}
-	all, err := s.bindings.Bindings(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list bindings: %w", err)
-	}
 	fleet, err := s.clusters.Clusters(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
-	slices.SortFunc(all, func(a, b *propagation.Binding) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
-	announced := 0
-	for _, b := range all {
-		if b.Key.ID() <= msg.Continue || !s.concerned(b, fleet) {
-			continue
+	all := func(ctx context.Context, limit int64, cont string) ([]*propagation.Binding, string, error) {
+		return s.bindings.ListBindings(ctx, "", limit, cont)
+	}
+	next, err := paging.Through(ctx, all, msg.Continue, func(b *propagation.Binding) bool {
+		if !s.concerned(b, fleet) {
+			return false
 		}
 		key := b.Template()
 		out.Emit(events.BindingActivated, events.Data{
 			Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "ClusterChanged", Message: "cluster " + msg.Cluster + " changed",
 		})
-		if announced++; announced == pageSize {
-			out.Emit(events.ClusterChanged, events.Data{Cluster: msg.Cluster, Continue: b.Key.ID(), Reason: "MoreBindings"})
-			break
-		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	if next != "" {
+		out.Emit(events.ClusterChanged, events.Data{Cluster: msg.Cluster, Continue: next, Reason: "MoreBindings"})
 	}
 	return out.Events()
 }
