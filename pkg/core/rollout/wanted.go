@@ -53,14 +53,14 @@ func Unobserved(b *placementv1.ClusterResourceBinding) bool {
 const unheard = 10 * time.Second
 
 // Open are the placements, by name, that an event may be missing for: those that are
-// being deleted, those of which a member got something that nobody looked at, and
-// those of which members wait, while what others have has become available by the time
-// alone.
+// being deleted, those of which a member got something that nobody looked at, those of
+// which a member that was picked has no binding, and those of which members wait, while
+// what others have has become available by the time alone.
 func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, now time.Time) []string {
 	all := make(map[string]*open, len(placements))
 	for _, p := range placements {
 		_, _, period := p.Spec.Strategy.Pace()
-		all[p.Name] = &open{period: period, now: now, due: p.DeletionTimestamp != nil}
+		all[p.Name] = &open{period: period, now: now, due: p.DeletionTimestamp != nil, without: told(p)}
 	}
 	for _, b := range bindings {
 		if o := all[b.Labels[placementv1.LabelParentCRP]]; o != nil {
@@ -69,7 +69,7 @@ func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placem
 	}
 	var names []string
 	for name, o := range all {
-		if o.due || o.mixed && o.aged {
+		if o.due || o.mixed && o.aged || len(o.without) > 0 {
 			names = append(names, name)
 		}
 	}
@@ -86,11 +86,26 @@ type open struct {
 	// mixed says that not all members have the same; snapshot is what the first has.
 	mixed    bool
 	snapshot string
+	// without are the members that were picked, as far as the placement tells, and of
+	// which no binding was seen.
+	without map[string]bool
 	// aged says that something counts as available because of the time.
 	aged bool
 }
 
+// told are the members that the placement's status says are picked.
+func told(p *placementv1.ClusterResourcePlacement) map[string]bool {
+	picked := map[string]bool{}
+	for _, s := range p.Status.PlacementStatuses {
+		if s.ClusterName != "" && meta.IsStatusConditionTrue(s.Conditions, placementv1.ConditionScheduled) {
+			picked[s.ClusterName] = true
+		}
+	}
+	return picked
+}
+
 func (o *open) look(b *placementv1.ClusterResourceBinding) {
+	delete(o.without, b.Spec.TargetCluster)
 	o.mixed = o.mixed || !given(b) || b.Spec.State == placementv1.BindingStateUnscheduled || o.snapshot != "" && o.snapshot != b.Spec.ResourceSnapshotName
 	o.snapshot = b.Spec.ResourceSnapshotName
 	o.due = o.due || b.DeletionTimestamp != nil || Unobserved(b) && o.now.Sub(BoundAt(b)) > unheard
