@@ -296,3 +296,42 @@ func TestZ12WorkDeletedWhileHeld(t *testing.T) {
 		s.theSame(all, "member1", before)
 	})
 }
+
+// Z12: who deletes the bindings while removals are held takes nothing along. What
+// leaves the cluster out by name, then, is asked for, and passes.
+func TestZ12BindingsDeletedWhileHeld(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		p, all := s.more()
+		before := s.uidsOf(all, "member1")
+		s.labelCluster("member1", false)
+		s.removalHeld("member1", "True")
+		s.listed(len(all), "member1")
+		former := map[string]types.UID{}
+		for _, t := range all {
+			b := s.Expect(t).binding()
+			former[b.GetName()] = b.GetUID()
+		}
+		for name := range former {
+			if err := s.lab.hub.on(bindings, s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		for _, t := range all {
+			s.Eventually(func() error {
+				if b := s.Expect(t).binding(); b == nil || former[b.GetName()] == b.GetUID() {
+					return errors.New("the binding was not made anew")
+				}
+				return nil
+			})
+		}
+		s.listed(len(all), "member1")
+		s.removalHeld("member1", "True")
+		s.Settle()
+		s.allIn(all, "member1", "member2")
+		s.theSame(all, "member1", before)
+
+		s.Apply(p.To("member2"))
+		s.allIn(all, "member2")
+		s.removalHeld("member1", "False")
+	})
+}

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/budget"
 	"sluice.dev/pkg/core/propagation"
@@ -65,6 +68,29 @@ func replaced(b *propagation.Binding) {
 	b.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}}}
 }
 
+// edited is an edit of the placement that has nothing to say of m1.
+func edited(b *propagation.Binding) {
+	b.Spec.Placement = b.Spec.Placement.DeepCopy()
+	b.Spec.Placement.ClusterAffinity.ExcludeClusters = []string{"m9"}
+}
+
+// excluded is an edit of the placement that leaves m1 out by name.
+func excluded(b *propagation.Binding) {
+	b.Spec.Placement = b.Spec.Placement.DeepCopy()
+	b.Spec.Placement.ClusterAffinity.ExcludeClusters = []string{"m1"}
+}
+
+// either is on m1, by its label, and goes to m2 where m1 is not to be had.
+func either(b *propagation.Binding) {
+	first := *b.Spec.Placement.ClusterAffinity
+	first.ClusterNames = []string{"m1"}
+	b.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinities: []policyv1alpha1.ClusterAffinityTerm{
+		{AffinityName: "first", ClusterAffinity: first},
+		{AffinityName: "second", ClusterAffinity: policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}}},
+	}}
+	b.Annotations, b.Spec.Clusters = nil, b.Spec.Clusters[:1]
+}
+
 func divided(b *propagation.Binding) {
 	b.Spec.Replicas = 4
 	b.Spec.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
@@ -107,7 +133,11 @@ func TestZ12WhatNobodyAskedForIsHeld(t *testing.T) {
 		"Z12: what left and came back is held anew":                           {binding: web(onM1(propagation.Removal{Left: before})), clusters: relabelled, want: "m1 m2", removals: map[string]propagation.Removal{"m1": {Held: noon, Left: before}}},
 		"Z12: an edit of the placement passes":                                {binding: web(replaced), clusters: back, want: "m2"},
 		"Z12: unless the gate says all":                                       {binding: web(replaced), clusters: back, mode: propagation.BudgetAll, want: "m1 m2", removals: held},
-		"Z12: an edit of the placement does not take along what is held":      {binding: web(onM1(heldBefore), replaced), clusters: relabelled, want: "m1 m2", removals: map[string]propagation.Removal{"m1": heldBefore}},
+		"Z12: an edit of the placement does not take along what is held":      {binding: web(onM1(heldBefore), edited), clusters: relabelled, want: "m1 m2", removals: map[string]propagation.Removal{"m1": heldBefore}},
+		"Z12: unless the placement leaves the cluster out by name":            {binding: web(onM1(heldBefore), excluded), clusters: relabelled, want: "m2"},
+		"Z12: or names the others alone":                                      {binding: web(onM1(heldBefore), replaced), clusters: relabelled, want: "m2"},
+		"Z12: which the gate holds, too":                                      {binding: web(onM1(heldBefore), excluded), clusters: relabelled, mode: propagation.BudgetAll, want: "m1 m2", removals: map[string]propagation.Removal{"m1": heldBefore}},
+		"Z12: another term that names others is no wish to leave":             {binding: web(either), clusters: relabelled, want: "m1", removals: held},
 		"Z12: without a budget everything passes":                             {binding: web(), clusters: relabelled, mode: propagation.BudgetOff, want: "m2"},
 		"Z12: without a budget goes what was held":                            {binding: web(onM1(heldBefore)), clusters: relabelled, mode: propagation.BudgetOff, want: "m2"},
 		"Z12: an approval that cannot be read is none":                        {binding: web(func(b *propagation.Binding) { b.Annotations[propagation.AnnotationRemovals] = `{"m1":"yes"}` }), clusters: relabelled, want: "m1 m2", removals: held},
@@ -159,6 +189,94 @@ func TestZ12AnEditThatMovesNothingIsNoExcuse(t *testing.T) {
 	b, _ = budget.Of(b, []*clusterv1alpha1.Cluster{labelled("m1", false), labelled("m2", true)}).Schedule(propagation.BudgetIndirect, noon)
 	if !b.HoldsRemoval("m1") || len(b.Spec.Clusters) != 2 {
 		t.Errorf("on %v, held %v", b.Spec.Clusters, b.HeldRemovals())
+	}
+}
+
+// work is the Work of web in a cluster.
+func work(cluster string, change ...func(*propagation.Work)) *propagation.Work {
+	w := &propagation.Work{Key: propagation.WorkKey{Cluster: cluster, Name: "any"}, Annotations: map[string]string{
+		propagation.AnnotationBindingNamespace: "shop", propagation.AnnotationBindingName: "nginx-deployment", propagation.AnnotationTemplateUID: "uid-1",
+	}}
+	w.Spec.Workload.Manifests = []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"spec":{"replicas":3}}`)}}}
+	for _, c := range change {
+		c(w)
+	}
+	return w
+}
+
+func annotated(key, value string) func(*propagation.Work) {
+	return func(w *propagation.Work) { w.Annotations[key] = value }
+}
+
+func TestZ12ABindingMadeAnewKnowsWhereItsTemplateIs(t *testing.T) {
+	remade := func(change ...func(*propagation.Binding)) *propagation.Binding {
+		b := web()
+		b.UID, b.Annotations, b.Spec.Clusters, b.Spec.Resource.UID = "new", nil, nil, "uid-1"
+		for _, c := range change {
+			c(b)
+		}
+		return b
+	}
+	four := func(b *propagation.Binding) {
+		b.Spec.Replicas = 4
+		b.Spec.Placement = b.Spec.Placement.DeepCopy()
+		b.Spec.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
+	}
+	one := func(w *propagation.Work) { w.Spec.Workload.Manifests[0].Raw = []byte(`{"spec":{"replicas":1}}`) }
+	relabelled := []*clusterv1alpha1.Cluster{labelled("m1", false), labelled("m2", true)}
+	back := []*clusterv1alpha1.Cluster{labelled("m1", true), labelled("m2", true)}
+	tainted := []*clusterv1alpha1.Cluster{labelled("m1", true), labelled("m2", true)}
+	tainted[0].Spec.Taints = []corev1.Taint{{Key: "busy", Effect: corev1.TaintEffectNoSchedule}}
+	none := []*clusterv1alpha1.Cluster{labelled("m1", false), labelled("m2", false)}
+	for name, tc := range map[string]struct {
+		binding  *propagation.Binding
+		works    []*propagation.Work
+		clusters []*clusterv1alpha1.Cluster
+		want     string
+		held     string
+	}{
+		"while the label is off, the cluster keeps it":            {works: []*propagation.Work{work("m1"), work("m2")}, clusters: relabelled, want: "m1 m2", held: "m1"},
+		"with the label it goes where it was":                     {works: []*propagation.Work{work("m1"), work("m2")}, clusters: back, want: "m1 m2"},
+		"a taint that only keeps new ones off takes nothing away": {works: []*propagation.Work{work("m1"), work("m2")}, clusters: tainted, want: "m1 m2"},
+		"and keeps a new one off":                                 {clusters: tainted, want: "m2"},
+		"where nothing satisfies the placement, it stays":         {works: []*propagation.Work{work("m1"), work("m2")}, clusters: none, want: "m1 m2"},
+		"replicas stay where they are":                            {binding: remade(four), works: []*propagation.Work{work("m1"), work("m2", one)}, clusters: back, want: "m1:3 m2:1"},
+		"a new template was nowhere":                              {clusters: relabelled, want: "m2"},
+		"the Work of a former template is not its own":            {works: []*propagation.Work{work("m1", annotated(propagation.AnnotationTemplateUID, "uid-0"))}, clusters: relabelled, want: "m2"},
+		"nor that of another binding":                             {works: []*propagation.Work{work("m1", annotated(propagation.AnnotationBindingName, "other"))}, clusters: relabelled, want: "m2"},
+		"nor one that followed others there":                      {works: []*propagation.Work{work("m1", annotated(propagation.AnnotationDependency, "true"))}, clusters: relabelled, want: "m2"},
+		"what leaves already leaves":                              {works: []*propagation.Work{work("m1", func(w *propagation.Work) { w.Deleting = true })}, clusters: relabelled, want: "m2"},
+		"where others need it, it is theirs": {
+			binding: remade(func(b *propagation.Binding) {
+				b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}}}}
+			}),
+			works: []*propagation.Work{work("m1")}, clusters: relabelled, want: "m2",
+		},
+	} {
+		t.Run("Z12: "+name, func(t *testing.T) {
+			b := tc.binding
+			if b == nil {
+				b = remade()
+			}
+			next, _ := budget.Remade(b, tc.works, tc.clusters).Schedule(propagation.BudgetIndirect, noon)
+			var got []string
+			for _, c := range next.Spec.Clusters {
+				one := c.Name
+				if c.Replicas > 0 {
+					one += fmt.Sprint(":", c.Replicas)
+				}
+				got = append(got, one)
+			}
+			if s := strings.Join(got, " "); s != tc.want {
+				t.Errorf("on %s, want %s", s, tc.want)
+			}
+			if s := strings.Join(next.HeldRemovals(), " "); s != tc.held {
+				t.Errorf("held on %q, want %q", s, tc.held)
+			}
+			if next == b || len(b.Spec.Clusters) > 0 {
+				t.Error("it is not written, or what was read was changed")
+			}
+		})
 	}
 }
 

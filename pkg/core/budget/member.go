@@ -39,6 +39,9 @@ type Member struct {
 	Coming int
 	// Recent is how many the budget let go within the window.
 	Recent int
+	// Unbound is how many of its Works there are whose binding is missing, or names no
+	// cluster: it was deleted, and what is made anew may be held.
+	Unbound int
 	// Stands tells that the Cluster says already that its budget is exceeded.
 	Stands bool
 }
@@ -49,7 +52,18 @@ func (m Member) Over(mode propagation.RemovalBudget) bool {
 	if len(m.Held) == 0 || mode == propagation.BudgetOff {
 		return false
 	}
-	return m.Stands || len(m.Held)+m.Coming+m.Recent+letGo(m.Going, m.Cluster) > Limit(m.Has)
+	return m.Stands || m.leaving() > Limit(m.Has)
+}
+
+// Unsure tells whether it cannot be judged yet, since bindings may be about to be made
+// anew: what is held stays, and so does what is said of it.
+func (m Member) Unsure(mode propagation.RemovalBudget) bool {
+	return mode != propagation.BudgetOff && m.leaving()+m.Unbound > Limit(m.Has)
+}
+
+// leaving is how many leave within the window, if what is held is let go.
+func (m Member) leaving() int {
+	return len(m.Held) + m.Coming + m.Recent + letGo(m.Going, m.Cluster)
 }
 
 // letGo is how many of those that go the budget let go.
@@ -85,9 +99,17 @@ func (w World) Members(works []*propagation.Work) []Member {
 	for _, c := range w.Clusters {
 		members[c.Name] = &Member{Cluster: c.Name, Stands: Stands(c)}
 	}
+	bound := make(map[propagation.BindingKey]bool, len(w.Bindings))
+	for _, b := range w.Bindings {
+		bound[b.Key] = len(b.TargetClusters()) > 0 || b.Spec.Placement == nil
+	}
 	for _, k := range works {
-		if m := members[k.Key.Cluster]; m != nil {
-			m.Has++
+		m := members[k.Key.Cluster]
+		if m == nil {
+			continue
+		}
+		if m.Has++; !k.Deleting && !bound[k.Binding()] {
+			m.Unbound++
 		}
 	}
 	for _, b := range w.Bindings {

@@ -4,6 +4,8 @@
 package budget
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
@@ -21,7 +24,9 @@ const Window = 10 * time.Minute
 
 // Draft is how a binding would be scheduled if nothing were held.
 type Draft struct {
+	// binding is where the template is, was the binding as it was read.
 	binding  *propagation.Binding
+	was      *propagation.Binding
 	clusters []*clusterv1alpha1.Cluster
 	free     scheduling.Decision
 	lost     []string
@@ -33,7 +38,7 @@ func Of(b *propagation.Binding, clusters []*clusterv1alpha1.Cluster) Draft {
 	if b.Annotations[propagation.AnnotationRemovals] != "" {
 		free = b.WithRemovals(nil)
 	}
-	d := Draft{binding: b, clusters: clusters, free: scheduling.Decide(scheduling.Input{Binding: free, Clusters: clusters})}
+	d := Draft{binding: b, was: b, clusters: clusters, free: scheduling.Decide(scheduling.Input{Binding: free, Clusters: clusters})}
 	if d.free.Unschedulable || b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return d
 	}
@@ -45,6 +50,51 @@ func Of(b *propagation.Binding, clusters []*clusterv1alpha1.Cluster) Draft {
 	}
 	slices.Sort(d.lost)
 	return d
+}
+
+// Remade is Of for a binding that names no cluster, and may have been deleted and made
+// anew: where its template is, its Works tell.
+func Remade(b *propagation.Binding, works []*propagation.Work, clusters []*clusterv1alpha1.Cluster) Draft {
+	d := Of(standing(b, works), clusters)
+	d.was = b
+	return d
+}
+
+// standing is the binding with the clusters that have its very template by its own
+// placement.
+func standing(b *propagation.Binding, works []*propagation.Work) *propagation.Binding {
+	next, known := *b, b.TargetClusters()
+	next.Spec.Clusters = slices.Clone(b.Spec.Clusters)
+	for _, w := range works {
+		uid := w.Annotations[propagation.AnnotationTemplateUID]
+		follows := w.Annotations[propagation.AnnotationDependency] == "true"
+		if w.Deleting || follows || w.Binding() != b.Key || uid == "" || uid != string(b.Spec.Resource.UID) || slices.Contains(known, w.Key.Cluster) {
+			continue
+		}
+		next.Spec.Clusters = append(next.Spec.Clusters, workv1alpha2.TargetCluster{Name: w.Key.Cluster, Replicas: replicas(b, w)})
+	}
+	slices.SortFunc(next.Spec.Clusters, func(a, b workv1alpha2.TargetCluster) int { return cmp.Compare(a.Name, b.Name) })
+	return &next
+}
+
+// replicas is how many of the template's the Work asks for.
+func replicas(b *propagation.Binding, w *propagation.Work) int32 {
+	var said struct {
+		Spec struct {
+			Replicas    *int32 `json:"replicas"`
+			Parallelism *int32 `json:"parallelism"`
+		} `json:"spec"`
+	}
+	manifests := w.Spec.Workload.Manifests
+	if b.Spec.Replicas == 0 || len(manifests) == 0 || json.Unmarshal(manifests[0].Raw, &said) != nil {
+		return b.Spec.Replicas
+	}
+	for _, n := range []*int32{said.Spec.Replicas, said.Spec.Parallelism} {
+		if n != nil {
+			return min(max(*n, 0), b.Spec.Replicas)
+		}
+	}
+	return b.Spec.Replicas
 }
 
 // Lost are the clusters that have the template and would be left out, sorted: what
@@ -70,19 +120,25 @@ func (d Draft) Schedule(mode propagation.RemovalBudget, now time.Time) (*propaga
 	if len(pending) > 0 {
 		decision = scheduling.Decide(scheduling.Input{Binding: next, Clusters: d.clusters})
 	}
-	moved := !decision.Unschedulable && !equality.Semantic.DeepEqual(decision.Targets, b.Spec.Clusters)
+	targets := b.Spec.Clusters
+	if !decision.Unschedulable {
+		targets = decision.Targets
+	}
+	moved := !equality.Semantic.DeepEqual(targets, d.was.Spec.Clusters)
 	known := b.Annotations[propagation.AnnotationScheduledFor]
 	record := known
 	if !decision.Unschedulable && (moved || known != "") {
 		record = scheduledFor(b)
 	}
 	if !moved && record == known && maps.Equal(held(b.Removals()), pending) {
-		return b, decision
+		return d.was, decision
 	}
 	next = b.WithRemovals(removals)
-	next.Annotations[propagation.AnnotationScheduledFor] = record
+	if record != "" {
+		next.Annotations[propagation.AnnotationScheduledFor] = record
+	}
 	if moved {
-		next.Spec.Clusters = decision.Targets
+		next.Spec.Clusters = targets
 	}
 	return next, decision
 }
@@ -103,6 +159,7 @@ func (d Draft) removals(mode propagation.RemovalBudget, now time.Time) map[strin
 		case r.Approved:
 		case r.Goes():
 			next[cluster] = propagation.Removal{Left: r.Let}
+		case mode != propagation.BudgetAll && leftOutByName(d.binding.Spec.Placement, cluster):
 		case r.Holds():
 			next[cluster] = r
 		case mode == propagation.BudgetAll || !d.Asked():
@@ -110,6 +167,19 @@ func (d Draft) removals(mode propagation.RemovalBudget, now time.Time) map[strin
 		}
 	}
 	return next
+}
+
+// leftOutByName tells whether the placement itself names the cluster as one that it
+// does not go to, or names others alone: no label brings it back, and that is asked
+// for.
+func leftOutByName(p *policyv1alpha1.Placement, cluster string) bool {
+	out := func(a *policyv1alpha1.ClusterAffinity) bool {
+		return a != nil && (slices.Contains(a.ExcludeClusters, cluster) || len(a.ClusterNames) > 0 && !slices.Contains(a.ClusterNames, cluster))
+	}
+	if p == nil || len(p.ClusterAffinities) == 0 {
+		return p != nil && out(p.ClusterAffinity)
+	}
+	return !slices.ContainsFunc(p.ClusterAffinities, func(t policyv1alpha1.ClusterAffinityTerm) bool { return !out(&t.ClusterAffinity) })
 }
 
 func joined(name string, clusters []*clusterv1alpha1.Cluster) bool {

@@ -146,6 +146,41 @@ func TestZ12Gates(t *testing.T) {
 	r.wants("m2")
 }
 
+// Who deletes a binding while the labels are off takes nothing along: what is made anew
+// is where its Works are.
+func TestZ12ABindingDeletedWhileHeld(t *testing.T) {
+	r := relabel(t)
+	b := r.binding()
+	for _, m := range []string{"m1", "m2"} {
+		if err := r.hub.EnsureNamespace(t.Context(), propagation.PolicyForm.Namespace(m)); err != nil {
+			t.Fatal(err)
+		}
+		w := &propagation.Work{Key: propagation.WorkKey{Cluster: m, Name: propagation.WorkName(b.Key)}, Annotations: map[string]string{
+			propagation.AnnotationBindingNamespace: b.Key.Namespace, propagation.AnnotationBindingName: b.Key.Name,
+			propagation.AnnotationTemplateUID: string(b.Spec.Resource.UID),
+		}}
+		if _, err := r.hub.CommitWork(t.Context(), nil, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.hub.LabelCluster("m1", "tier", "")
+	r.schedule()
+	r.wants("m1 m2", "m1")
+	if err := r.hub.DeleteBinding(t.Context(), r.binding()); err != nil {
+		t.Fatal(err)
+	}
+	anew := *b
+	anew.UID, anew.ResourceVersion, anew.Annotations, anew.Spec.Clusters = "", "", map[string]string{propagation.AnnotationContentHash: b.ActedHash()}, nil
+	if _, err := r.hub.CommitBinding(t.Context(), nil, &anew); err != nil {
+		t.Fatal(err)
+	}
+	r.schedule()
+	r.wants("m1 m2", "m1")
+	if asked := r.schedule(); slices.Contains(asked, "list works") {
+		t.Errorf("a second event asks for %v", asked)
+	}
+}
+
 // noPlacements is a hub without any.
 type noPlacements struct{ placements }
 

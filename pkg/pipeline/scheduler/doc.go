@@ -7,8 +7,8 @@
 // Consumes: binding.activated (of bindings that ask for no other scheduler);
 // placement.snapshotted; cluster.changed.
 // Reads: the binding, the fleet; the gates where a cluster would be left out; of a
-// placement its latest policy snapshot and its
-// bindings.
+// binding that names no cluster its Works, for it may have been made anew; of a
+// placement its latest policy snapshot and its bindings.
 // Decides with: pkg/core/scheduling and its placement, pkg/core/budget.
 // Commits: spec.clusters of the binding, what of it is held (a cluster that would be
 // left out though nobody asked for that), and the condition Scheduled where it

@@ -18,6 +18,8 @@ import (
 type Bindings interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
+	// WorksOf tell where the template of a binding is that was made anew.
+	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)

@@ -94,6 +94,13 @@ func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (*propagatio
 		return nil, scheduling.Decision{}, fmt.Errorf("list clusters: %w", err)
 	}
 	draft, features := budget.Of(b, fleet), propagation.Features{}
+	if len(b.Spec.Clusters) == 0 {
+		works, err := s.bindings.WorksOf(ctx, b.Key)
+		if err != nil {
+			return nil, scheduling.Decision{}, fmt.Errorf("list the Works of %s: %w", b.Key, err)
+		}
+		draft = budget.Remade(b, works, fleet)
+	}
 	if len(draft.Lost()) > 0 {
 		if features, err = s.gates.Features(ctx); err != nil {
 			return nil, scheduling.Decision{}, fmt.Errorf("get gates: %w", err)

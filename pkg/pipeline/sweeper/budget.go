@@ -45,7 +45,8 @@ func (s *Stage) removals(ctx context.Context, bindings []*propagation.Binding, o
 	held := map[propagation.Claim][]string{}
 	var failed error
 	for _, m := range w.Members(works) {
-		if over := m.Over(w.Mode); over {
+		over, unsure := m.Over(w.Mode), m.Unsure(w.Mode)
+		if over {
 			count := map[propagation.Claim]int{}
 			for _, b := range m.Held {
 				count[b.Claim()]++
@@ -53,13 +54,15 @@ func (s *Stage) removals(ctx context.Context, bindings []*propagation.Binding, o
 			for claim, n := range count {
 				held[claim] = append(held[claim], fmt.Sprintf("%d in %s", n, m.Cluster))
 			}
-		} else {
+		} else if !unsure {
 			failed = errors.Join(failed, s.letGo(ctx, m, w, out))
 		}
 		for _, b := range m.Going[:min(len(m.Going), batch)] {
 			schedule(out, b)
 		}
-		failed = errors.Join(failed, s.tellHeld(ctx, m.Cluster, m.Condition(w.Mode)))
+		if over || !unsure {
+			failed = errors.Join(failed, s.tellHeld(ctx, m.Cluster, m.Condition(w.Mode)))
+		}
 	}
 	told := make(map[propagation.Claim]string, len(held))
 	for claim, members := range held {

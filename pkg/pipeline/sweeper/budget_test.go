@@ -26,6 +26,7 @@ import (
 type keeping struct {
 	Hub
 	bindings []*propagation.Binding
+	works    []*propagation.Work
 	features propagation.Features
 	cluster  *clusterv1alpha1.Cluster
 	told     []string
@@ -42,7 +43,7 @@ func (k *keeping) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) 
 	return []*clusterv1alpha1.Cluster{k.cluster}, nil
 }
 
-func (k *keeping) Works(context.Context) ([]*propagation.Work, error) { return nil, nil }
+func (k *keeping) Works(context.Context) ([]*propagation.Work, error) { return k.works, nil }
 
 func (k *keeping) Features(context.Context) (propagation.Features, error) { return k.features, nil }
 
@@ -187,5 +188,43 @@ func TestZ12LostRaceIsLookedAtAgain(t *testing.T) {
 	}
 	if woken, _ := k.judge(t); woken != 3 {
 		t.Errorf("then %d go", woken)
+	}
+}
+
+// Of those that were deleted some are made anew before others: that few are held yet
+// is no reason to let them go, nor to say that nothing is.
+func TestZ12BindingsThatAreMadeAnewAreWaitedFor(t *testing.T) {
+	k := keep(14)
+	all := k.bindings
+	for _, b := range all {
+		k.works = append(k.works, &propagation.Work{
+			Key:         propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(b.Key)},
+			Annotations: map[string]string{propagation.AnnotationBindingNamespace: b.Key.Namespace, propagation.AnnotationBindingName: b.Key.Name},
+		})
+	}
+	k.judge(t)
+	if !k.says(metav1.ConditionTrue) {
+		t.Fatal("it is not held")
+	}
+	k.bindings = nil
+	if k.judge(t); !k.says(metav1.ConditionTrue) {
+		t.Error("the Cluster says that nothing is held")
+	}
+	k.cluster = k.cluster.DeepCopy()
+	k.cluster.Status.Conditions = nil
+	k.bindings = append([]*propagation.Binding(nil), all[:5]...)
+	if woken, _ := k.judge(t); woken != 0 || len(k.cluster.Status.Conditions) > 0 {
+		t.Errorf("%d go, the Cluster says %v", woken, k.cluster.Status.Conditions)
+	}
+	k.bindings = all
+	if woken, held := k.judge(t); woken != 0 || !k.says(metav1.ConditionTrue) || !strings.Contains(held, "14 in m1") {
+		t.Errorf("%d go, held %q", woken, held)
+	}
+	// A few templates that are deleted meanwhile stop nobody.
+	k.cluster.Status.Conditions = nil
+	k.bindings = append([]*propagation.Binding(nil), all[:5]...)
+	k.works = k.works[:10]
+	if woken, _ := k.judge(t); woken != 5 {
+		t.Errorf("%d go", woken)
 	}
 }
