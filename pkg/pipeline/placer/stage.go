@@ -54,6 +54,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if err != nil {
 			return nil, outcome.Terminal(err)
 		}
+		if d.Template != nil { // it changed where no source looks
+			return nil, s.note(ctx, *d.Template)
+		}
 		return s.place(ctx, e, d.Placement)
 	}
 	o, err := events.DecodeResource(e)

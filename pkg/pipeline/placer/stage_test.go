@@ -221,6 +221,33 @@ func TestC30ChangesAreCollected(t *testing.T) {
 	}
 }
 
+// The sweeper tells placements alone of what changed where no source looks.
+func TestC7WhatTheSweeperFoundIsCollectedToo(t *testing.T) {
+	w := shop(t)
+	changed := object("ConfigMap", "shop", "a", "2")
+	key := keyOf(changed)
+	w.objects[key.ID()] = changed // and no source tells
+	if w.tick(t, time.Hour) {
+		t.Error("something is due of which nobody told")
+	}
+	cause := event.New()
+	cause.SetID("cause")
+	e, err := events.New("sweeper", cause, events.PlacementTouched, events.Data{Placement: "crp", Template: &key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.handle(e); err != nil {
+		t.Fatal(err)
+	}
+	if w.tick(t, 14*time.Second) {
+		t.Error("changes are collected for 15 s")
+	}
+	if !w.tick(t, time.Second) {
+		t.Error("nothing is due")
+	}
+	w.want(t, strings.Replace(first, " latest", "", 1), "crp-1-snapshot latest, Namespace shop, Secret shop/s 1, ConfigMap shop/a 2")
+}
+
 func TestAChangeOfTheSelectorsActsAtOnce(t *testing.T) {
 	w := shop(t)
 	w.objects[keyOf(object("Namespace", "", "bank", "")).ID()] = object("Namespace", "", "bank", "")

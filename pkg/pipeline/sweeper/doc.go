@@ -21,7 +21,8 @@
 // with each tick it hands the dead letters to the broker once more. It has the
 // sources follow the kinds that policies select.
 // Emits: template.touched, binding.scheduled, work.rendered and work.removed
-// for what is not where it has to be; cluster.changed.
+// for what is not where it has to be; cluster.changed; placement.touched for an object
+// that a placement may select, and that changed where no source looks.
 //
 // How far its rounds have come is in Redis. What fails for one thing is told of, and
 // ends the sweep for no other.

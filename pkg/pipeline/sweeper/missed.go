@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
@@ -320,14 +321,19 @@ func (s *Stage) kind(ctx context.Context, gvk schema.GroupVersionKind, since str
 		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
 	}
 	own := slices.Contains(hub.OwnKinds(), gvk)
-	var out []hub.Written
+	var out, outside []hub.Written
 	for _, c := range changes.All {
 		switch {
 		case c.Ours && !changes.Listed: // who wrote it has told
 		case own && changes.Listed: // the sweep has looked at all of them
 		case !isTemplate(gvk) || in.hold(c.Key.Namespace):
 			out = append(out, c)
+		default:
+			outside = append(outside, c)
 		}
+	}
+	if err := s.outside(ctx, outside); err != nil {
+		return err
 	}
 	var more []hub.Written
 	if isTemplate(gvk) {
@@ -401,6 +407,42 @@ func (s *Stage) announce(ctx context.Context, gvk schema.GroupVersionKind, chang
 			if err := m.positions.Save(ctx, nameOf(gvk), chunk[len(chunk)-1].Version); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// outside tells placements alone of what changed where no source looks: they select
+// namespaces without the label of templates too, of which policies take nothing.
+func (s *Stage) outside(ctx context.Context, changes []hub.Written) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	placements, err := s.missed.hub.Placements(ctx)
+	if err != nil {
+		return fmt.Errorf("list placements: %w", err)
+	}
+	told := map[propagation.TemplateKey]bool{}
+	var out []event.Event
+	for _, c := range changes {
+		i := slices.IndexFunc(placements, func(p *placementv1.ClusterResourcePlacement) bool {
+			return p.DeletionTimestamp == nil && placing.SelectorsOf(p).Concern(c.Key)
+		})
+		if i < 0 || told[c.Key] {
+			continue
+		}
+		told[c.Key] = true
+		e, err := events.New(Name, event.New(), events.PlacementTouched, events.Data{
+			Placement: placements[i].Name, Template: &c.Key, TemplateVersion: c.Version, Reason: "ObjectChanged",
+		})
+		if err != nil {
+			return fmt.Errorf("tell of %s: %w", c.Key, err)
+		}
+		out = append(out, e)
+	}
+	for chunk := range slices.Chunk(out, eventsAtOnce) {
+		if err := s.missed.publish(ctx, chunk); err != nil {
+			return fmt.Errorf("tell placements what was missed: %w", err)
 		}
 	}
 	return nil

@@ -38,6 +38,8 @@ type hubOf struct {
 	changes map[string]hub.Changes
 	// complete is the name of a template from which nothing follows any more.
 	complete string
+	// placements that there are.
+	placements []*placementv1.ClusterResourcePlacement
 }
 
 func (h *hubOf) Features(context.Context) (propagation.Features, error) {
@@ -47,7 +49,7 @@ func (h *hubOf) Features(context.Context) (propagation.Features, error) {
 func (h *hubOf) Version(context.Context) (uint64, error) { return 1, nil }
 
 func (h *hubOf) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
-	return nil, nil
+	return h.placements, nil
 }
 
 func (h *hubOf) KindsInNamespaces(context.Context) ([]schema.GroupVersionKind, error) {
@@ -258,6 +260,55 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 			}
 			if at := m.all["v1 ConfigMap"]; at != tc.wantAt {
 				t.Errorf("the position is %q, want %q", at, tc.wantAt)
+			}
+		})
+	}
+}
+
+// Sources look into namespaces of templates alone; placements select others too. They
+// alone are told of what changed there, each object once.
+func TestC7WhatChangesOutsideTheNamespacesOfTemplatesIsToldToPlacements(t *testing.T) {
+	since := hub.Changes{Until: "9", All: []hub.Written{
+		configMap(hub.Added, "bank", "a", "6", false), configMap(hub.Updated, "bank", "a", "7", false), configMap(hub.Deleted, "bank", "b", "8", false),
+		configMap(hub.Updated, "bank", "ours", "8", true), configMap(hub.Updated, "other", "c", "8", false), configMap(hub.Updated, "kube-system", "d", "8", false),
+	}}
+	selecting := func(name string) *placementv1.ClusterResourcePlacement {
+		p := &placementv1.ClusterResourcePlacement{}
+		p.Name, p.Spec.ResourceSelectors = "crp", []placementv1.ClusterResourceSelector{{Version: "v1", Kind: "Namespace", Name: name}}
+		return p
+	}
+	leaving := selecting("bank")
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	for name, tc := range map[string]struct {
+		placement *placementv1.ClusterResourcePlacement
+		want      []string
+	}{
+		"C7: one that selects the namespace": {selecting("bank"), []string{"a", "b"}},
+		"C7: one that selects all":           {selecting(""), []string{"a", "b", "c"}},
+		"one that selects another":           {selecting("shop"), nil},
+		"C102: one that is being deleted":    {leaving, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hubOf{changes: map[string]hub.Changes{"5": since}, placements: []*placementv1.ClusterResourcePlacement{tc.placement}}
+			m := &memory{all: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}}
+			var got []string
+			publish := func(_ context.Context, out []event.Event) error {
+				for _, e := range out {
+					d, err := events.Decode(e)
+					if err != nil || e.Type() != events.PlacementTouched || d.Placement != "crp" || d.Template == nil {
+						t.Fatalf("told %s: %v", e, err)
+					}
+					got = append(got, d.Template.Name)
+				}
+				return nil
+			}
+			s := New(h, indexOf{}, m, nil, time.Now).Finding(NewMissed(h, m, &labelled{}, &kept{}, publish))
+			if err := s.find(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(got)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("told of (-want +got)\n%s", d)
 			}
 		})
 	}
