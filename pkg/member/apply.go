@@ -42,11 +42,17 @@ func (c *Client) Look(ctx context.Context, ref Ref, how Looking) (applying.Read[
 	return Answer(c.look(ctx, ref, how))
 }
 
-func (c *Client) look(ctx context.Context, ref Ref, how Looking) (*Observed, error) {
+func (c *Client) look(ctx context.Context, ref Ref, how Looking) (_ *Observed, err error) {
 	if s := c.shelf(ref.GroupVersionKind()); s != nil && !how.Live && !how.Whole {
-		if o := s.get(keyOf(ref.Namespace, ref.Name)); o != nil {
+		key := keyOf(ref.Namespace, ref.Name)
+		if o := s.get(key); o != nil {
 			return o, nil
 		}
+		defer func() {
+			if last := s.over(key); last != nil && errors.Is(err, outcome.ErrGone) {
+				err = &endedError{err, last}
+			}
+		}()
 	}
 	if how.First {
 		if _, err := c.read(ctx, ref, metav1.GetOptions{ResourceVersion: "0"}, how.Whole); err != nil {
@@ -56,12 +62,25 @@ func (c *Client) look(ctx context.Context, ref Ref, how Looking) (*Observed, err
 	return c.read(ctx, ref, metav1.GetOptions{}, how.Whole)
 }
 
+// endedError says that an object is gone which had come to its end.
+type endedError struct {
+	error
+	last *Observed
+}
+
+func (e *endedError) Unwrap() error { return e.error }
+
 // Answer is what the member's answer to the question for an object tells.
 func Answer(o *Observed, err error) (applying.Read[*Observed], error) {
-	var notServed *NotServed
+	var (
+		notServed *NotServed
+		ended     *endedError
+	)
 	switch {
 	case err == nil:
 		return applying.Have(o), nil
+	case errors.As(err, &ended):
+		return applying.Read[*Observed]{Answer: applying.Absent, Last: ended.last}, nil
 	case errors.Is(err, outcome.ErrGone):
 		return applying.None[*Observed](), nil
 	case errors.As(err, &notServed):
@@ -80,13 +99,13 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	} else if leave {
 		applying.LeaveReplicas(desired, live)
 	}
-	return c.write(ctx, ref, desired, applying.Forces(w))
+	return c.write(ctx, ref, desired, w)
 }
 
 // write applies the object in the version that the member serves, and lets the watch
 // know that the change is ours. Without force, a field that somebody else owns and
 // has otherwise refuses it: that is a *Contested. obj is changed.
-func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, force bool) (*Observed, error) {
+func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, w *propagation.Work) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	at, gv, err := c.resource(ctx, ref)
@@ -95,12 +114,13 @@ func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, force b
 	}
 	obj["apiVersion"] = gv.String()
 	done := c.writing(ref)
-	now, err := at.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: propagation.FieldManager, Force: force})
+	now, err := at.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: propagation.FieldManager, Force: applying.Forces(w)})
 	if err != nil {
 		done(nil)
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
 	o := observe(ref.APIVersion, now.Object, false)
+	o.For = w.UID
 	done(o)
 	return o, nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -39,9 +40,17 @@ type shelf struct {
 	mu      sync.Mutex
 	objects map[string]*Observed
 	writing map[string]*write
+	// ended are the last objects that had come to their end and are gone, by key, and
+	// order is theirs, the oldest first.
+	ended map[string]*Observed
+	order []string
 	// told is the newest version that the watch has told of.
 	told uint64
 }
+
+// mostEnded is of how many objects of a kind that came to their end the last state is
+// kept: their Works are about to say it.
+const mostEnded = 500
 
 // forgotten is a version that is older than all that anything is told of.
 const forgotten = "1"
@@ -59,7 +68,7 @@ type event struct {
 }
 
 func newShelf(gvk schema.GroupVersionKind, announce func(Change)) *shelf {
-	return &shelf{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}}
+	return &shelf{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}, ended: map[string]*Observed{}}
 }
 
 func keyOf(namespace, name string) string { return namespace + "/" + name }
@@ -68,6 +77,26 @@ func (s *shelf) get(key string) *Observed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[key]
+}
+
+// over is an object as it was last that had come to its end and is gone; nil: that is
+// not known.
+func (s *shelf) over(key string) *Observed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended[key]
+}
+
+// remember keeps the last state of an object that came to its end. The lock is held.
+func (s *shelf) remember(key string, o *Observed) {
+	if s.ended[key] == nil {
+		s.order = append(s.order, key)
+	}
+	s.ended[key] = o
+	if len(s.order) > mostEnded {
+		delete(s.ended, s.order[0])
+		s.order = s.order[1:]
+	}
 }
 
 // begin is called in front of a write, end behind it with the answer: nil where
@@ -122,8 +151,14 @@ func (s *shelf) record(e event) bool {
 	if have != nil && !newer(e.object.Version, have.Version) || have == nil && e.deleted {
 		return false
 	}
+	if have != nil && have.UID == e.object.UID {
+		e.object.For = have.For
+	}
 	if s.objects[e.key] = e.object; e.deleted {
 		delete(s.objects, e.key)
+		if applying.Over(e.object.Object) {
+			s.remember(e.key, e.object)
+		}
 	}
 	return true
 }

@@ -4,14 +4,19 @@
 package member
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 )
 
 func createAs(manager string) metav1.CreateOptions {
@@ -100,5 +105,52 @@ func TestShelf(t *testing.T) {
 	s := newShelf(configMaps, nil)
 	if s.Update("what") == nil || s.Delete(3) == nil || s.Replace([]any{nil}, "1") == nil {
 		t.Error("something else than objects is accepted")
+	}
+}
+
+// What the watch saw last of a Job that is gone tells whether it had ended: its Work
+// may not have heard of that yet.
+func TestZ20TheEndOfAJobIsRemembered(t *testing.T) {
+	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	job := func(name, version, end string) *unstructured.Unstructured {
+		u := seen(version)
+		u.SetName(name)
+		u.SetAPIVersion("batch/v1")
+		u.SetKind("Job")
+		u.SetUID(types.UID("uid of " + name))
+		u.Object["spec"] = map[string]any{"ttlSecondsAfterFinished": int64(1)}
+		if end != "" {
+			u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": end, "status": "True"}}}
+		}
+		return u
+	}
+	s := newShelf(jobs, func(Change) {})
+	end := func(name, how string) {
+		t.Helper()
+		s.begin("/" + name)
+		written := applying.Observe(job(name, "5", "").Object, false)
+		written.For = "work"
+		s.end("/"+name, written)
+		if err := errors.Join(s.Update(job(name, "6", "")), s.Delete(job(name, "7", how))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end("complete", "Complete")
+	if last := s.over("/complete"); last == nil || last.For != "work" || last.UID != "uid of complete" || s.get("/complete") != nil {
+		t.Errorf("remembered is %+v", last)
+	}
+	end("running", "")
+	if last := s.over("/running"); last != nil {
+		t.Errorf("remembered is %+v", last)
+	}
+	for i := range mostEnded {
+		end(fmt.Sprint(i), "Failed")
+	}
+	if s.over("/complete") != nil || s.over("/0") == nil || len(s.ended) != mostEnded || len(s.order) != mostEnded {
+		t.Errorf("%d are remembered, and %d in order", len(s.ended), len(s.order))
+	}
+	read, err := Answer(nil, &endedError{outcome.ErrGone, s.over("/0")})
+	if err != nil || read.Answer != applying.Absent || read.Last == nil {
+		t.Errorf("the answer is %+v: %v", read, err)
 	}
 }

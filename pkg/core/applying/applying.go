@@ -86,6 +86,9 @@ type Decision struct {
 	Message string
 	// State is what the Work has to say of an object that is kept.
 	State workv1alpha1.AppliedState
+	// Last is an object that has come to its end as it was last, where the Work does
+	// not have to say so already.
+	Last *Observed
 	// Other is the Work that the object belongs to, where that is another, and
 	// OtherHub the hub of that, where that is.
 	Other, OtherHub string
@@ -140,10 +143,14 @@ func Decide(in Input) Decision {
 		return decision(Wait, ReasonKindNotServed, in.Live.Why)
 	case in.Live.Answer == CannotTell:
 		return decision(Wait, ReasonCannotTell, in.Live.Why)
+	case in.last() != nil:
+		return in.finished(in.last())
 	case in.Live.Answer == Absent && in.Ended:
-		return Decision{Action: Keep, Reason: ReasonFinished, Message: messages[ReasonFinished], State: in.known()}
+		return in.finished(nil)
 	case in.Live.Answer == Absent:
 		return in.write(Apply, ReasonMissing)
+	case in.Live.Value.Deleting && Over(in.Live.Value.Object) && whose(in) == ours:
+		return in.finished(in.Live.Value)
 	case in.Live.Value.Deleting:
 		return decision(Wait, ReasonTerminating, messages[ReasonTerminating])
 	}
@@ -211,6 +218,15 @@ func (in Input) write(a Action, why Reason) Decision {
 		a = Wait
 	}
 	return decision(a, why, messages[why])
+}
+
+// finished keeps an object that has come to its end; nil: as the Work knows it.
+func (in Input) finished(last *Observed) Decision {
+	d := Decision{Action: Keep, Reason: ReasonFinished, Message: messages[ReasonFinished], State: in.known(), Last: last}
+	if last != nil && in.Known == nil {
+		d.State.FieldsHash, d.State.UID = last.FieldsHash, last.UID
+	}
+	return d
 }
 
 func (in Input) known() workv1alpha1.AppliedState {

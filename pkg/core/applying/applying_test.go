@@ -118,6 +118,57 @@ func TestDecideWhatStays(t *testing.T) {
 	}
 }
 
+// job is one that is removed when it has ended, as the member has it or had it last.
+func job(status map[string]any, change ...func(*applying.Observed)) *applying.Observed {
+	o := &applying.Observed{UID: "u", For: "w-1", Work: workOf().Key.Name, Hub: "hub-1", Manifest: mark, FieldsHash: "f", Object: map[string]any{
+		"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "once", "namespace": "shop", "uid": "u"},
+		"spec": map[string]any{"ttlSecondsAfterFinished": int64(1)}, "status": status,
+	}}
+	for _, c := range change {
+		c(o)
+	}
+	return o
+}
+
+func TestZ20WhatTheWatchSawLastCounts(t *testing.T) {
+	complete := map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+	failed := map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
+	running := map[string]any{"active": int64(1)}
+	former := func(o *applying.Observed) { o.For = "w-0" }
+	gone := func(last *applying.Observed) applying.Read[*applying.Observed] {
+		return applying.Read[*applying.Observed]{Answer: applying.Absent, Last: last}
+	}
+	for name, tc := range map[string]struct {
+		live   applying.Read[*applying.Observed]
+		known  *workv1alpha1.AppliedState
+		reason applying.Reason
+	}{
+		"it was complete, which the Work does not say yet": {live: gone(job(complete)), known: state(), reason: applying.ReasonFinished},
+		"it had failed": {live: gone(job(failed)), known: state(), reason: applying.ReasonFinished},
+		"the Work does not even say that it was applied":         {live: gone(job(complete)), reason: applying.ReasonFinished},
+		"another process applied it, and the Work says so":       {live: gone(job(complete, former)), known: state(), reason: applying.ReasonFinished},
+		"it was applied for an earlier Work of the name":         {live: gone(job(complete, former)), reason: applying.ReasonMissing},
+		"it was another that the Work says was applied":          {live: gone(job(complete, former, remade)), known: state(), reason: applying.ReasonMissing},
+		"it was somebody else's":                                 {live: gone(job(complete, foreign)), known: state(), reason: applying.ReasonMissing},
+		"somebody deleted it while it was running":               {live: gone(job(running)), known: state(), reason: applying.ReasonMissing},
+		"it has ended, and is being removed":                     {live: applying.Have(job(complete, deleting)), known: state(), reason: applying.ReasonFinished},
+		"it is being removed while it is running":                {live: applying.Have(job(running, deleting)), known: state(), reason: applying.ReasonTerminating},
+		"it has ended, and somebody else's of the name goes now": {live: applying.Have(job(complete, deleting, foreign)), known: state(), reason: applying.ReasonTerminating},
+	} {
+		t.Run("Z20: "+name, func(t *testing.T) {
+			w := workOf()
+			w.UID = "w-1"
+			d := applying.Decide(applying.Input{Work: w, Manifest: asked, Known: tc.known, Live: tc.live, Hub: "hub-1"})
+			if d.Reason != tc.reason {
+				t.Fatalf("got %s %s, want %s", d.Action, d.Reason, tc.reason)
+			}
+			if finished := tc.reason == applying.ReasonFinished; finished != (d.Action == applying.Keep) || finished != (d.Last != nil) || finished && d.State != *state() {
+				t.Errorf("got %+v", d)
+			}
+		})
+	}
+}
+
 func TestDecideWhatLeaves(t *testing.T) {
 	cluster := applying.Have(&clusterv1alpha1.Cluster{})
 	finding := func(t applying.Read[*propagation.Template], b applying.Read[*propagation.Binding]) applying.Finding {

@@ -45,6 +45,33 @@ func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]a
 	return false
 }
 
+// Over tells whether the object is a Job that is removed when it has ended, and has.
+func Over(obj map[string]any) bool {
+	u := unstructured.Unstructured{Object: obj}
+	if !RunsOnce(propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind()}) {
+		return false
+	}
+	if _, ends, err := unstructured.NestedFieldNoCopy(obj, "spec", "ttlSecondsAfterFinished"); !ends || err != nil {
+		return false
+	}
+	raw, err := json.Marshal(obj["status"])
+	return err == nil && ended(&runtime.RawExtension{Raw: raw})
+}
+
+// last is the Work's own object as it was last, which has come to its end and is gone;
+// nil: that is not known. One that was applied for an earlier Work of the name says
+// nothing of what this one has to do.
+func (in Input) last() *Observed {
+	o := in.Live.Last
+	if in.Live.Answer != Absent || o == nil || !o.Ours(in.Work.Key.Owner()) || !Over(o.Object) {
+		return nil
+	}
+	if in.Known != nil && in.Known.UID == o.UID || in.Work.UID != "" && o.For == in.Work.UID {
+		return o
+	}
+	return nil
+}
+
 func ended(raw *runtime.RawExtension) bool {
 	if raw == nil {
 		return false

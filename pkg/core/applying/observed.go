@@ -32,6 +32,8 @@ type Observed struct {
 	Version string
 	// Work that the object comes from; empty: it is not ours.
 	Work string
+	// For is the uid of the Work that this process applied it for; empty: another did.
+	For types.UID
 	// Hub is AnnotationHub; empty: nobody said.
 	Hub string
 	// Manifest is AnnotationManifest.

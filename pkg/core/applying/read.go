@@ -23,6 +23,8 @@ const (
 type Read[T any] struct {
 	Value  T
 	Answer Answer
+	// Last is the object as it was last, where it is absent and that is known.
+	Last T
 	// Why it cannot be told, for people.
 	Why string
 }

@@ -54,7 +54,7 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	r := result{event: events.WorkApplied, reason: reporting.ReasonApplied, message: reporting.MessageApplied}
 	settling := false
 	for _, a := range applied {
-		settling = settling || a.object != nil && reporting.Settling(a.object)
+		settling = settling || a.object != nil && !applying.Over(a.object) && reporting.Settling(a.object)
 	}
 	status := reporting.Succeeded(w, applied[0].state, statuses(w, bound, applied), s.now())
 	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
@@ -153,8 +153,11 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 	switch {
 	case d.Action == applying.Keep:
 		a := done{manifest: in.Manifest, state: d.State}
-		if in.Live.Answer == applying.Found {
+		switch {
+		case in.Live.Answer == applying.Found:
 			a.object = in.Live.Value.Object
+		case d.Last != nil:
+			a.object = d.Last.Object
 		}
 		return a, nil
 	case !d.Writes():

@@ -95,7 +95,11 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	}
 	d := applying.Decide(in)
 	var out []event.Event
-	if status, ok := s.take(w, in.Live.Value, d); ok {
+	now := in.Live.Value
+	if d.Last != nil {
+		now = d.Last
+	}
+	if status, ok := s.take(w, now, d); ok {
 		if w, err = s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
@@ -160,6 +164,8 @@ func (s *Stage) take(w *propagation.Work, o *applying.Observed, d applying.Decis
 	}
 	unrecorded := d.Reason == applying.ReasonUnrecorded
 	switch {
+	case d.Last != nil && w.Status.Applied == nil && reporting.Patient(w):
+		return reporting.Succeeded(w, d.State, status.ManifestStatuses, s.now()), true
 	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
 		return status, false
 	case unrecorded:
