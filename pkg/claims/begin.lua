@@ -1,11 +1,13 @@
--- begin takes the lock of a rebuild and empties Redis. It has no guard.
+-- begin takes the lock of a rebuild, and empties Redis; where another rebuild noted
+-- how far it came, all but the templates that it loaded. It has no guard.
 --
--- KEYS[1]  epoch   KEYS[2]  lock   KEYS[3]  revision   KEYS[4]  indexed
--- KEYS[5…]  all other data
+-- KEYS[1]  epoch      KEYS[2]  lock       KEYS[3]  revision   KEYS[4]  indexed
+-- KEYS[5]  progress   KEYS[6]  templates  KEYS[7]  held       KEYS[8]  waiting
+-- KEYS[9…]  all other data
 -- ARGV[1]  token   ARGV[2]  milliseconds until the lock expires
 --
--- Returns {DONE}, {SAME} where Redis is built, or {BUSY} where another rebuild
--- has the lock.
+-- Returns {DONE, part, where, …}: how far the other came, {SAME} where Redis is
+-- built, or {BUSY} where another rebuild has the lock.
 if redis.call("EXISTS", KEYS[1]) == 1 then
 	return {SAME}
 end
@@ -14,10 +16,18 @@ if holder and holder ~= ARGV[1] then
 	return {BUSY}
 end
 redis.call("SET", KEYS[2], ARGV[1], "PX", ARGV[2])
-for i = 3, #KEYS do
+local reply = {DONE}
+for _, v in ipairs(redis.call("HGETALL", KEYS[5])) do
+	reply[#reply + 1] = v
+end
+local from = 5
+if #reply > 1 then
+	from = 9
+end
+for i = from, #KEYS do
 	redis.call("UNLINK", KEYS[i])
 end
 local now = redis.call("TIME")
 local revision = now[1] .. string.format("%06d", now[2])
 redis.call("MSET", KEYS[3], revision, KEYS[4], revision)
-return {DONE}
+return reply

@@ -201,7 +201,7 @@ func TestEveryKeyHasTheHashTag(t *testing.T) {
 		rdb := s.Client(t)
 		fresh(t, rdb, indexed(policy("shop/web", 5, "Deployment")), recorded("Deployment shop/a", "shop/web"), parked("Deployment shop/b"))
 		for _, k := range rdb.Keys(t.Context(), "*").Val() {
-			if !strings.HasPrefix(k, "{sluice2}:") {
+			if !strings.HasPrefix(k, "{sluice3}:") {
 				t.Errorf("key %q", k)
 			}
 		}

@@ -24,17 +24,22 @@ var (
 	ErrLockLost = fmt.Errorf("the lock of the rebuild is lost: %w", outcome.ErrNotBuilt)
 )
 
+// resumable is for how long another rebuild goes on where one ended: what it loaded
+// grows old, and of what went from the hub meanwhile nobody may have told.
+const resumable = 10 * time.Minute
+
 // Rebuild is what load fills Redis with. It may be used by many goroutines, and
 // only until load returns.
 type Rebuild struct {
-	m     *Map
-	flags *suspension.Flags
+	m       *Map
+	flags   *suspension.Flags
+	reached map[string]string
 }
 
 // Reset says that Redis is not built, whatever is in it: what went from the hub
 // while nobody told of it would be in it still.
 func (m *Map) Reset(ctx context.Context) error {
-	if err := m.rdb.Del(ctx, schema.Epoch).Err(); err != nil {
+	if err := m.rdb.Del(ctx, schema.Epoch, schema.Progress).Err(); err != nil {
 		return fmt.Errorf("reset: %w", err)
 	}
 	return nil
@@ -47,10 +52,12 @@ func (m *Map) Reset(ctx context.Context) error {
 // token of the rebuild's lock, so one that was given up as dead cannot write any
 // more. The lock is kept while load runs; when it is lost, load's context ends.
 // If load fails, or the lock is lost, or Redis is flushed meanwhile, it stays not
-// built.
+// built. Where load said how far it had come, the next one finds the templates that
+// it loaded, and only these, and goes on: one that takes longer than its caller has
+// time comes to its end.
 func (m *Map) Rebuild(ctx context.Context, load func(ctx context.Context, r *Rebuild) error) error {
 	token := rand.Text()
-	status, err := begin(ctx, m.rdb, token, m.lease)
+	status, reached, err := begin(ctx, m.rdb, token, m.lease)
 	switch {
 	case err != nil:
 		return fmt.Errorf("begin to rebuild: %w", err)
@@ -62,7 +69,7 @@ func (m *Map) Rebuild(ctx context.Context, load func(ctx context.Context, r *Reb
 	guard := schema.Building(token, ErrLockLost)
 	locked := &Map{rdb: m.rdb, guard: guard, lease: m.lease}
 	defer locked.release(ctx)
-	r := &Rebuild{m: locked, flags: suspension.Guarded(m.rdb, guard)}
+	r := &Rebuild{m: locked, flags: suspension.Guarded(m.rdb, guard), reached: reached}
 	if err := locked.holding(ctx, func(ctx context.Context) error { return load(ctx, r) }); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
@@ -113,6 +120,21 @@ func (m *Map) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.lease)
 	defer cancel()
 	_ = m.extend(ctx, 0) // else it expires
+}
+
+// At is where a part goes on that an earlier rebuild has begun; empty: nowhere.
+func (r *Rebuild) At(part string) (at string, begun bool) {
+	at, begun = r.reached[part]
+	return at, begun
+}
+
+// Reach says that the templates of a part are loaded, up to where it goes on; empty:
+// to its end.
+func (r *Rebuild) Reach(ctx context.Context, part, at string) error {
+	if err := r.m.reach(ctx, part, at); err != nil {
+		return fmt.Errorf("note how far the rebuild came: %w", err)
+	}
+	return nil
 }
 
 // IndexPolicy is as Map.IndexPolicy.

@@ -156,6 +156,117 @@ func TestRebuildBeginsFromEmpty(t *testing.T) {
 	})
 }
 
+// begun loads a policy and two parts of templates, of which it says how far it came,
+// and one template more, and fails.
+func begun(t *testing.T, m *claims.Map) {
+	t.Helper()
+	err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error {
+		return errors.Join(
+			loadHub(ctx, r), r.Reach(ctx, "Deployment", ""),
+			r.Record(ctx, template("Secret shop/c"), claimOf("shop/web"), propagation.Sighting{}), r.Reach(ctx, "Secret", "after c"),
+			r.Record(ctx, template("Secret shop/d"), claimOf("shop/web"), propagation.Sighting{}), errLoad)
+	})
+	if !errors.Is(err, errLoad) {
+		t.Fatalf("rebuild: %v, want %v", err, errLoad)
+	}
+}
+
+// TestARebuildGoesOn: what takes longer than one has time is not begun anew by the
+// next, but for policies and brakes, which may have gone meanwhile.
+func TestARebuildGoesOn(t *testing.T) {
+	type reached struct {
+		At    string
+		Begun bool
+	}
+	all, none := []string{"Secret shop/c", "Secret shop/d", "Deployment shop/a"}, []string(nil)
+	for sentence, tc := range map[string]struct {
+		befalls  func(t *testing.T, m *claims.Map, rdb redis.UniversalClient) error
+		want     map[string]reached
+		wantHeld []string
+	}{
+		"where the last one ended": {
+			befalls: func(*testing.T, *claims.Map, redis.UniversalClient) error { return nil },
+			want:    map[string]reached{"Deployment": {"", true}, "Secret": {"after c", true}, "Job": {}}, wantHeld: all,
+		},
+		"where the one before the last ended, for the last came nowhere": {
+			befalls: func(t *testing.T, m *claims.Map, _ redis.UniversalClient) error {
+				if err := m.Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return errLoad }); !errors.Is(err, errLoad) {
+					return err
+				}
+				return nil
+			},
+			want: map[string]reached{"Deployment": {"", true}, "Secret": {"after c", true}, "Job": {}}, wantHeld: all,
+		},
+		"from the start after a flush": {
+			befalls: func(t *testing.T, _ *claims.Map, rdb redis.UniversalClient) error {
+				return rdb.FlushAll(t.Context()).Err()
+			},
+			want: map[string]reached{"Deployment": {}, "Secret": {}, "Job": {}}, wantHeld: none,
+		},
+		"from the start where all is to be built anew": {
+			befalls: func(t *testing.T, m *claims.Map, _ redis.UniversalClient) error { return m.Reset(t.Context()) },
+			want:    map[string]reached{"Deployment": {}, "Secret": {}, "Job": {}}, wantHeld: none,
+		},
+		"from the start where that was too long ago": {
+			befalls: func(t *testing.T, _ *claims.Map, rdb redis.UniversalClient) error {
+				if left := rdb.PTTL(t.Context(), schema.Progress).Val(); left <= 0 {
+					return fmt.Errorf("it expires after %s", left)
+				}
+				return rdb.PExpire(t.Context(), schema.Progress, 0).Err()
+			},
+			want: map[string]reached{"Deployment": {}, "Secret": {}, "Job": {}}, wantHeld: none,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+				rdb := s.Client(t)
+				m := claims.New(rdb)
+				begun(t, m)
+				if err := tc.befalls(t, m, rdb); err != nil {
+					t.Fatal(err)
+				}
+				err := m.Rebuild(t.Context(), func(_ context.Context, r *claims.Rebuild) error {
+					got := map[string]reached{}
+					for part := range tc.want {
+						at, begun := r.At(part)
+						got[part] = reached{at, begun}
+					}
+					diff(t, tc.want, got)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				diff(t, tc.wantHeld, held(t, m, "shop/web", 10))
+				a := look(t, m, template("Deployment shop/a"))
+				if len(a.Candidates) > 0 || a.Holder.Held() != (tc.wantHeld != nil) {
+					t.Errorf("candidates %v, holder %v: want none of the policies that were loaded before", a.Candidates, a.Holder)
+				}
+				if flag, err := suspension.New(rdb).Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{}, "m1"); err != nil || flag.Suspended {
+					t.Errorf("suspended: %v, %v: want none of the brakes that were loaded before", flag, err)
+				}
+				if n := rdb.Exists(t.Context(), schema.Progress).Val(); n != 0 {
+					t.Error("what is built says how far it came")
+				}
+			})
+		})
+	}
+}
+
+// TestAStrangerNotesNoProgress: a rebuild that was given up as dead says nothing any
+// more of how far another came.
+func TestAStrangerNotesNoProgress(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		err := claims.New(rdb).Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error {
+			return errors.Join(rdb.Set(ctx, schema.Lock, "another", 0).Err(), r.Reach(ctx, "Deployment", ""))
+		})
+		if n := rdb.Exists(t.Context(), schema.Progress).Val(); n != 0 || !errors.Is(err, claims.ErrLockLost) {
+			t.Errorf("rebuild: %v, %d noted", err, n)
+		}
+	})
+}
+
 func TestRebuildKeepsOthersOut(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
 		m := claims.New(s.Client(t))

@@ -7,6 +7,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,6 +35,8 @@ var (
 	beginSource string
 	//go:embed extend.lua
 	extendSource string
+	//go:embed reach.lua
+	reachSource string
 	//go:embed finish.lua
 	finishSource string
 
@@ -45,6 +48,7 @@ var (
 	countScript  = schema.Guarded(countSource)
 	beginScript  = schema.Unguarded(beginSource)
 	extendScript = schema.Guarded(extendSource)
+	reachScript  = schema.Guarded(reachSource)
 	finishScript = schema.Guarded(finishSource)
 )
 
@@ -112,10 +116,26 @@ func (m *Map) count(ctx context.Context, r span) (int64, error) {
 	return strconv.ParseInt(values[0], 10, 64)
 }
 
-func begin(ctx context.Context, rdb redis.Scripter, token string, lease time.Duration) (schema.Status, error) {
+// begin also tells how far another rebuild came, by its parts.
+func begin(ctx context.Context, rdb redis.Scripter, token string, lease time.Duration) (schema.Status, map[string]string, error) {
 	keys := append([]string{schema.Epoch, schema.Lock}, schema.Data()...)
-	status, _, err := schema.Run(ctx, rdb, beginScript, keys, token, lease.Milliseconds())
-	return status, err
+	status, values, err := schema.Run(ctx, rdb, beginScript, keys, token, lease.Milliseconds())
+	if err == nil && len(values)%2 != 0 {
+		err = fmt.Errorf("script replied %d values", len(values))
+	}
+	if err != nil {
+		return status, nil, err
+	}
+	reached := map[string]string{}
+	for pair := range slices.Chunk(values, 2) {
+		reached[pair[0]] = pair[1]
+	}
+	return status, reached, nil
+}
+
+func (m *Map) reach(ctx context.Context, part, at string) error {
+	_, _, err := m.run(ctx, reachScript, 0, []string{schema.Progress}, part, at, resumable.Milliseconds())
+	return err
 }
 
 func (m *Map) extend(ctx context.Context, d time.Duration) error {
@@ -124,7 +144,7 @@ func (m *Map) extend(ctx context.Context, d time.Duration) error {
 }
 
 func (m *Map) finish(ctx context.Context) error {
-	_, _, err := m.run(ctx, finishScript, 0, []string{schema.Epoch})
+	_, _, err := m.run(ctx, finishScript, 0, []string{schema.Epoch, schema.Progress})
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -114,8 +115,9 @@ func (h *Hub) resolved(p *propagation.Policy) *propagation.Policy {
 	return &r
 }
 
-// ListTemplates lists the templates of a kind, sorted, in one page.
-func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, _ int64, _ string) ([]*propagation.Template, string, error) {
+// ListTemplates lists the templates of a kind, sorted: at most limit of them (0:
+// all), those after cont, and where to go on.
+func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error) {
 	if err := h.ask(ctx, "list", gvk.Kind); err != nil {
 		return nil, "", err
 	}
@@ -126,12 +128,17 @@ func (h *Hub) ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, na
 		return nil, "", err
 	}
 	all := slices.DeleteFunc(h.templates.list(), func(t *propagation.Template) bool {
-		return t.Key.GroupVersionKind().GroupKind() != gvk.GroupKind() || namespace != "" && t.Key.Namespace != namespace
+		return t.Key.GroupVersionKind().GroupKind() != gvk.GroupKind() || namespace != "" && t.Key.Namespace != namespace || t.Key.ID() <= strings.TrimPrefix(cont, "after:")
 	})
+	next := ""
+	if limit > 0 && int64(len(all)) > limit {
+		all = all[:limit]
+		next = "after:" + all[limit-1].Key.ID()
+	}
 	for i, t := range all {
 		all[i] = inVersion(t, at.APIVersion)
 	}
-	return all, "", nil
+	return all, next, nil
 }
 
 // Watched are the kinds that Watching says; none by default.

@@ -26,46 +26,51 @@ package schema
 const (
 	// Epoch is a string: the token of the rebuild that built the rest. Where it
 	// is missing, nothing else may be believed.
-	Epoch = "{sluice2}:epoch"
+	Epoch = "{sluice3}:epoch"
 	// Lock is a string with an expiry: the token of the rebuild that is running.
-	Lock = "{sluice2}:lock"
+	Lock = "{sluice3}:lock"
+	// Progress is a hash with an expiry: part of what a rebuild loads → where it goes
+	// on; empty: nowhere. It is there while a rebuild has begun and not ended.
+	Progress = "{sluice3}:progress"
 	// Revision is an integer that grows with each change of Index and of
 	// Templates. A rebuild starts it at the time in microseconds, so that no number
 	// comes twice.
-	Revision = "{sluice2}:revision"
+	Revision = "{sluice3}:revision"
 	// Indexed is the revision of the last change of Index.
-	Indexed = "{sluice2}:indexed"
+	Indexed = "{sluice3}:indexed"
 	// Policies is a hash: policy id → "version since digest".
-	Policies = "{sluice2}:policies"
+	Policies = "{sluice3}:policies"
 	// Selectors is a hash: policy id → its entries in Index, one a line.
-	Selectors = "{sluice2}:selectors"
+	Selectors = "{sluice3}:selectors"
 	// Index is a sorted set: entry "\n" policy id.
-	Index = "{sluice2}:index"
+	Index = "{sluice3}:index"
 	// Templates is a hash: template id → revision of its last change "\n" record;
 	// the record's first line is the id of the policy that holds the template,
 	// empty while it waits.
-	Templates = "{sluice2}:templates"
+	Templates = "{sluice3}:templates"
 	// Held is a sorted set: policy id "\n" template id.
-	Held = "{sluice2}:held"
+	Held = "{sluice3}:held"
 	// Waiting is a sorted set: place "\n" template id; two places a template.
-	Waiting = "{sluice2}:waiting"
+	Waiting = "{sluice3}:waiting"
 	// PolicyFlags is a hash: policy id → version "\n" suspension flag.
-	PolicyFlags = "{sluice2}:suspended-policies"
+	PolicyFlags = "{sluice3}:suspended-policies"
 	// BindingFlags is a hash: binding id → version "\n" suspension flag.
-	BindingFlags = "{sluice2}:suspended-bindings"
+	BindingFlags = "{sluice3}:suspended-bindings"
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
-	Positions = "{sluice2}:positions"
+	Positions = "{sluice3}:positions"
 	// DeadLetters is a hash: what an event says, as a hash → the event as JSON.
-	DeadLetters = "{sluice2}:dead-letters"
+	DeadLetters = "{sluice3}:dead-letters"
 	// Placements is a hash: placement → "token known lost first held last selected", see
 	// pkg/pending.
-	Placements = "{sluice2}:placements"
+	Placements = "{sluice3}:placements"
 	// PlacementChanges is a sorted set: placement "\n" "new" or "held" "\n" object.
-	PlacementChanges = "{sluice2}:placement-changes"
+	PlacementChanges = "{sluice3}:placement-changes"
 )
 
-// Data lists the keys that a rebuild empties: all but Epoch and Lock.
+// Data lists the keys that a rebuild empties: all but Epoch and Lock. Of them one that
+// goes on where another ended leaves Progress and what that is about, which are the
+// third to the sixth.
 func Data() []string {
-	return []string{Revision, Indexed, Policies, Selectors, Index, Templates, Held, Waiting, PolicyFlags, BindingFlags, Positions, DeadLetters, Placements, PlacementChanges}
+	return []string{Revision, Indexed, Progress, Templates, Held, Waiting, Policies, Selectors, Index, PolicyFlags, BindingFlags, Positions, DeadLetters, Placements, PlacementChanges}
 }

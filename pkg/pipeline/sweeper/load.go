@@ -86,8 +86,10 @@ func (s *Stage) load(ctx context.Context, r *claims.Rebuild) error {
 	return nil
 }
 
+// loadKind notes behind each page how far it came: the next rebuild goes on there.
 func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.GroupVersionKind) error {
-	for cont := ""; ; {
+	cont, begun := r.At(nameOf(kind))
+	for !begun || cont != "" {
 		page, next, err := s.hub.ListTemplates(ctx, kind, "", pageSize, cont)
 		if errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
 			return nil // the hub does not serve it, or nobody has granted it
@@ -105,9 +107,10 @@ func (s *Stage) loadKind(ctx context.Context, r *claims.Rebuild, kind schema.Gro
 				return fmt.Errorf("load %s: %w", t.Key, err)
 			}
 		}
-		if next == "" {
-			return nil
+		if err := r.Reach(ctx, nameOf(kind), next); err != nil {
+			return err
 		}
-		cont = next
+		begun, cont = true, next
 	}
+	return nil
 }
