@@ -19,7 +19,8 @@ import (
 
 // kubectl answers for a cluster that has everything but what $LACKS matches;
 // namespaces say the version $VERSION, Eventing's features that tokens are $TOKENS, the
-// Broker's channel that $MAKER made it.
+// Broker's channel that $MAKER made it. Where Sluice is installed there is $BROKER, and
+// functions take tokens for $AUDIENCE.
 // It writes down what would change anything.
 const kubectl = `#!/usr/bin/env bash
 line="$*"
@@ -27,6 +28,8 @@ line="$*"
 case $line in
   *"get namespace"*) printf %s "$VERSION" ;;
   *"get configmap config-features"*) printf %s "$TOKENS" ;;
+  *OIDC_AUDIENCE*) printf %s "$AUDIENCE" ;;
+  *"get broker"*) printf %s "$BROKER" ;;
   *"get configmap functions"*)
     settings=$BEFORE
     [[ ! -e $CHANGES ]] || ! grep -q ^apply "$CHANGES" || settings=$AFTER
@@ -106,6 +109,42 @@ func TestApplySaysAllThatIsMissingBeforeItChangesAnything(t *testing.T) {
 			}
 			if !said {
 				t.Errorf("said (-want +got)\n%s\n%s", cmp.Diff(tc.want, got), out)
+			}
+		})
+	}
+}
+
+func TestZ36CallersAreCheckedWhereKnativeHasTokens(t *testing.T) {
+	const warning = "WARNING: functions take events from whoever reaches them"
+	for name, tc := range map[string]struct {
+		env     []string
+		checked bool
+		want    string // what is said aloud
+	}{
+		"it has them":                                {env: []string{"TOKENS=enabled"}, checked: true},
+		"it has them, beside another overlay":        {env: []string{"TOKENS=enabled", "OVERLAYS=locked"}, checked: true},
+		"it has them, and that is asked for":         {env: []string{"TOKENS=enabled", "OVERLAYS=oidc"}, checked: true},
+		"they are in use":                            {env: []string{"TOKENS=enabled", "BROKER=broker/sluice", "AUDIENCE=sluice-functions"}, checked: true},
+		"it has them since Sluice was installed":     {env: []string{"TOKENS=enabled", "BROKER=broker/sluice"}, want: "remove it, and install it anew"},
+		"it has none":                                {want: "authentication-oidc"},
+		"it has none, beside another overlay":        {env: []string{"OVERLAYS=locked"}, want: "authentication-oidc"},
+		"it allows them, and that is not enough":     {env: []string{"TOKENS=allowed"}, want: "authentication-oidc"},
+		"nobody can tell, for Eventing says nothing": {env: []string{"LACKS=config-features"}, want: "authentication-oidc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, out, err := apply(t, tc.env...)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if strings.Contains(out, warning) != (tc.want != "") || !strings.Contains(out, tc.want) {
+				t.Errorf("said, want a warning with %q:\n%s", tc.want, out)
+			}
+			if !tc.checked {
+				return
+			}
+			raw, err := os.ReadFile("../_output/overlay/kustomization.yaml")
+			if err != nil || strings.Count(string(raw), "examples/overlays/oidc") != 1 {
+				t.Errorf("applied, want the overlay oidc once, %v:\n%s", err, raw)
 			}
 		})
 	}

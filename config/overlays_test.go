@@ -44,7 +44,8 @@ func render(t *testing.T, overlays ...string) []document {
 	from := "."
 	if len(overlays) > 0 {
 		from = "../_output/overlay"
-		if _, out, err := apply(t, "OVERLAYS="+name, "TOKENS=enabled"); err != nil {
+		tokens := map[bool]string{true: "enabled"}[strings.Contains(name, "oidc")] // where they are, oidc comes by itself
+		if _, out, err := apply(t, "OVERLAYS="+name, "TOKENS="+tokens); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
@@ -131,7 +132,7 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 	}{
 		"a Redis of one's own comes without the small one": {
 			overlays:    []string{"redis-external"},
-			wantLess:    []string{"Deployment redis", "Service redis"},
+			wantLess:    []string{"Deployment redis", "NetworkPolicy redis", "Service redis"},
 			wantChanged: []string{"Secret"},
 		},
 		"Kafka is another class of Broker, and nothing else": {
@@ -148,7 +149,7 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		},
 		"locked adds network policies, and changes nothing": {
 			overlays: []string{"locked"},
-			wantMore: []string{"NetworkPolicy functions", "NetworkPolicy redis", "NetworkPolicy sources", "NetworkPolicy webhook"},
+			wantMore: []string{"NetworkPolicy functions", "NetworkPolicy sources", "NetworkPolicy webhook"},
 		},
 		"tokens: who may publish, and what is verified": {
 			overlays:    []string{"oidc"},
@@ -164,7 +165,7 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		"overlays go together": {
 			overlays:    []string{"kafka", "redis-external"},
 			wantMore:    []string{"ConfigMap kafka-broker-config"},
-			wantLess:    []string{"Deployment redis", "InMemoryChannel sluice-kne-trigger", "Service redis"},
+			wantLess:    []string{"Deployment redis", "InMemoryChannel sluice-kne-trigger", "NetworkPolicy redis", "Service redis"},
 			wantChanged: []string{"Broker", "Secret", "Trigger"},
 		},
 	}
@@ -401,6 +402,22 @@ func TestOnlySluiceMayPublishOnItsBroker(t *testing.T) {
 	}
 	if to := p.Spec.To; len(to) != 1 || to[0].Ref.Kind != "Broker" || to[0].Ref.Name != "sluice" {
 		t.Errorf("the policy is for %+v", to)
+	}
+}
+
+func TestZ36RedisIsLockedByDefault(t *testing.T) {
+	var p networkingv1.NetworkPolicy
+	find(t, render(t), "NetworkPolicy redis").into(t, &p)
+	if !slices.Equal(p.Spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}) || len(p.Spec.Ingress) != 1 || len(p.Spec.Ingress[0].From) != 1 {
+		t.Fatalf("%+v, want one rule of who may come in", p.Spec)
+	}
+	from := p.Spec.Ingress[0].From[0]
+	selector, err := metav1.LabelSelectorAsSelector(from.PodSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from.NamespaceSelector != nil || from.IPBlock != nil || !selector.Matches(labels.Set{"serving.knative.dev/service": "gate"}) || selector.Matches(labels.Set{"app.kubernetes.io/name": "source"}) {
+		t.Errorf("%+v, want the functions of this namespace alone", from)
 	}
 }
 

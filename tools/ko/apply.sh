@@ -8,7 +8,7 @@
 #   OVERLAYS="kafka my/redis" tools/ko/apply.sh
 #
 # applies config/ with overlays: folders of examples/overlays, or paths from here
-# to components of your own.
+# to components of your own. Where Knative has tokens, oidc is among them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -17,6 +17,7 @@ least_serving=15
 least_eventing=23
 
 missing=()
+unverified= # why callers are not checked
 lacks() { missing+=("$*"); }
 
 overlays=()
@@ -64,8 +65,16 @@ else
   elif served brokers.eventing.knative.dev && ! kubectl -n knative-eventing get configmap config-br-defaults >/dev/null 2>&1; then
     lacks "there is no default Broker class: ConfigMap knative-eventing/config-br-defaults"
   fi
-  if with oidc && [[ $(kubectl -n knative-eventing get configmap config-features -o 'jsonpath={.data.authentication-oidc}' 2>/dev/null) != enabled ]]; then
-    lacks "the overlay oidc needs authentication-oidc: enabled in ConfigMap knative-eventing/config-features"
+  tokens=$(kubectl -n knative-eventing get configmap config-features -o 'jsonpath={.data.authentication-oidc}' 2>/dev/null) || tokens=
+  if with oidc; then
+    [[ $tokens == enabled ]] || lacks "the overlay oidc needs authentication-oidc: enabled in ConfigMap knative-eventing/config-features"
+  elif [[ $tokens != enabled ]]; then
+    unverified="Knative has no tokens here (authentication-oidc in ConfigMap knative-eventing/config-features is not enabled)"
+  elif [[ $(kubectl -n sluice-system get broker sluice -o name 2>/dev/null) && ! $(kubectl -n sluice-system get configmap functions -o 'jsonpath={.data.OIDC_AUDIENCE}' 2>/dev/null) ]]; then
+    # Knative does not bring tokens to all that is there already.
+    unverified="Sluice was installed without tokens, which Knative has by now: remove it, and install it anew"
+  else
+    overlays+=(examples/overlays/oidc)
   fi
   if with hub-kubeconfig && ! kubectl -n sluice-system get secret hub-source hub-sweeper >/dev/null 2>&1; then
     lacks "there are no credentials for the hub: examples/overlays/hub-kubeconfig/credentials.sh makes them"
@@ -130,3 +139,6 @@ if [[ -n $before && $before != "$after" ]]; then
 fi
 kubectl -n sluice-system wait --for=condition=Ready broker/sluice --timeout=2m
 kubectl -n sluice-system wait --for=condition=Ready ksvc --all --timeout=5m
+if [[ -n $unverified ]]; then
+  printf 'WARNING: functions take events from whoever reaches them in this cluster. %s.\nSee "Who may call" in docs/knative.md.\n' "$unverified" >&2
+fi
