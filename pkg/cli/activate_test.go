@@ -237,7 +237,7 @@ func TestDiff(t *testing.T) {
 func TestDiffRefuses(t *testing.T) {
 	hub, _ := pendingShop(t)
 	for name, tc := range map[string]struct{ file, want string }{
-		"what is no policy": {file: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", want: `holds a ConfigMap "a": only policies and Clusters with a name can be compared`},
+		"what is no policy": {file: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", want: `holds a ConfigMap "a": only policies, placements and Clusters with a name can be compared`},
 		"an empty file":     {file: "---\n", want: "there is no policy in -"},
 		"no YAML":           {file: "a: b: c", want: "read -"},
 	} {

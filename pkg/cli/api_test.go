@@ -78,6 +78,7 @@ var served = []servedKind{
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcesnapshots", "ClusterResourceSnapshot", "crs", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterschedulingpolicysnapshots", "ClusterSchedulingPolicySnapshot", "csps", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcebindings", "ClusterResourceBinding", "", false},
+	{"cluster.kubernetes-fleet.io", "v1", "memberclusters", "MemberCluster", "", false},
 }
 
 // serve starts an API server with the namespace kube-system of that uid.
@@ -246,6 +247,9 @@ func (a *api) answer(r *http.Request) (int, any) {
 		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
 		return http.StatusCreated, review
 	}
+	if as := r.Header.Get("Accept"); strings.HasSuffix(as, "as=APIGroupDiscoveryList") { // and nothing else will do
+		return http.StatusOK, aggregated(r.URL.Path)
+	}
 	if found, ok := discovery(r.URL.Path); ok {
 		return http.StatusOK, found
 	}
@@ -256,6 +260,21 @@ func refused(err *apierrors.StatusError) (int, any) {
 	s := err.Status()
 	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	return int(s.Code), s
+}
+
+// aggregated is all that is served in namespaces, in one answer.
+func aggregated(path string) any {
+	items := []any{}
+	for _, s := range served {
+		if s.namespaced && (s.group == "") == (path == "/api") {
+			r := map[string]any{
+				"resource": s.plural, "scope": "Namespaced", "verbs": []string{"get", "list", "watch"},
+				"responseKind": map[string]any{"group": s.group, "version": s.version, "kind": s.kind},
+			}
+			items = append(items, map[string]any{"metadata": map[string]any{"name": s.group}, "versions": []any{map[string]any{"version": s.version, "resources": []any{r}}}})
+		}
+	}
+	return map[string]any{"apiVersion": "apidiscovery.k8s.io/v2", "kind": "APIGroupDiscoveryList", "items": items}
 }
 
 func discovery(path string) (any, bool) {

@@ -36,10 +36,16 @@ would hold them and which clusters they would leave, join or change in, at once
 and later, when what waits is let through. The hub checks the policies as it
 would on apply; nothing is written.
 
+Of a ClusterResourcePlacement, show what it would select, which clusters it would
+pick and why, and in which steps each of them would get it.
+
 Of a Cluster with other labels or taints, show what would leave it and, where that
 is more than may at once, that it would be held.`,
 		Example: examples(`
 			kubectl sluice diff -f policy.yaml
+
+			# What a placement would select, and where that would go, step by step
+			kubectl sluice diff -f crp.yaml
 
 			# What a label costs
 			kubectl get cluster member1 -o yaml >member1.yaml
@@ -53,7 +59,7 @@ is more than may at once, that it would be held.`,
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "file with policies or Clusters; - is the standard input")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "file with policies, placements or Clusters; - is the standard input")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	o.addTo(cmd, formatWide, formatJSON, formatYAML)
 	return cmd
@@ -104,14 +110,27 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if len(planned.clusters) == 0 { // what somebody asks for is told by template
 		losses = slices.DeleteFunc(losses, func(l explaining.Loss) bool { return !l.Held })
 	}
-	if o.forMachines() {
-		return o.screen.Encode(o.format, map[string]any{"items": changes, "losses": losses})
+	outlooks, err := o.outlooks(ctx, h, planned.placements)
+	if err != nil {
+		return err
 	}
+	if o.forMachines() {
+		return o.encode(changes, losses, outlooks)
+	}
+	o.showOutlooks(outlooks)
 	if len(planned.policies) > 0 {
 		o.show(changes, same)
 	}
 	o.showLosses(losses, len(planned.clusters) > 0)
 	return nil
+}
+
+func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Loss, outlooks []explaining.Outlook) error {
+	all := map[string]any{"items": changes, "losses": losses}
+	if len(outlooks) > 0 {
+		all["placements"] = outlooks
+	}
+	return o.screen.Encode(o.format, all)
 }
 
 func (o *diffOptions) read() ([]byte, error) {

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,5 +86,46 @@ func TestRollback(t *testing.T) {
 		if !strings.Contains(a.out, step.says) || pinned() != step.pin {
 			t.Errorf("%s says %q and leaves the pin %q, want %q and %q", step.args, a.out, pinned(), step.says, step.pin)
 		}
+	}
+}
+
+// What a placement of a file would select, where that would go, and in which order.
+func TestDiffOfAPlacement(t *testing.T) {
+	hub := placedShop(t)
+	hub.put("v1/Namespace/shop", map[string]any{"metadata": map[string]any{"uid": "2"}})
+	hub.put("v1/ConfigMap/shop/pages", map[string]any{"metadata": map[string]any{"uid": "3"}, "data": map[string]any{"page": "one"}})
+	hub.put("v1/ConfigMap/shop/kube-root-ca.crt", map[string]any{"metadata": map[string]any{"uid": "4"}})
+	yes := func(kind string) map[string]any { return map[string]any{"type": kind, "status": "True"} }
+	for _, m := range []string{"member1", "member2"} {
+		hub.put("cluster.kubernetes-fleet.io/v1/MemberCluster/"+m, map[string]any{"status": map[string]any{"agentStatus": []any{
+			map[string]any{"type": "MemberAgent", "conditions": []any{yes("Joined"), yes("Healthy")}},
+		}}})
+	}
+	const planned = `{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacement, metadata: {name: %s},
+		spec: {policy: {placementType: PickFixed, clusterNames: [member1, member7]}, resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}]}}`
+	const lines = `: 2 objects
+1 Namespace
+1 ConfigMap
+Snapshot a new one, for the content is not that of the newest
+Scheduled could not find all the clusters needed as specified by the scheduling policy
+Clusters, step by step as far as each becomes available
+STEP CLUSTER PICKED CHANGE WHY
+1 member1 yes gets it picked by scheduling policy
+- member7 no - cluster "member7" is not found: it has not joined the fleet, or left it`
+	before := hub.refs()
+	for _, crp := range []string{"new", "shop"} {
+		a := runWith(t, hub, fmt.Sprintf(planned, crp), "diff", "-f", "-")
+		a.wants(t, "")
+		wantText(t, "Placement "+crp+lines, a.out)
+	}
+	a := runWith(t, hub, fmt.Sprintf(planned, "new"), "diff", "-f", "-", "-o", "json")
+	a.wants(t, "")
+	for _, want := range []string{`"name": "pages"`, `"step": 1`, `"snapshot": "new-0-snapshot"`} {
+		if !strings.Contains(a.out, want) {
+			t.Errorf("no %s in\n%s", want, a.out)
+		}
+	}
+	if after := hub.refs(); !slices.Equal(before, after) {
+		t.Errorf("it wrote: %q, and before %q", after, before)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
@@ -29,19 +30,21 @@ import (
 
 // drafts are what a file holds.
 type drafts struct {
-	policies []*propagation.Policy
-	clusters []*clusterv1alpha1.Cluster
+	policies   []*propagation.Policy
+	clusters   []*clusterv1alpha1.Cluster
+	placements []*placementv1.ClusterResourcePlacement
 }
 
-// plan is the policies of a file as the hub would store them, and its Clusters.
+// plan is the policies and placements of a file as the hub would store them, and its
+// Clusters.
 func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, raw []byte) (out drafts, err error) {
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096)
 	for {
 		var u unstructured.Unstructured
 		err := docs.Decode(&u.Object)
 		switch {
-		case errors.Is(err, io.EOF) && len(out.policies)+len(out.clusters) == 0:
-			return out, fmt.Errorf("there is no policy in %s, and no Cluster", o.file)
+		case errors.Is(err, io.EOF) && len(out.policies)+len(out.clusters)+len(out.placements) == 0:
+			return out, fmt.Errorf("there is no policy in %s, no placement and no Cluster", o.file)
 		case errors.Is(err, io.EOF):
 			return out, nil
 		case err != nil:
@@ -49,7 +52,16 @@ func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, raw []byte) (out dra
 		case len(u.Object) == 0:
 			continue
 		}
-		if name, ok := hub.ClusterOf(propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}); ok {
+		key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
+		if _, ok := hub.PlacementKeyOf(key); ok && key.Name != "" {
+			p, err := o.placementOf(ctx, &u)
+			if err != nil {
+				return out, err
+			}
+			out.placements = append(out.placements, p)
+			continue
+		}
+		if name, ok := hub.ClusterOf(key); ok {
 			c, err := relabelled(ctx, h, name, &u)
 			if err != nil {
 				return out, err
@@ -88,7 +100,7 @@ func (o *diffOptions) stored(ctx context.Context, u *unstructured.Unstructured) 
 	key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
 	policy, ok := hub.PolicyKeyOf(key)
 	if !ok || u.GetName() == "" {
-		return nil, fmt.Errorf("%s holds a %s %q: only policies and Clusters with a name can be compared", o.file, cmp.Or(u.GetKind(), "document without kind"), u.GetName())
+		return nil, fmt.Errorf("%s holds a %s %q: only policies, placements and Clusters with a name can be compared", o.file, cmp.Or(u.GetKind(), "document without kind"), u.GetName())
 	}
 	mapping, err := o.mapping(key.GroupVersionKind())
 	if err != nil {
