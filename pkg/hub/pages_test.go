@@ -156,3 +156,27 @@ func TestAWatchListsByPages(t *testing.T) {
 		t.Errorf("asked for %q of what is known", on.asked)
 	}
 }
+
+// TestTheWorksOfOneMemberAreListedAlone: what a placement has in one member of many
+// is asked for in that member's namespace.
+func TestTheWorksOfOneMemberAreListedAlone(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+"?"+r.URL.Query().Get("labelSelector"))
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"metadata":{"resourceVersion":"9"},"items":[
+			{"metadata":{"namespace":"fleet-member-m1","name":"shop-work","uid":"u","resourceVersion":"1","labels":{"kubernetes-fleet.io/parent-CRP":"shop"}}}]}`)
+	}))
+	defer s.Close()
+	h, err := hub.Connect(&rest.Config{Host: s.URL})
+	must(t, err)
+	works, err := h.WorksOfPlacementOn(t.Context(), "shop", "m1")
+	must(t, err)
+	if len(works) != 1 || works[0].Placement() != "shop" {
+		t.Errorf("found %v, want the one of shop", works)
+	}
+	want := []string{"/apis/placement.kubernetes-fleet.io/v1/namespaces/fleet-member-m1/works?kubernetes-fleet.io/parent-CRP=shop"}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+}

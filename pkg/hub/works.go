@@ -118,6 +118,15 @@ func (h *Hub) WorksOfPlacement(ctx context.Context, placement string) ([]*propag
 	return h.works[propagation.PlacementForm].listOwned(ctx, placement, query{labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize})
 }
 
+// WorksOfPlacementOn are the Works of a placement in one member. Where this process
+// does not watch Works, those of that member alone are listed.
+func (h *Hub) WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error) {
+	all, err := h.works[propagation.PlacementForm].listOwned(ctx, placement, query{
+		namespace: propagation.PlacementForm.Namespace(cluster), labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize,
+	})
+	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return w.Key.Cluster != cluster }), err
+}
+
 // WorksOn are the Works of a member, of either form; a form that the hub does not
 // serve has none.
 func (h *Hub) WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {

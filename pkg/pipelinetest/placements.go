@@ -284,6 +284,13 @@ func (h *Hub) WorksOfPlacement(ctx context.Context, placement string) ([]*propag
 	return h.listWorks(ctx, func(w *propagation.Work) bool { return placement != "" && w.Placement() == placement })
 }
 
+// WorksOfPlacementOn answers as pkg/hub does.
+func (h *Hub) WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error) {
+	return h.listWorks(ctx, func(w *propagation.Work) bool {
+		return placement != "" && w.Placement() == placement && w.Key.Cluster == cluster
+	})
+}
+
 // PlacementWorksOn answers as pkg/hub does.
 func (h *Hub) PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
 	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Placement() != "" && w.Key.Cluster == cluster })

@@ -27,15 +27,9 @@ import (
 // there. A binding that gives nothing yet, or that is about to go, leaves what
 // there is; that there is none means something only where the placement says so.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
-	all, err := s.hub.WorksOfPlacement(ctx, msg.Placement)
+	existing, err := s.hub.WorksOfPlacementOn(ctx, msg.Placement, msg.Cluster)
 	if err != nil {
-		return nil, fmt.Errorf("list the Works of placement %s: %w", msg.Placement, err)
-	}
-	var existing []*propagation.Work
-	for _, w := range all {
-		if w.Key.Cluster == msg.Cluster {
-			existing = append(existing, w)
-		}
+		return nil, fmt.Errorf("list the Works of placement %s in %s: %w", msg.Placement, msg.Cluster, err)
 	}
 	kept, err := s.keptOf(ctx, existing)
 	if err != nil {

@@ -50,7 +50,7 @@ type Placements interface {
 	CommitPlacementBinding(ctx context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error)
 	CommitPlacementBindingStatus(ctx context.Context, b *placementv1.ClusterResourceBinding, status placementv1.ResourceBindingStatus) (*placementv1.ClusterResourceBinding, error)
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
-	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
+	WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error)
 }
 
 // Hub is the control plane's API.
