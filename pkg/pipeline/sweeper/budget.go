@@ -24,7 +24,7 @@ import (
 // removals judges what members would lose though nobody asked for it: within a
 // member's budget it may go, beyond it all of it stays, and the Cluster says so. It
 // wakes the scheduler where something may go, and tells what is held of each policy.
-func (s *Stage) removals(ctx context.Context, bindings []*propagation.Binding, out *events.Batch) (map[propagation.Claim]string, error) {
+func (s *Stage) removals(ctx context.Context, bindings []*propagation.Binding, list lister, out *events.Batch) (map[propagation.Claim]string, error) {
 	clusters, err := s.hub.Clusters(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
@@ -37,7 +37,7 @@ func (s *Stage) removals(ctx context.Context, bindings []*propagation.Binding, o
 	if err != nil {
 		return nil, fmt.Errorf("get gates: %w", err)
 	}
-	works, err := s.hub.Works(ctx)
+	works, err := list()
 	if err != nil {
 		return nil, fmt.Errorf("list Works: %w", err)
 	}

@@ -43,8 +43,6 @@ func (k *keeping) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) 
 	return []*clusterv1alpha1.Cluster{k.cluster}, nil
 }
 
-func (k *keeping) Works(context.Context) ([]*propagation.Work, error) { return k.works, nil }
-
 func (k *keeping) Features(context.Context) (propagation.Features, error) { return k.features, nil }
 
 func (k *keeping) Record(_ context.Context, about hub.About, _, reason, _ string) {
@@ -92,7 +90,7 @@ func (k *keeping) judge(t *testing.T) (woken int, held string) {
 	t.Helper()
 	out := events.From(Name, event.Event{})
 	s := New(k, nil, nil, nil, func() time.Time { return noonHeld.Add(time.Minute) })
-	of, err := s.removals(t.Context(), k.bindings, out)
+	of, err := s.removals(t.Context(), k.bindings, func() ([]*propagation.Work, error) { return k.works, nil }, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,5 +224,39 @@ func TestZ12BindingsThatAreMadeAnewAreWaitedFor(t *testing.T) {
 	k.works = k.works[:10]
 	if woken, _ := k.judge(t); woken != 5 {
 		t.Errorf("%d go", woken)
+	}
+}
+
+// judged is a crowded hub where a Cluster says that removals are held.
+type judged struct {
+	crowded
+	lists int
+}
+
+func (j *judged) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	all, err := j.crowded.Clusters(ctx)
+	for _, c := range all {
+		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.ConditionRemovalHeld, Status: metav1.ConditionTrue})
+	}
+	return all, err
+}
+
+func (j *judged) Works(ctx context.Context) ([]*propagation.Work, error) {
+	j.lists++
+	return j.crowded.Works(ctx)
+}
+
+// TestASweepListsWorksOnce: also where it judges removals.
+func TestASweepListsWorksOnce(t *testing.T) {
+	j := &judged{crowded: crowded{clusters: []string{"m1"}}}
+	j.add("a", time.Hour, nil, "m1")
+	s := New(j, built{}, &memory{all: map[string]string{}}, func(context.Context, string) (string, error) { return "", nil }, func() time.Time { return noon })
+	e := event.New()
+	e.SetType(events.Ping)
+	if _, err := s.Handle(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if j.lists != 1 {
+		t.Errorf("%d lists of all Works, want 1", j.lists)
 	}
 }

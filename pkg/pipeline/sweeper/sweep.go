@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -60,9 +61,10 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 		return nil, fmt.Errorf("list bindings: %w", err)
 	}
 	s.strays(bindings, r, out)
-	held, unjudged := s.removals(ctx, bindings, out)
+	works := sync.OnceValues(func() ([]*propagation.Work, error) { return s.hub.Works(ctx) })
+	held, unjudged := s.removals(ctx, bindings, works, out)
 	failed := errors.Join(unprobed, unjudged,
-		s.unfinished(ctx, bindings, ready, r, out),
+		s.unfinished(ctx, bindings, works, ready, r, out),
 		s.due(ctx, bindings, r, out),
 		s.count(ctx, bindings, held),
 		s.unheard(ctx),
@@ -86,10 +88,13 @@ func (s *Stage) unheard(ctx context.Context) error {
 	return errors.Join(s.missed.resend(ctx), s.find(ctx, false))
 }
 
+// lister lists all Works, once a sweep.
+type lister func() ([]*propagation.Work, error)
+
 // unfinished announces what is not rendered, the Works that ready members do not
 // have as they say, and those whose binding is gone. A cluster that left has none.
-func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding, ready map[string]bool, r *rounds, out *events.Batch) error {
-	works, err := s.hub.Works(ctx)
+func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding, list lister, ready map[string]bool, r *rounds, out *events.Batch) error {
+	works, err := list()
 	if err != nil {
 		return fmt.Errorf("list Works: %w", err)
 	}
