@@ -35,6 +35,11 @@ func (h *Hub) BindingNow(ctx context.Context, key propagation.BindingKey) (*prop
 	return live(ctx, k, name)
 }
 
+// WorkNow is Work, asked of the API server whatever is known.
+func (h *Hub) WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
+	return live(ctx, h.works[key.Form], workName(key))
+}
+
 // ClusterNow is Cluster, asked of the API server whatever is known.
 func (h *Hub) ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error) {
 	return live(ctx, h.clusters, types.NamespacedName{Name: name})

@@ -22,6 +22,11 @@ func (h *Hub) BindingNow(ctx context.Context, key propagation.BindingKey) (*prop
 	return live(ctx, h, h.bindings, key.ID(), key.String())
 }
 
+// WorkNow is the Work as it is, whatever a watch told.
+func (h *Hub) WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
+	return live(ctx, h, h.works, key.String(), key.String())
+}
+
 // ClusterNow is the member as it is, whatever a watch told.
 func (h *Hub) ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error) {
 	return live(ctx, h, h.clusters, name, "cluster "+name)

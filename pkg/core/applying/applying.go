@@ -212,6 +212,16 @@ func (in Input) drifted(why Reason) Decision {
 	return in.write(Apply, why)
 }
 
+// Overtaken tells whether the object was applied in a form that the Work does not know
+// of: another process did, and may have read the Work in a newer form than this.
+func (in Input) Overtaken() bool {
+	o := in.Live.Value
+	if in.Live.Answer != Found || o.Manifest == "" || whose(in) != ours {
+		return false
+	}
+	return o.Manifest != propagation.ManifestHash(in.Manifest) && (in.Known == nil || o.Manifest != in.Known.ManifestHash)
+}
+
 // write applies the manifest, unless nothing is to be written.
 func (in Input) write(a Action, why Reason) Decision {
 	if in.When == WhenNever {

@@ -163,6 +163,11 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 	case !d.Writes():
 		return done{}, undone(in.Work.Key.Cluster, ref, d)
 	}
+	if in.Overtaken() {
+		if err := s.newest(ctx, in.Work); err != nil {
+			return done{}, err
+		}
+	}
 	now, err := s.put(ctx, m, in)
 	if err != nil {
 		return done{}, err
@@ -170,6 +175,21 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 	return done{in.Manifest, now.Object, workv1alpha1.AppliedState{
 		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID,
 	}}, nil
+}
+
+// newest makes sure that the Work was not read in an older form than it has: what
+// another process brought to the member since is not taken back.
+func (s *Stage) newest(ctx context.Context, w *propagation.Work) error {
+	now, err := s.hub.WorkNow(ctx, w.Key)
+	switch {
+	case errors.Is(err, outcome.ErrGone):
+		return outcome.Conflict(fmt.Errorf("%s was deleted meanwhile", w.Key))
+	case err != nil:
+		return fmt.Errorf("get %s: %w", w.Key, err)
+	case now.UID != w.UID || now.Generation != w.Generation:
+		return outcome.Conflict(fmt.Errorf("%s was read older than it is", w.Key))
+	}
+	return nil
 }
 
 // put writes the manifest; the namespace that it lives in is made where the

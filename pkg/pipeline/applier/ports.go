@@ -20,6 +20,8 @@ import (
 // Works are what members get.
 type Works interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
+	// WorkNow is Work, whatever a watch told.
+	WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
