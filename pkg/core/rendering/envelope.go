@@ -63,6 +63,33 @@ func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {
 	return w, nil
 }
 
+// Carried are the objects that an object of a snapshot brings to members, which is what
+// overrides are matched with: itself, and what is in it where it is an envelope. What
+// cannot be read is none.
+func Carried(raw []byte) []placementv1.ResourceIdentifier {
+	var obj map[string]any
+	if err := utiljson.Unmarshal(raw, &obj); err != nil || obj == nil {
+		return nil
+	}
+	out := []placementv1.ResourceIdentifier{identify(obj)}
+	if !isEnvelope(obj) {
+		return out
+	}
+	data := child(obj, "data")
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if manifest, err := enveloped(out[0].Namespace, text(data[key])); err == nil {
+			out = append(out, identify(manifest))
+		}
+	}
+	return out
+}
+
+func identify(obj map[string]any) placementv1.ResourceIdentifier {
+	key := propagation.KeyOf(obj)
+	gvk := key.GroupVersionKind()
+	return placementv1.ResourceIdentifier{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}
+}
+
 // enveloped is the manifest in one value of an envelope of that namespace.
 func enveloped(namespace, value string) (map[string]any, error) {
 	raw, err := yaml.YAMLToJSON([]byte(value))

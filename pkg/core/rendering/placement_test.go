@@ -190,3 +190,28 @@ func TestPlacementWorkSaysWhatItIsMadeOf(t *testing.T) {
 		t.Errorf("a Work that shall not be: %v", steps)
 	}
 }
+
+// An override selects what is in an envelope by its own kind and name, as it does what
+// is selected itself.
+func TestC91OverridesAreMatchedWithWhatIsInEnvelopes(t *testing.T) {
+	const quota = `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q","namespace":"shop"}}`
+	for name, tc := range map[string]struct {
+		raw  string
+		want []string
+	}{
+		"an object":                    {shopNamespace, []string{" Namespace /shop"}},
+		"C91: an envelope":             {envelopeOf(`{"b":` + quotedJSON(quota) + `,"a":"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\n"}`), []string{" ConfigMap shop/parcel", "rbac.authorization.k8s.io ClusterRole /reader", " ResourceQuota shop/q"}},
+		"C89: one that cannot be read": {envelopeOf(`{"bad":"{"}`), []string{" ConfigMap shop/parcel"}},
+		"what is no object":            {"[]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, id := range Carried([]byte(tc.raw)) {
+				got = append(got, id.Group+" "+id.Kind+" "+id.Namespace+"/"+id.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

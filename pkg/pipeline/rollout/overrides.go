@@ -5,7 +5,6 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -252,7 +252,7 @@ func (s *Stage) overrides(ctx context.Context, in rollout.Input, snapshots []*pl
 			return nil, fmt.Errorf("get snapshot %s: %w", part.Name, err)
 		}
 		for _, content := range whole.Spec.SelectedResources {
-			objects = append(objects, identify(content.Raw))
+			objects = append(objects, rendering.Carried(content.Raw)...)
 		}
 	}
 	members, err := s.hub.Members(ctx)
@@ -260,21 +260,4 @@ func (s *Stage) overrides(ctx context.Context, in rollout.Input, snapshots []*pl
 		return nil, fmt.Errorf("list members: %w", err)
 	}
 	return rollout.OverridesFor(all, objects, members), nil
-}
-
-// identify says which object it is; one that cannot be read is none.
-func identify(raw []byte) placementv1.ResourceIdentifier {
-	var o struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Metadata   struct {
-			Namespace string `json:"namespace"`
-			Name      string `json:"name"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return placementv1.ResourceIdentifier{}
-	}
-	key := propagation.TemplateKey{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
-	return placementv1.ResourceIdentifier{Group: key.GroupVersionKind().Group, Version: key.GroupVersionKind().Version, Kind: o.Kind, Namespace: key.Namespace, Name: key.Name}
 }

@@ -8,10 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -86,5 +90,48 @@ func TestC25C70TheHistoryOfAnOverrideEnds(t *testing.T) {
 	want = append(want, "o-11 latest")
 	if !slices.Equal(got, want) {
 		t.Errorf("kept %q, want %q", got, want)
+	}
+}
+
+func (w *overriding) ClusterOverrideSnapshots(context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
+	return slices.Clone(w.stored), nil
+}
+
+func (w *overriding) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	return []*memberclusterv1.MemberCluster{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, nil
+}
+
+// ResourceSnapshot is an envelope with a ClusterRole in it.
+func (w *overriding) ResourceSnapshot(context.Context, string) (*placementv1.ClusterResourceSnapshot, error) {
+	const envelope = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"parcel","namespace":"shop","annotations":{"kubernetes-fleet.io/envelope-configmap":"true"}},
+		"data":{"role":"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\n"}}`
+	s := w.snapshots[0].DeepCopy()
+	s.Spec.SelectedResources = []placementv1.ResourceContent{{RawExtension: runtime.RawExtension{Raw: []byte(envelope)}}}
+	return s, nil
+}
+
+// An override of what is in an envelope is given to the members that it is for.
+func TestC91AnOverrideOfWhatIsInAnEnvelope(t *testing.T) {
+	for name, want := range map[string][]string{"reader": {"o-0"}, "another": nil} {
+		t.Run(name, func(t *testing.T) {
+			w := &overriding{world: newWorld("a"), override: &placementv1.ClusterResourceOverride{ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}}}
+			s := &placementv1.ClusterResourceOverrideSnapshot{}
+			s.Name, s.Labels = "o-0", map[string]string{placementv1.LabelIsLatestSnapshot: "true"}
+			s.Spec.OverrideSpec = placementv1.ClusterResourceOverrideSpec{
+				ClusterResourceSelectors: []placementv1.ClusterResourceSelector{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: name}},
+				Policy:                   &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{{ClusterSelector: &placementv1.ClusterSelector{}}}},
+			}
+			w.stored = append(w.stored, s)
+			e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.bindings[0].Spec.ClusterResourceOverrideSnapshots; !slices.Equal(got, want) {
+				t.Errorf("the binding names %q, want %q", got, want)
+			}
+		})
 	}
 }
