@@ -5,6 +5,7 @@ package hub_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -227,5 +228,50 @@ func TestLinkedBindings(t *testing.T) {
 	must(t, err)
 	if len(found) != 1 || found[0].Key != linked.Key {
 		t.Errorf("found %v, want %s alone", found, linked.Key)
+	}
+}
+
+func TestListBindings(t *testing.T) {
+	l := newLab(t)
+	var want []string
+	for i := range 5 {
+		b := &propagation.Binding{Key: propagation.BindingKey{Namespace: l.namespace, Name: fmt.Sprint("b", i)}}
+		b.Spec.Resource.APIVersion, b.Spec.Resource.Kind, b.Spec.Resource.Namespace, b.Spec.Resource.Name = "v1", "ConfigMap", l.namespace, b.Key.Name
+		_, err := l.CommitBinding(l.ctx, nil, b)
+		must(t, err)
+		want = append(want, b.Key.Name)
+	}
+	all := func(limit int64, cont string) (names []string) {
+		t.Helper()
+		for {
+			page, next, err := l.ListBindings(l.ctx, l.namespace, limit, cont)
+			must(t, err)
+			if int64(len(page)) > limit {
+				t.Errorf("%d bindings, want at most %d", len(page), limit)
+			}
+			for _, b := range page {
+				names = append(names, b.Key.Name)
+			}
+			if cont = next; cont == "" {
+				return names
+			}
+		}
+	}
+	for _, watched := range []bool{false, true} {
+		if watched {
+			l.watch(bindings.GroupVersion().WithKind("ResourceBinding"))
+		}
+		for limit, pages := range map[int64]int{1: 5, 2: 3, 5: 1, 9: 1} {
+			l.requests.take()
+			if diff := cmp.Diff(want, all(limit, "")); diff != "" {
+				t.Errorf("watched %t, limit %d (-want +got):\n%s", watched, limit, diff)
+			}
+			if n := len(l.requests.take()); watched && n > 0 || !watched && n != pages {
+				t.Errorf("watched %t, limit %d: %d requests", watched, limit, n)
+			}
+		}
+		if diff := cmp.Diff(want, all(5, "Namespaced:nonsense")); diff != "" {
+			t.Errorf("from where nobody went on (-want +got):\n%s", diff)
+		}
 	}
 }
