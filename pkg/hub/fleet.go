@@ -73,31 +73,19 @@ func (h *Hub) Features(ctx context.Context) (propagation.Features, error) {
 
 // Secret is the data of a Secret.
 func (h *Hub) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
-	data, err := h.data(ctx, "Secret", namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	plain := make(map[string][]byte, len(data))
-	for key, value := range data {
-		if plain[key], err = base64.StdEncoding.DecodeString(value); err != nil {
-			return nil, fmt.Errorf("decode %s of Secret %s/%s: %w", key, namespace, name, err)
-		}
-	}
-	return plain, nil
-}
-
-// data is that of a ConfigMap or a Secret, as it stands in JSON.
-func (h *Hub) data(ctx context.Context, kind, namespace, name string) (map[string]string, error) {
-	t, err := h.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: kind, Namespace: namespace, Name: name})
+	t, err := h.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: name})
 	if err != nil {
 		return nil, err
 	}
 	values, _ := t.Object["data"].(map[string]any)
-	data := make(map[string]string, len(values))
+	plain := make(map[string][]byte, len(values))
 	for key, value := range values {
-		data[key], _ = value.(string)
+		text, _ := value.(string)
+		if plain[key], err = base64.StdEncoding.DecodeString(text); err != nil {
+			return nil, fmt.Errorf("decode %s of Secret %s/%s: %w", key, namespace, name, err)
+		}
 	}
-	return data, nil
+	return plain, nil
 }
 
 // Namespace is the labels of a namespace.
