@@ -63,11 +63,7 @@ func manifests(t *testing.T) map[string][]byte {
 
 func triggers(t *testing.T) map[string]eventingv1.Trigger {
 	t.Helper()
-	applier, err := ApplierTrigger("member1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]eventingv1.Trigger{"trigger-applier.yaml.tmpl": applier}
+	out := map[string]eventingv1.Trigger{}
 	for file, raw := range manifests(t) {
 		if strings.HasPrefix(file, "trigger-") {
 			var tr eventingv1.Trigger
@@ -133,7 +129,7 @@ func TestTriggersNameTypesAndStagesThatExist(t *testing.T) {
 	heard := map[string]bool{}
 	for file, tr := range triggers(t) {
 		t.Run(file, func(t *testing.T) {
-			if want := "trigger-" + strings.TrimSuffix(tr.Name, "-member1") + ".yaml"; !strings.HasPrefix(file, want) {
+			if want := "trigger-" + tr.Name + ".yaml"; file != want {
 				t.Errorf("holds the Trigger %q, want it in %s", tr.Name, want)
 			}
 			if err := tr.Validate(t.Context()); err != nil {
@@ -233,27 +229,28 @@ func (c comparison) check(types []string, heard map[string]bool) error {
 	return nil
 }
 
-func TestApplierTriggerIsMadeForOneMember(t *testing.T) {
-	tests := map[string]struct {
-		cluster  string
-		wantName string
-	}{
-		"a cluster's name is the Trigger's":       {"member1", "applier-member1"},
-		"a name that YAML takes for a number":     {"12345", "applier-12345"},
-		"a name that would break out of the file": {"m1\n  x: y", ""},
-		"upper case is no cluster's name":         {"Member1", ""},
-		"no name":                                 {"", ""},
+// TestTopologyIsConstant: what there is for a member is its source and who may read
+// its credentials. Triggers, through whose filters each event goes, are as many with a
+// thousand members as with none.
+func TestTopologyIsConstant(t *testing.T) {
+	templates, err := fs.Glob(Eventing, "600-eventing/*.tmpl")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			tr, err := ApplierTrigger(tc.cluster)
-			if (err == nil) != (tc.wantName != "") || tr.Name != tc.wantName {
-				t.Errorf("got %q, %v, want %q", tr.Name, err, tc.wantName)
+	if d := cmp.Diff([]string{"600-eventing/source-member.yaml.tmpl"}, templates); d != "" {
+		t.Errorf("made for each member (-want +got)\n%s", d)
+	}
+	const most = 13
+	all := triggers(t)
+	if len(all) > most {
+		t.Errorf("there are %d Triggers, want %d at most: each is asked about each event", len(all), most)
+	}
+	for file, tr := range all {
+		for _, c := range comparisons(tr.Spec.Filters) {
+			if c.attribute == events.ExtCluster && c.value != "" {
+				t.Errorf("%s: is for the member %s alone", file, c.value)
 			}
-			if err == nil && tr.Spec.Filters[0].Exact[events.ExtCluster] != tc.cluster {
-				t.Errorf("filter %v does not name the cluster", tr.Spec.Filters[0])
-			}
-		})
+		}
 	}
 }
 

@@ -23,7 +23,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -32,9 +31,6 @@ import (
 //
 //go:embed 600-eventing
 var Eventing embed.FS
-
-//go:embed 600-eventing/trigger-applier.yaml.tmpl
-var applierTrigger []byte
 
 //go:embed 600-eventing/source-member.yaml.tmpl
 var memberSource []byte
@@ -47,15 +43,6 @@ var contentsAccess []byte
 
 // sourceConfig is the variable that tells Knative's adapter what to watch.
 const sourceConfig = "K_SOURCE_CONFIG"
-
-// ApplierTrigger makes the Trigger that brings one member what it shall get.
-func ApplierTrigger(cluster string) (eventingv1.Trigger, error) {
-	var t eventingv1.Trigger
-	if err := fill(applierTrigger, cluster, "", &t); err != nil {
-		return t, fmt.Errorf("applier trigger of %q: %w", cluster, err)
-	}
-	return t, nil
-}
 
 // MemberSource makes the source of one member's events: image is that of
 // functions/source, watching its K_SOURCE_CONFIG.

@@ -377,7 +377,7 @@ func identity(d document) string {
 func TestOnlySluiceMayPublishOnItsBroker(t *testing.T) {
 	all := render(t, "oidc")
 	// What each member has, and all that some hub has.
-	want := []string{"system:serviceaccount:sluice-system:applier-*", "system:serviceaccount:sluice-system:member-*"}
+	want := []string{"system:serviceaccount:sluice-system:member-*"}
 	for _, d := range append(all, render(t, "hub-kubeconfig", "oidc")...) {
 		switch d.Kind {
 		case "ContainerSource":

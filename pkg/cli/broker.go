@@ -40,7 +40,7 @@ var (
 )
 
 // eventing is the pipeline's part of a Knative cluster, where every member has a
-// Trigger and a source of its own.
+// source of its own.
 type eventing struct {
 	client dynamic.Interface
 	kube   kubernetes.Interface
@@ -104,7 +104,8 @@ type memberObject struct {
 	prefix   string
 }
 
-// What a member has on Knative, in the order in which it is made.
+// What a member has on Knative, in the order in which it is made, but for the Trigger,
+// which those had that joined when each had one.
 var (
 	memberRole        = memberObject{roles, rbacv1.SchemeGroupVersion.WithKind("Role"), "member-"}
 	memberRoleBinding = memberObject{roleBindings, rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "member-"}
@@ -114,24 +115,16 @@ var (
 	memberObjects = []memberObject{memberRole, memberRoleBinding, memberTrigger, memberSource}
 )
 
-// admit has the applier get the member's events, and lets those functions read its
-// credentials that need them.
+// admit lets those functions read the member's credentials that need them.
 func (e *eventing) admit(ctx context.Context, cluster string) error {
 	role, binding, err := config.MemberAccess(cluster)
-	if err != nil {
-		return err
-	}
-	trigger, err := config.ApplierTrigger(cluster)
 	if err != nil {
 		return err
 	}
 	if err := e.apply(ctx, memberRole, cluster, &role); err != nil {
 		return err
 	}
-	if err := e.apply(ctx, memberRoleBinding, cluster, &binding); err != nil {
-		return err
-	}
-	return e.apply(ctx, memberTrigger, cluster, &trigger)
+	return e.apply(ctx, memberRoleBinding, cluster, &binding)
 }
 
 // join admits the member and makes its source; undo takes back what was made.

@@ -21,7 +21,6 @@ const (
 
 // onKnative are what a join makes where the pipeline runs.
 var onKnative = []string{
-	"eventing.knative.dev/v1/Trigger/sluice-system/applier-member1",
 	access,
 	"rbac.authorization.k8s.io/v1/RoleBinding/sluice-system/member-member1",
 	"sources.knative.dev/v1/ContainerSource/sluice-system/member-member1",
@@ -89,19 +88,17 @@ func TestJoinOnKnative(t *testing.T) {
 				t.Errorf("rules (-want +got)\n%s", d)
 			}
 
-			// Joined by an older version, which granted nothing one by one.
+			// Joined by an older version, which granted nothing one by one, and made a
+			// Trigger for each member.
 			runs.remove(access)
 			hub.remove(onHub[1])
-			runs.put(onKnative[0], map[string]any{"spec": map[string]any{"broker": "sluice"}})
+			runs.put("eventing.knative.dev/v1/Trigger/sluice-system/applier-member1", map[string]any{"spec": map[string]any{"broker": "sluice"}})
 			run(t, hub, append(flags, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())...).wants(t, "")
 			if runs.get(access) == nil {
 				t.Error("joined once more, nobody may read the credentials")
 			}
 			if hub.get(onHub[1]) == nil {
 				t.Error("joined once more, the renderer may not keep what Secrets hold")
-			}
-			if audience, _, _ := unstructured.NestedString(runs.get(onKnative[0]).Object, "spec", "subscriber", "audience"); audience == "" {
-				t.Error("joined once more, the Trigger is the old one")
 			}
 
 			run(t, hub, append(flags, "unjoin", "member1", "--purge")...).wants(t, "")
@@ -120,7 +117,7 @@ func TestJoinOnKnativeLeavesNothingBehind(t *testing.T) {
 		"Sluice does not run there":           {func(runs *api) { runs.remove(broker) }, "there is no Broker sluice-system/sluice"},
 		"nobody says which image sources run": {func(runs *api) { runs.remove(hubSource) }, "ask ContainerSource sluice-system/hub for the image of the sources"},
 		"nobody may grant the credentials":    {func(runs *api) { runs.refuse = failing("/rolebindings/member-member1", 403) }, "make RoleBinding member-member1"},
-		"the Trigger cannot be made":          {func(runs *api) { runs.refuse = failing("/triggers/applier-member1", 500) }, "make Trigger applier-member1"},
+		"the source cannot be made":           {func(runs *api) { runs.refuse = failing("/containersources/member-member1", 500) }, "make ContainerSource member-member1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub, member, runs := serve(t, "hub"), serve(t, "one"), serve(t, "knative")

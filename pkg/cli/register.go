@@ -200,7 +200,7 @@ func (r *registration) free(ctx context.Context) error {
 	return err
 }
 
-// eventing makes the member's Trigger and source where Sluice runs on Knative.
+// eventing makes the member's access and source where Sluice runs on Knative.
 func (r *registration) eventing(ctx context.Context) error {
 	if r.place == nil {
 		return nil

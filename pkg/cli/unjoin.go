@@ -288,7 +288,7 @@ func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 	return nil
 }
 
-// forget deletes what only the cluster needed: its Trigger and source on Knative,
+// forget deletes what only the cluster needed: its access and source on Knative,
 // the namespaces, and the credentials last, so that this command can be run again
 // until then.
 func (d *departure) forget(ctx context.Context) error {

@@ -228,6 +228,8 @@ func TestStageLogsWithItsEvent(t *testing.T) {
 func TestObjectNamesForPeople(t *testing.T) {
 	member := claimed(t)
 	member.SetExtension(events.ExtCluster, "member1")
+	several := claimed(t)
+	several.SetExtension(events.ExtClusters, ",member1,member2,")
 	other := event.New()
 	other.SetSource("/apis/v1/pings")
 	policy, cluster, subject := other.Clone(), other.Clone(), other.Clone()
@@ -240,6 +242,7 @@ func TestObjectNamesForPeople(t *testing.T) {
 	}{
 		"a template is kind, namespace and name":  {claimed(t), "Deployment shop/nginx"},
 		"its part in a member names the member":   {member, "Deployment shop/nginx in member1"},
+		"its parts in several members":            {several, "Deployment shop/nginx in 2 members"},
 		"a policy is a policy":                    {policy, "policy shop/p"},
 		"a cluster is a cluster":                  {cluster, "cluster member1"},
 		"a foreign event is its subject":          {subject, "something"},

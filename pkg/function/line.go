@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -58,8 +59,8 @@ func Logger(ctx context.Context) *slog.Logger {
 }
 
 // Object names for people what e is about: "Deployment shop/nginx", with
-// " in member1" behind it where it is about a member's part of it, "policy
-// shop/p", "cluster member1", else the subject or the source.
+// " in member1" or " in 3 members" behind it where it is about their parts of it,
+// "policy shop/p", "cluster member1", else the subject or the source.
 func Object(e event.Event) string {
 	x := e.Extensions()
 	get := func(name string) string { s, _ := x[name].(string); return s }
@@ -67,6 +68,9 @@ func Object(e event.Event) string {
 	switch {
 	case get(events.ExtName) != "":
 		s := get(events.ExtKind) + " " + strings.TrimPrefix(get(events.ExtNamespace)+"/"+get(events.ExtName), "/")
+		if n := strings.Count(get(events.ExtClusters), ",") - 1; n > 1 {
+			return fmt.Sprintf("%s in %d members", s, n)
+		}
 		if cluster != "" {
 			s += " in " + cluster
 		}

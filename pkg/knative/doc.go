@@ -3,7 +3,8 @@
 
 // Package knative looks after the sources of a Knative cluster: which kinds the
 // ApiServerSource of the templates and the ContainerSources of the members
-// watch, and of which image the members' are.
+// watch, and of which image the members' are. And it deletes the Triggers that earlier
+// versions made for each member.
 //
 // Invariants:
 //   - What watches the right kinds, in the right image, is not written: each write restarts an

@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,6 +61,7 @@ type Sources struct {
 	client    dynamic.Interface
 	reviews   authorization.SubjectAccessReviewInterface
 	resources Resources
+	retired   atomic.Bool // the Triggers that each member once had are gone
 }
 
 // InCluster is the sources of the cluster that this process is in.
@@ -87,7 +90,8 @@ func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInte
 // may watch, those of the members all. Keep: what else they watch they go on
 // watching. It returns the labels that namespaces of templates have; empty: all are,
 // also where there is no source of templates. And whether a source has to start
-// anew, which tells of nothing meanwhile.
+// anew, which tells of nothing meanwhile. It also removes the Triggers that members once
+// had.
 func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error) {
 	served, err := s.served(kinds)
 	if err != nil {
@@ -98,6 +102,9 @@ func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind, k
 		return "", false, err
 	}
 	containers, err := s.containers(ctx, served, keep)
+	if err := s.retire(ctx); err != nil { // which delivers some events twice, and hinders nothing
+		slog.WarnContext(ctx, "Triggers of an earlier version stay, and are tried again with the next sweep", "error", err)
+	}
 	return selector, templates || containers, err
 }
 

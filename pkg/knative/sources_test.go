@@ -52,7 +52,7 @@ func sources(t *testing.T) (*Sources, func(r schema.GroupVersionResource, name s
 		}}
 	}
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{apiServerSources: "ApiServerSourceList", ContainerSources: "ContainerSourceList"},
+		map[schema.GroupVersionResource]string{apiServerSources: "ApiServerSourceList", ContainerSources: "ContainerSourceList", Triggers: "TriggerList"},
 		object("ApiServerSource", "templates", nil, map[string]any{
 			"serviceAccountName": "source", "namespaceSelector": map[string]any{"matchLabels": map[string]any{"sluice.dev/templates": "true"}},
 			"resources": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},

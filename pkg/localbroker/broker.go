@@ -188,8 +188,12 @@ func (b *Broker) match(e event.Event) []*queue {
 
 // put queues h in q, in the place of what tells the same and still waits.
 func (b *Broker) put(q *queue, h hint) {
-	if q.removed || b.stages[q.spec.Load().subscriber] == nil {
+	stage := b.stages[q.spec.Load().subscriber]
+	if q.removed || stage == nil {
 		return
+	}
+	if l, ok := stage.(function.Laner); ok {
+		h.lane = l.Lane(h.event)
 	}
 	switch q.put(h) {
 	case added:

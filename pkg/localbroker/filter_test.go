@@ -24,21 +24,12 @@ import (
 
 func onlyTrigger(tr eventingv1.Trigger) []eventingv1.Trigger { return []eventingv1.Trigger{tr} }
 
-// sluice is the broker that standalone has, with two members.
+// sluice is the broker that standalone has.
 func sluice(t *testing.T) *Broker {
 	t.Helper()
 	b, err := Load(config.Eventing, Options{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, member := range []string{"m1", "m2"} {
-		tr, err := config.ApplierTrigger(member)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.AddTrigger(tr); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return b
 }
@@ -109,32 +100,31 @@ func TestEventsReachTheStagesTheyAreMeantFor(t *testing.T) {
 		return e
 	}
 	checkRoutes(t, map[string]route{
-		"the tick":                            {simple(events.Ping), []string{"placer", "rollout", "sweeper"}},
-		"a lost index":                        {simple(events.IndexLost), []string{"sweeper"}},
-		"a switched gate":                     {simple(events.GatesChanged), []string{"sweeper"}},
-		"the fan-out of a policy":             {simple(events.PolicyChanged), []string{"detector-events"}},
-		"a template that is concerned":        {simple(events.TemplateTouched), []string{"detector-events"}},
-		"a claim":                             {simple(events.TemplateClaimed), []string{"gate"}},
-		"a release":                           {simple(events.TemplateReleased), []string{"gate"}},
-		"a wait":                              {simple(events.TemplateWaiting), []string{"gate"}},
-		"a contest":                           {simple(events.TemplateContested), []string{"preemptor"}},
-		"a preemption":                        {simple(events.ClaimPreempted), []string{"gate"}},
-		"an activation":                       {simple(events.BindingActivated), []string{"scheduler"}},
-		"an activation for a team's own":      {simple(events.BindingActivated, events.ExtSchedulerName, "team"), nil},
-		"a deferral":                          {simple(events.BindingDeferred), nil},
-		"a schedule":                          {simple(events.BindingScheduled), []string{"dependencies", "renderer"}},
-		"a removed binding":                   {simple(events.BindingRemoved), []string{"dependencies", "renderer"}},
-		"a rendered Work, to its member only": {simple(events.WorkRendered, events.ExtCluster, "m1"), []string{"applier-m1"}},
-		"a removed Work":                      {simple(events.WorkRemoved, events.ExtCluster, "m2"), []string{"applier-m2"}},
-		"a Work of a member that left":        {simple(events.WorkRendered, events.ExtCluster, "m9"), nil},
-		"an applied Work":                     {simple(events.WorkApplied, events.ExtCluster, "m1"), []string{"reporter"}},
-		"a held Work":                         {simple(events.WorkHeld, events.ExtCluster, "m1"), []string{"reporter"}},
-		"a failed Work":                       {simple(events.WorkFailed, events.ExtCluster, "m1"), []string{"reporter"}},
-		"a deleted Work":                      {simple(events.WorkDeleted, events.ExtCluster, "m1"), []string{"renderer", "reporter"}},
-		"a changed cluster":                   {simple(events.ClusterChanged, events.ExtCluster, "m1"), []string{"scheduler"}},
-		"a changed override, next page":       {simple(events.OverridesChanged), []string{"renderer"}},
-		"a report":                            {simple(events.TemplateReported), nil},
-		"a stranger":                          {simple("com.example.order"), nil},
+		"the tick":                       {simple(events.Ping), []string{"placer", "rollout", "sweeper"}},
+		"a lost index":                   {simple(events.IndexLost), []string{"sweeper"}},
+		"a switched gate":                {simple(events.GatesChanged), []string{"sweeper"}},
+		"the fan-out of a policy":        {simple(events.PolicyChanged), []string{"detector-events"}},
+		"a template that is concerned":   {simple(events.TemplateTouched), []string{"detector-events"}},
+		"a claim":                        {simple(events.TemplateClaimed), []string{"gate"}},
+		"a release":                      {simple(events.TemplateReleased), []string{"gate"}},
+		"a wait":                         {simple(events.TemplateWaiting), []string{"gate"}},
+		"a contest":                      {simple(events.TemplateContested), []string{"preemptor"}},
+		"a preemption":                   {simple(events.ClaimPreempted), []string{"gate"}},
+		"an activation":                  {simple(events.BindingActivated), []string{"scheduler"}},
+		"an activation for a team's own": {simple(events.BindingActivated, events.ExtSchedulerName, "team"), nil},
+		"a deferral":                     {simple(events.BindingDeferred), nil},
+		"a schedule":                     {simple(events.BindingScheduled), []string{"dependencies", "renderer"}},
+		"a removed binding":              {simple(events.BindingRemoved), []string{"dependencies", "renderer"}},
+		"rendered Works of many members": {simple(events.WorkRendered, events.ExtClusters, ",m1,m2,"), []string{"applier"}},
+		"a removed Work of one":          {simple(events.WorkRemoved, events.ExtCluster, "m2"), []string{"applier"}},
+		"an applied Work":                {simple(events.WorkApplied, events.ExtCluster, "m1"), []string{"reporter"}},
+		"a held Work":                    {simple(events.WorkHeld, events.ExtCluster, "m1"), []string{"reporter"}},
+		"a failed Work":                  {simple(events.WorkFailed, events.ExtCluster, "m1"), []string{"reporter"}},
+		"a deleted Work":                 {simple(events.WorkDeleted, events.ExtCluster, "m1"), []string{"renderer", "reporter"}},
+		"a changed cluster":              {simple(events.ClusterChanged, events.ExtCluster, "m1"), []string{"scheduler"}},
+		"a changed override, next page":  {simple(events.OverridesChanged), []string{"renderer"}},
+		"a report":                       {simple(events.TemplateReported), nil},
+		"a stranger":                     {simple("com.example.order"), nil},
 	})
 }
 
@@ -273,6 +263,6 @@ func TestAFilterThatPanicsLaterPassesNothing(t *testing.T) {
 }
 
 func TestConfigHasATriggerForEveryStage(t *testing.T) {
-	want := []string{"applier-m1", "applier-m2", "dependencies", "detector-events", "detector-resources", "gate", "placer", "preemptor", "renderer", "reporter", "rollout", "scheduler", "sweeper"}
+	want := []string{"applier", "dependencies", "detector-events", "detector-resources", "gate", "placer", "preemptor", "renderer", "reporter", "rollout", "scheduler", "sweeper"}
 	diff(t, "triggers", want, slices.Sorted(maps.Keys(sluice(t).queues)))
 }

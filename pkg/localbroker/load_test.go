@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 
 	"sluice.dev/config"
 
@@ -122,20 +121,11 @@ func TestMetricsShowEveryTrigger(t *testing.T) {
 }
 
 // BenchmarkBroker takes events from a source through one stage to another, with
-// the Triggers of config and three members.
+// the Triggers of config.
 func BenchmarkBroker(b *testing.B) {
 	broker, err := Load(config.Eventing, Options{})
 	if err != nil {
 		b.Fatal(err)
-	}
-	for _, member := range []string{"m1", "m2", "m3"} {
-		tr, err := config.ApplierTrigger(member)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := broker.AddTrigger(tr); err != nil {
-			b.Fatal(err)
-		}
 	}
 	t := &testing.T{}
 	made := make([]event.Event, b.N)
@@ -172,33 +162,3 @@ type quick struct {
 
 func (q quick) Name() string                                               { return q.name }
 func (q quick) Handle(context.Context, event.Event) ([]event.Event, error) { return q.replies, nil }
-
-// BenchmarkMatch finds the Triggers of an event among those of n members.
-func BenchmarkMatch(b *testing.B) {
-	for _, members := range []int{3, 1000} {
-		b.Run(fmt.Sprint(members), func(b *testing.B) {
-			broker, err := Load(config.Eventing, Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			for i := range members {
-				var tr eventingv1.Trigger
-				if tr, err = config.ApplierTrigger(fmt.Sprint("m", i)); err == nil {
-					err = broker.AddTrigger(tr)
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			e := tell(&testing.T{}, events.WorkRendered, "a", func(d *events.Data) {
-				d.Cluster = "m1"
-			})
-			b.ReportAllocs()
-			for b.Loop() {
-				if got := broker.match(e); len(got) != 1 {
-					b.Fatalf("got %d", len(got))
-				}
-			}
-		})
-	}
-}

@@ -36,9 +36,8 @@ type Routes struct {
 	known map[string][]Route
 }
 
-// LoadRoutes reads the Triggers of config, and makes an applier's for each
-// cluster.
-func LoadRoutes(clusters ...string) (*Routes, error) {
+// LoadRoutes reads the Triggers of config.
+func LoadRoutes() (*Routes, error) {
 	r := &Routes{known: map[string][]Route{}}
 	err := fs.WalkDir(config.Eventing, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(file) != ".yaml" {
@@ -54,13 +53,6 @@ func LoadRoutes(clusters ...string) (*Routes, error) {
 		}
 		return r.add(t)
 	})
-	for _, c := range clusters {
-		t, tErr := config.ApplierTrigger(c)
-		if tErr == nil {
-			tErr = r.add(t)
-		}
-		err = errors.Join(err, tErr)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("load the Triggers: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/config"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
@@ -130,10 +129,8 @@ func (p *pipeline) announce(ctx context.Context) func(hub.Change) {
 		case <-ctx.Done():
 			return
 		}
-		if name, ok := hub.ClusterOf(c.Key); ok {
-			if err := p.cluster(name, c.Type == hub.Deleted); err != nil {
-				function.Logger(ctx).Error("cluster "+name, "error", err)
-			}
+		if name, ok := hub.ClusterOf(c.Key); ok && c.Type == hub.Deleted {
+			p.fleet.Forget(name)
 		}
 		if selects(c.Key) {
 			if err := p.follow(ctx); err != nil {
@@ -163,20 +160,6 @@ func (p *pipeline) publish(ctx context.Context, eventType string, o events.Objec
 	if err != nil && ctx.Err() == nil {
 		function.Logger(ctx).Error("publish", "error", err)
 	}
-}
-
-// cluster puts the applier's Trigger of a member in place, or takes it away.
-func (p *pipeline) cluster(name string, left bool) error {
-	t, err := config.ApplierTrigger(name)
-	if err != nil {
-		return err
-	}
-	if left {
-		p.fleet.Forget(name)
-		p.broker.RemoveTrigger(t.Name)
-		return nil
-	}
-	return p.broker.AddTrigger(t)
 }
 
 // follow watches the kinds that policies and placements select, and what these may

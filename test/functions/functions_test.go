@@ -46,13 +46,6 @@ func TestEachStageIsAProcess(t *testing.T) {
 	for _, stage := range stages {
 		broker.Register(startFunction(t, bin, stage, "KUBECONFIG="+lab.hub, "REDIS_ADDRESS=unix://"+redis.Client(t).Options().Addr, "K_SINK="+ingress.URL))
 	}
-	trigger, err := config.ApplierTrigger("member1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := broker.AddTrigger(trigger); err != nil {
-		t.Fatal(err)
-	}
 	lab.apply(t, lab.hub, quickstart)
 	announce(t, lab.hub, broker)
 

@@ -429,12 +429,12 @@ func kubeconfig(member string) string {
 	return filepath.Join(os.Getenv("SLUICE_KNATIVE_DIR"), "run", "members", member)
 }
 
-// parts says whether the last member has its n Triggers and sources.
+// parts says whether the last member has its n sources, and no Trigger.
 func (w *world) parts(n int) string {
 	w.Helper()
-	for _, r := range []schema.GroupVersionResource{
-		triggers,
-		{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"},
+	for r, n := range map[schema.GroupVersionResource]int{
+		triggers: 0,
+		{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"}: n,
 	} {
 		list, err := w.hub.Resource(r).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/cluster=" + members[1]})
 		if err != nil || len(list.Items) != n {

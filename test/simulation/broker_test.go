@@ -41,6 +41,9 @@ type broker struct {
 	// ever is each hint that was ever delivered.
 	ever  []delivery
 	known map[string]bool
+	// count is how many events of each type there were, if somebody counts, without
+	// what members told.
+	count map[string]int
 	fates uint64
 }
 
@@ -58,6 +61,9 @@ func (w *world) publish(e event.Event) {
 		return
 	}
 	b := &w.broker
+	if _, member := e.Extensions()[events.ExtCluster]; b.count != nil && (events.Own(e) || !member) {
+		b.count[e.Type()]++
+	}
 	for _, r := range b.routes.For(e) {
 		if w.stages[r.Stage] == nil {
 			continue // there are no placements in this world
@@ -82,13 +88,13 @@ func hintOf(e event.Event) string {
 	if err := json.Unmarshal(e.Data(), &d); err != nil {
 		return e.ID()
 	}
-	for _, k := range []string{"templateVersion", "policyVersion", "bindingVersion", "workVersion", "resourceVersion", "reason", "message"} {
+	for _, k := range []string{"templateVersion", "policyVersion", "bindingVersion", "workVersion", "resourceVersion", "works", "reason", "message"} {
 		delete(d, k)
 	}
 	var b bytes.Buffer
 	raw, _ := json.Marshal(d) // raw messages always encode
 	b.Write(raw)
-	fmt.Fprint(&b, e.Extensions()[events.ExtCluster])
+	fmt.Fprint(&b, e.Extensions()[events.ExtCluster], e.Extensions()[events.ExtClusters])
 	return b.String()
 }
 
@@ -219,7 +225,7 @@ func (w *world) landed(f *flight) {
 func (f *flight) String() string {
 	e := f.delivery.event
 	s := fmt.Sprintf("%s %s", e.Type(), e.Subject())
-	for _, x := range []string{events.ExtCluster, events.ExtReason} {
+	for _, x := range []string{events.ExtClusters, events.ExtReason} {
 		if v, ok := e.Extensions()[x]; ok {
 			s += fmt.Sprintf(" %s=%v", x, v)
 		}
@@ -232,7 +238,7 @@ func (f *flight) String() string {
 	}
 	for _, o := range f.out {
 		s += " -> " + o.Type()
-		if c, ok := o.Extensions()[events.ExtCluster]; ok {
+		if c, ok := o.Extensions()[events.ExtClusters]; ok {
 			s += fmt.Sprintf("(%v)", c)
 		}
 	}

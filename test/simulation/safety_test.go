@@ -91,15 +91,18 @@ func (b braking) SetPolicy(ctx context.Context, key propagation.PolicyKey, f sus
 	return err
 }
 
-// begin notes what holds back a Work when an attempt to apply it begins.
+// begin notes what holds back each Work when an attempt to apply it begins.
 func (s *safety) begin(f *flight) {
 	f.reasons = nil
 	if f.delivery.stage != applier.Name {
 		return
 	}
 	if d, err := events.Decode(f.delivery.event); err == nil {
-		if work := f.w.hub.LiveWork(*d.Work); work != nil {
-			f.reasons = f.w.reasons(work)
+		f.reasons = map[string]map[string]bool{}
+		for _, one := range d.Each() {
+			if work := f.w.hub.LiveWork(*one.Work); work != nil {
+				f.reasons[work.Key.Cluster] = f.w.reasons(work)
+			}
 		}
 	}
 }
@@ -160,10 +163,16 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 		return
 	}
 	template := w.hub.Live(ref.Ref)
-	work := w.hub.LiveWork(*d.Work)
+	each := d.Each()
+	i := slices.IndexFunc(each, func(one events.Data) bool { return one.Cluster == m.Cluster })
+	if i < 0 {
+		w.fail("%s wrote to %s, which it does not name", f, m.Cluster)
+		return
+	}
+	work := w.hub.LiveWork(*each[i].Work)
 	if work != nil && (m.New != nil || template != nil && w.lives(work, template) && w.hub.LiveBinding(work.Binding()) != nil) {
 		now := w.reasons(work)
-		for why := range f.reasons {
+		for why := range f.reasons[m.Cluster] {
 			if now[why] {
 				w.fail("%s %s in %s although %s is suspended there, and was when that began", m.Verb, ref.Ref, m.Cluster, why)
 			}

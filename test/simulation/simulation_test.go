@@ -57,7 +57,7 @@ func newLab(t testing.TB) *lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(redis.Stop)
-	routes, err := pipelinetest.LoadRoutes(clusters...)
+	routes, err := pipelinetest.LoadRoutes()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (w *world) assemble() {
 		dependencies.New(w.hub, brakes),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
-		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time),
+		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).InTurn(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		w.sweeper,
 	} {
@@ -224,8 +224,9 @@ type flight struct {
 	turn     *pipelinetest.Turn
 	// since is the prefix of the history at which this attempt began.
 	since int
-	// reasons held back the flight's Work when this attempt began.
-	reasons map[string]bool
+	// reasons held back each of the flight's Works, by its cluster, when this attempt
+	// began.
+	reasons map[string]map[string]bool
 	// asked counts alike requests, so that each has a fate of its own.
 	mu    sync.Mutex
 	asked map[string]int

@@ -21,6 +21,7 @@ const (
 	FieldPlacement Field = "placement"
 	FieldWork      Field = "work"
 	FieldCluster   Field = "cluster"
+	FieldWorks     Field = "works"
 )
 
 // Entry documents one type of event.
@@ -30,7 +31,8 @@ type Entry struct {
 	// Tells, in one sentence, what happened.
 	Tells string
 	// Needs are the fields of Data that are always there. The Work of a placement
-	// has no binding: where a type needs both, the placement stands for it.
+	// has no binding: where a type needs both, the placement stands for it. Where a
+	// type needs work and cluster, works stand for both.
 	Needs []Field
 }
 
@@ -80,14 +82,23 @@ func has(d Data, f Field) bool {
 	case FieldPlacement:
 		return d.Placement != ""
 	case FieldWork:
-		return d.Work != nil && d.Work.Name != "" && d.Work.Cluster != "" && slices.Contains(propagation.Forms, d.Work.Form)
+		return d.Works != nil || d.Work != nil && d.Work.Name != "" && d.Work.Cluster != "" && slices.Contains(propagation.Forms, d.Work.Form)
+	case FieldWorks:
+		return d.Works != nil
 	case FieldCluster:
-		return d.Cluster != ""
+		return d.Cluster != "" || d.Works != nil
 	}
 	return false
 }
 
 // ofPlacement tells whether the event is about the Work of a placement.
 func ofPlacement(d Data) bool {
-	return d.Placement != "" && d.Work != nil && d.Work.Form == propagation.PlacementForm
+	form := propagation.PolicyForm
+	switch {
+	case d.Works != nil:
+		form = d.Works.Form
+	case d.Work != nil:
+		form = d.Work.Form
+	}
+	return d.Placement != "" && form == propagation.PlacementForm
 }

@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -71,6 +73,7 @@ func encode(stage string, cause event.Event, eventType string, d Data) (event.Ev
 type Batch struct {
 	stage string
 	cause event.Event
+	told  []told
 	out   []event.Event
 	err   error
 }
@@ -89,13 +92,25 @@ func From(stage string, cause event.Event) *Batch { return &Batch{stage: stage, 
 
 // Emit adds an event.
 func (b *Batch) Emit(eventType string, d Data) {
-	e, err := New(b.stage, b.cause, eventType, d)
-	b.err = errors.Join(b.err, err)
-	b.out = append(b.out, e)
+	b.told = append(b.told, told{eventType, []Data{d}})
 }
+
+// EmitOnce adds an event, unless the batch tells just that already.
+func (b *Batch) EmitOnce(eventType string, d Data) {
+	same := told{eventType, []Data{d}}
+	if !slices.ContainsFunc(b.told, func(t told) bool { return reflect.DeepEqual(t, same) }) {
+		b.told = append(b.told, same)
+	}
+}
+
+func (b *Batch) fail(err error) { b.err = errors.Join(b.err, err) }
 
 // Events are the events of the batch, in the order in which they were added.
 func (b *Batch) Events() ([]event.Event, error) {
+	for _, t := range b.told {
+		b.add(t)
+	}
+	b.told = nil
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -123,6 +138,7 @@ func setExtensions(e *event.Event, d Data) {
 	set(ExtPlacement, d.Placement)
 	set(ExtSchedulerName, d.SchedulerName)
 	set(ExtCluster, d.Cluster)
+	set(ExtClusters, clustersOf(d))
 	set(ExtReason, d.Reason)
 	set(ExtPartitionKey, partitionKey(d))
 }
@@ -175,6 +191,9 @@ func Decode(e event.Event) (Data, error) {
 	entry, known := Catalog[e.Type()]
 	if !known {
 		return d, fmt.Errorf("%w: type %q is not in the catalog", ErrMalformed, e.Type())
+	}
+	if d.Works != nil && !slices.Contains(entry.Needs, FieldWork) {
+		return d, fmt.Errorf("%w: data of %s have works", ErrMalformed, e.Type())
 	}
 	for _, need := range entry.Needs {
 		if !has(d, need) && !(need == FieldBinding && ofPlacement(d)) {

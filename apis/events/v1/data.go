@@ -32,6 +32,9 @@ type Data struct {
 	Work *propagation.WorkKey `json:"work,omitempty"`
 	// WorkVersion is the resourceVersion of the Work that was seen.
 	WorkVersion string `json:"workVersion,omitempty"`
+	// Works that the event is about, where they are those of several members: then
+	// it has neither work nor cluster.
+	Works *Works `json:"works,omitempty"`
 	// SchedulerName is the scheduler that the binding asks for; empty for
 	// Sluice's own.
 	SchedulerName string `json:"schedulerName,omitempty"`

@@ -50,18 +50,30 @@ func (d Data) names() error {
 	if d.Binding != nil {
 		all = append(all, d.Binding.Namespace, d.Binding.Name)
 	}
+	if d.Works != nil {
+		if d.Work != nil || d.Cluster != "" {
+			return fmt.Errorf("%w: works, and a work or cluster beside them", ErrMalformed)
+		}
+		if err := d.Works.check(); err != nil {
+			return err
+		}
+		all = append(append(all, d.Works.Name), d.Works.clusters()...)
+	}
 	if d.Work != nil {
 		all = append(all, d.Work.Cluster, d.Work.Name)
 		if d.Cluster != "" && d.Cluster != d.Work.Cluster {
 			return fmt.Errorf("%w: cluster %q, and a Work of %q", ErrMalformed, d.Cluster, d.Work.Cluster)
 		}
 	}
+	if err := d.oneByOne(); err != nil {
+		return err
+	}
 	return segments(all...)
 }
 
 // agrees checks that extensions, which filters see, say what the data say.
 func agrees(e event.Event, d Data) error {
-	says := map[string]string{ExtCluster: d.Cluster, ExtSchedulerName: d.SchedulerName}
+	says := map[string]string{ExtCluster: d.Cluster, ExtClusters: clustersOf(d), ExtSchedulerName: d.SchedulerName}
 	if d.Template != nil {
 		says[ExtAPIVersion], says[ExtKind] = d.Template.APIVersion, d.Template.Kind
 		says[ExtNamespace], says[ExtName] = d.Template.Namespace, d.Template.Name

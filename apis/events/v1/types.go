@@ -81,7 +81,8 @@ const (
 	ExtKind          = "kind"          // of the template or object
 	ExtName          = "name"          // of the template or object
 	ExtNamespace     = "namespace"     // of the template or object
-	ExtCluster       = "cluster"       // the member concerned
+	ExtCluster       = "cluster"       // the member concerned, where it is one
+	ExtClusters      = "clusters"      // the members whose Works are concerned, one or more, each between commas: ",member1,member2,"
 	ExtPolicy        = "policy"        // "namespace/name" or "name"
 	ExtPlacement     = "placement"     // the name of a ClusterResourcePlacement
 	ExtSchedulerName = "schedulername" // of the binding
@@ -100,6 +101,11 @@ const ReasonFollowsNobody = "FollowsNobody"
 // ReasonRevisited is the reason of a work.rendered that the sweeper emits where it
 // cannot be known what a member has: it was away, or the hub was restored.
 const ReasonRevisited = "Revisited"
+
+// ReasonAlone is the reason of a work.rendered or work.removed of one member that
+// the applier emits: with those of others it could not be done, for the member did
+// not answer in time, or something else failed.
+const ReasonAlone = "Alone"
 
 // ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
 // Work has no conclusion yet, and it is time that it has one.

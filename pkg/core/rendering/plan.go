@@ -41,7 +41,8 @@ type Step struct {
 	Action Action
 	// Existing is the Work as it was read; nil for Create.
 	Existing *propagation.Work
-	// Desired is the Work to write, for Create, Update and Remake; else nil.
+	// Desired is the Work to write, for Create, Update and Remake, and for Leave the
+	// one that takes its place when it is gone; else nil.
 	Desired *propagation.Work
 	// Contents are what the Work's Secrets hold, where the Work is as it was
 	// rendered; nil: what is kept of them stays as it is.
@@ -109,10 +110,10 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 	return Step{Action: Delete, Existing: w}
 }
 
-// remake makes a Work anew that is being deleted, once nobody else keeps it.
+// remake makes a Work anew that is being deleted, unless somebody else keeps it.
 func remake(w, desired *propagation.Work) Step {
 	if slices.ContainsFunc(w.Finalizers, func(f string) bool { return f != propagation.FinalizerWork }) {
-		return Step{Action: Leave, Existing: w}
+		return Step{Action: Leave, Existing: w, Desired: desired}
 	}
 	return Step{Action: Remake, Existing: w, Desired: desired, Contents: desired.Contents}
 }

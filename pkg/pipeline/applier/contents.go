@@ -54,15 +54,15 @@ func (s *Stage) whole(ctx context.Context, w *propagation.Work) ([]map[string]an
 
 // renew has a Work made anew that is being deleted and has to be there, and what the
 // Secrets of a Work hold put back beside it, where it is missing: once when that is
-// found, and whenever somebody asks again.
+// found, and whenever somebody asks again, and once for all Works of a binding.
 func renew(out *events.Batch, msg events.Data, r result) {
 	missing := r.reason == string(applying.ReasonContentMissing) && (r.news || msg.Reason == events.ReasonUnfinished)
 	if !missing && r.reason != string(applying.ReasonWanted) {
 		return
 	}
 	if msg.Placement != "" {
-		out.Emit(events.PlacementBound, events.Data{Placement: msg.Placement, Cluster: msg.Work.Cluster, SnapshotIndex: msg.SnapshotIndex, Reason: r.reason})
+		out.EmitOnce(events.PlacementBound, events.Data{Placement: msg.Placement, Cluster: msg.Work.Cluster, SnapshotIndex: msg.SnapshotIndex, Reason: r.reason})
 		return
 	}
-	out.Emit(events.BindingScheduled, events.Data{Template: msg.Template, Binding: msg.Binding, Reason: r.reason})
+	out.EmitOnce(events.BindingScheduled, events.Data{Template: msg.Template, Binding: msg.Binding, Reason: r.reason})
 }

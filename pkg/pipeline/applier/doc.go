@@ -1,18 +1,20 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applier is the stage that writes to one member, behind the brake.
+// Package applier is the stage that writes to the members, behind the brake.
 //
-// Consumes: work.rendered and work.removed of its cluster: one Trigger for each
-// member, so that a dead member's backlog delays nobody.
+// Consumes: work.rendered and work.removed, of one member or of several, which are
+// written side by side. For a member that does not answer nobody waits: its Work goes
+// on in an event of its own (work.rendered, work.removed), as does one that failed.
 // Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
 // Cluster (pkg/pipeline/proving).
 // Decides with: pkg/core/applying.
 // Commits: server-side apply or deletion in the member; the Work's conditions
 // and what the member has; the Work's finalizer.
-// Emits: work.applied, work.held, work.failed, work.deleted; binding.scheduled where
-// a Work is being deleted that its binding wants, or what its Secrets hold is missing.
+// Emits: work.applied, work.held, work.failed, work.deleted, of as many members as
+// there is the same to tell of; binding.scheduled where a Work is being deleted that
+// its binding wants, or what its Secrets hold is missing.
 //
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.

@@ -25,76 +25,79 @@ type Stage struct {
 	brakes  Brakes
 	members Members
 	now     func() time.Time
+	slow    slow
+	turns   *turns // nil: several events may be about one Work at once
+	// patience is how long the Works of an event wait for one of them.
+	patience time.Duration
+	// together does several things, which know nothing of each other.
+	together func(n int, do func(i int))
 }
 
 // New makes the stage.
 func New(h Hub, b Brakes, m Members, now func() time.Time) *Stage {
-	return &Stage{hub: h, brakes: b, members: m, now: now}
+	return &Stage{
+		hub: h, brakes: b, members: m, now: now, slow: slow{members: map[string]bool{}}, turns: &turns{open: map[propagation.WorkKey]*turn{}},
+		patience: patience, together: sideBySide,
+	}
 }
 
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Lane has each member's Works handled apart, so that a dead one holds up none of
-// another's.
+// Lane has what is one member's alone handled apart, so that a dead one holds up none
+// of the others.
 func (s *Stage) Lane(e event.Event) string {
 	cluster, _ := e.Extensions()[events.ExtCluster].(string)
 	return cluster + "/" + events.Lane(e)
 }
 
-// Handle brings one member up to one Work. It is safe to call twice.
+// Handle brings members up to Works, one in each. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.Decode(e)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	out := events.From(Name, e)
+	all := msg.Each()
+	if len(all) == 1 {
+		return s.alone(ctx, e, all[0])
+	}
+	return s.batch(ctx, e, all)
+}
+
+// one brings one member up to one Work, which is nil where it is gone.
+func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.Work, error) {
 	w, err := s.hub.Work(ctx, *msg.Work)
 	if errors.Is(err, outcome.ErrGone) {
-		out.Emit(events.WorkDeleted, about(msg, nil, "Gone", ""))
-		return out.Events()
+		return result{event: events.WorkDeleted, reason: "Gone"}, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", msg.Work, err)
+		return result{}, nil, fmt.Errorf("get %s: %w", msg.Work, err)
 	}
+	r, err := s.bring(ctx, msg, w)
+	return r, w, err
+}
+
+// bring brings the member up to the Work.
+func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work) (result, error) {
 	if w.Key.Form == propagation.PlacementForm {
-		r, err := s.placed(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		out.Emit(r.event, about(msg, w, r.reason, r.message))
-		renew(out, msg, r)
-		return out.Events()
+		return s.placed(ctx, w)
 	}
 	bound, err := s.hub.Binding(ctx, w.Binding())
 	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
-		return nil, fmt.Errorf("get %s: %w", w.Binding(), err)
+		return result{}, fmt.Errorf("get %s: %w", w.Binding(), err)
 	}
+	urgent := msg.Reason == events.ReasonUnfinished
 	if w.Deleting {
-		r, err := s.leave(ctx, w, *msg.Template, bound, msg.Reason == events.ReasonUnfinished)
-		if err != nil {
-			return nil, err
-		}
-		out.Emit(r.event, about(msg, w, r.reason, r.message))
-		renew(out, msg, r)
-		return out.Events()
+		return s.leave(ctx, w, *msg.Template, bound, urgent)
 	}
 	held, err := s.held(ctx, *msg.Template, w, bound)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
-	var r result
 	if held != "" {
-		r, err = s.hold(ctx, w, held)
-	} else {
-		r, err = s.apply(ctx, w, bound, msg.Reason == events.ReasonUnfinished)
+		return s.hold(ctx, w, held)
 	}
-	if err != nil {
-		return nil, err
-	}
-	out.Emit(r.event, about(msg, w, r.reason, r.message))
-	renew(out, msg, r)
-	return out.Events()
+	return s.apply(ctx, w, bound, urgent)
 }
 
 // result is what became of a Work.

@@ -164,8 +164,8 @@ func TestZ39WhatIsKeptAndDeletedByHandIsPutBack(t *testing.T) {
 	}
 	out := r.render()
 	r.wants(map[string]string{"m1": "hunter1", "m2": "hunter1"}, "create contents of "+m1)
-	if len(out) != 2 {
-		t.Errorf("%d events, want one for each member", len(out))
+	if len(out) != 1 || out[0].Extensions()[events.ExtClusters] != ",m1,m2," {
+		t.Errorf("%d events, want one for both members", len(out))
 	}
 }
 

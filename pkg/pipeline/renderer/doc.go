@@ -12,8 +12,8 @@
 // be there is let go and made anew), beside each what its Secrets hold,
 // which is in no Work, the binding's Rendered condition
 // where it is False or was.
-// Emits: work.rendered and work.removed, one for each member, whether or not
-// the Work changed; on a change of an override, binding.scheduled for each binding
+// Emits: work.rendered and work.removed, one for up to 32 members, whether or not
+// the Works changed; on a change of an override, binding.scheduled for each binding
 // that it may concern (of its namespace, if it has one), page by page; template.touched where the frozen content
 // is not there.
 //

@@ -14,7 +14,6 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
@@ -172,11 +171,11 @@ func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, ste
 			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
 		}
 		switch {
-		case step.Action == rendering.Leave && msg.Reason == string(applying.ReasonWanted): // the applier has been there
+		case step.Action == rendering.Leave && step.Desired != nil: // it cannot be made anew now
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
-			out.Emit(events.WorkRemoved, data)
+			out.EmitWork(events.WorkRemoved, data)
 		default:
-			out.Emit(events.WorkRendered, data)
+			out.EmitWork(events.WorkRendered, data)
 		}
 	}
 	return out.Events()

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/scheduling"
@@ -104,7 +103,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		return nil, err
 	}
 	out := events.From(Name, e)
-	announce(out, msg, steps, works)
+	announce(out, msg, steps, works, d.failed)
 	if e.Type() == events.WorkDeleted && len(existing) == 0 && b != nil && len(b.TargetClusters()) == 0 {
 		// Nobody needs the binding, and nothing of it is left.
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, BindingVersion: b.ResourceVersion, Reason: "NothingLeft"})
@@ -112,9 +111,10 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	return out.Events()
 }
 
-// announce tells the appliers of the Works. Of one that is being deleted, who asked
-// for it and saw something else needs no answer.
-func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works []*propagation.Work) {
+// announce tells the applier of the Works. Of one that is being deleted and wanted,
+// and cannot be made anew now, there is nothing to tell: the applier would ask for it,
+// again and again.
+func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
 	for i, step := range steps {
 		w := works[i]
 		if w == nil {
@@ -122,14 +122,14 @@ func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works 
 		}
 		data := events.Data{Template: msg.Template, Binding: msg.Binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
 		switch {
-		case step.Action == rendering.Leave && msg.Reason == string(applying.ReasonWanted):
+		case step.Action == rendering.Leave && (step.Desired != nil || failed[w.Key.Cluster]):
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
-			out.Emit(events.WorkRemoved, data)
+			out.EmitWork(events.WorkRemoved, data)
 		case step.Action == rendering.Doubt:
 			// What is missing, the gate makes anew.
-			out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
+			out.EmitOnce(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
 		default:
-			out.Emit(events.WorkRendered, data)
+			out.EmitWork(events.WorkRendered, data)
 		}
 	}
 }

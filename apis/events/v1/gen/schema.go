@@ -40,12 +40,17 @@ func schemaOf(c *contract) schema {
 
 // object describes a struct. What must be there must not be empty.
 // required says which fields the type has always. A Work has either a binding or
-// a placement.
+// a placement, and instead of it and its cluster there may be the Works of several.
 func required(d schema, needs []events.Field) {
-	either := slices.Contains(needs, events.FieldBinding) && slices.Contains(needs, events.FieldWork)
-	if either {
-		needs = slices.DeleteFunc(slices.Clone(needs), func(f events.Field) bool { return f == events.FieldBinding })
-		d["anyOf"] = []schema{{"required": []events.Field{events.FieldBinding}}, {"required": []events.Field{events.FieldPlacement}}}
+	if slices.Contains(needs, events.FieldBinding) && slices.Contains(needs, events.FieldWork) {
+		of := []events.Field{events.FieldBinding, events.FieldWork, events.FieldCluster}
+		needs = slices.DeleteFunc(slices.Clone(needs), func(f events.Field) bool { return slices.Contains(of, f) })
+		var either []schema
+		for _, owner := range []events.Field{events.FieldBinding, events.FieldPlacement} {
+			either = append(either, schema{"required": []events.Field{owner, events.FieldWork, events.FieldCluster}},
+				schema{"required": []events.Field{owner, events.FieldWorks}})
+		}
+		d["anyOf"] = either
 	}
 	if len(needs) > 0 {
 		d["required"] = needs
@@ -77,6 +82,8 @@ func property(t reflect.Type, defs schema) schema {
 		t = t.Elem()
 	}
 	switch {
+	case t.Kind() == reflect.Map:
+		return schema{"type": "object", "additionalProperties": schema{"type": "string"}}
 	case t.Kind() == reflect.Struct:
 		if defs[t.Name()] == nil {
 			defs[t.Name()] = object(t, defs)

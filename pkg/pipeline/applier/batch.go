@@ -1,0 +1,172 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+const (
+	// patience is how long others wait. A member that is merely busy answers in a part
+	// of that.
+	patience = 3 * time.Second
+	// attempts are those at a Work of several, where somebody else wrote it meanwhile.
+	attempts = 4
+)
+
+// errAlone says that the Work has to be brought to its member by itself.
+var errAlone = errors.New("the member takes longer than others shall wait")
+
+// ended is what became of one Work of several.
+type ended struct {
+	result result
+	work   *propagation.Work
+	err    error
+}
+
+// batch brings members up to their Works side by side. Who does not answer in time,
+// or fails otherwise, gets an event of its own, so that neither the others wait nor
+// what was done is done again. Where all failed by themselves, the event fails.
+func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]event.Event, error) {
+	ends := make([]ended, len(all))
+	s.together(len(all), func(i int) { ends[i] = s.within(ctx, all[i]) })
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	var failed []error
+	for i, end := range ends {
+		if end.err == nil {
+			out.EmitWork(end.result.event, about(all[i], end.work, end.result.reason, end.result.message))
+			renew(out, all[i], end.result)
+			continue
+		}
+		if !errors.Is(end.err, errAlone) && !outcome.IsTerminal(end.err) {
+			failed = append(failed, end.err)
+		}
+		alone := all[i]
+		alone.Reason = events.ReasonAlone
+		out.Emit(e.Type(), alone)
+	}
+	if len(failed) == len(all) {
+		return nil, errors.Join(failed...)
+	}
+	return out.Events()
+}
+
+// within brings one member up to its Work, if it does so in time. The request that is
+// cut off says nothing of the member: that is found out by who has time for it.
+func (s *Stage) within(ctx context.Context, msg events.Data) ended {
+	if s.slow.has(msg.Cluster) {
+		return ended{err: errAlone}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(s.patience, func() { cancel(errAlone) })
+	defer late.Stop()
+	var end ended
+	for range attempts {
+		end.result, end.work, end.err = s.turn(ctx, msg)
+		if !outcome.IsConflict(end.err) {
+			break
+		}
+	}
+	if errors.Is(context.Cause(ctx), errAlone) && (end.err != nil || end.result.reason == reasonUnreachable) {
+		s.slow.note(msg.Cluster, true)
+		return ended{err: errAlone}
+	}
+	return end
+}
+
+// alone brings one member up to its Work, and takes note of whether others might
+// have waited for that.
+func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
+	began := time.Now()
+	r, w, err := s.turn(ctx, msg)
+	if time.Since(began) < s.patience && (err == nil && r.reason != reasonUnreachable || outcome.IsConflict(err)) {
+		s.slow.note(msg.Cluster, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	out.EmitWork(r.event, about(msg, w, r.reason, r.message))
+	renew(out, msg, r)
+	return out.Events()
+}
+
+// turn brings one member up to its Work when nobody else here is about it.
+func (s *Stage) turn(ctx context.Context, msg events.Data) (result, *propagation.Work, error) {
+	if s.turns != nil {
+		end, err := s.turns.take(ctx, *msg.Work)
+		if err != nil {
+			return result{}, nil, err
+		}
+		defer end()
+	}
+	return s.one(ctx, msg)
+}
+
+// sideBySide does n things at once. What panics does so when all have ended.
+func sideBySide(n int, do func(i int)) {
+	var all sync.WaitGroup
+	panics := make([]any, n)
+	for i := range n {
+		all.Go(func() {
+			defer func() { panics[i] = recover() }()
+			do(i)
+		})
+	}
+	all.Wait()
+	for _, v := range panics {
+		if v != nil {
+			panic(v)
+		}
+	}
+}
+
+// InTurn has the Works of an event handled one after the other, however long each
+// takes, for tests that choose the order of requests.
+func (s *Stage) InTurn() *Stage {
+	s.turns, s.patience = nil, math.MaxInt64
+	s.together = func(n int, do func(i int)) {
+		for i := range n {
+			do(i)
+		}
+	}
+	return s
+}
+
+// slow are the members whose Works others do not wait for. It is a hint: what another
+// replica knows, this one finds out.
+type slow struct {
+	mu      sync.Mutex
+	members map[string]bool
+}
+
+func (s *slow) has(cluster string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.members[cluster]
+}
+
+func (s *slow) note(cluster string, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is {
+		s.members[cluster] = true
+	} else {
+		delete(s.members, cluster)
+	}
+}
