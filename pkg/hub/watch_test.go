@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
@@ -204,6 +205,9 @@ type scripted struct {
 	lists []string
 	// watches are answers by resourceVersion; one that is not there never ends.
 	watches map[string]string
+	// after holds the watch from a resourceVersion back until somebody closes it:
+	// what comes sooner is told together with what came before.
+	after map[string]chan struct{}
 	// now are the versions that it has come to, for who asks for one object only;
 	// of the last one there is no end. Zero: it does not serve.
 	now []int
@@ -212,7 +216,15 @@ type scripted struct {
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Query().Get("watch") != "" {
-		events, ok := s.watches[r.URL.Query().Get("resourceVersion")]
+		from := r.URL.Query().Get("resourceVersion")
+		if heard := s.after[from]; heard != nil {
+			select {
+			case <-heard:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		events, ok := s.watches[from]
 		fmt.Fprint(w, events)
 		w.(http.Flusher).Flush()
 		if !ok {
@@ -242,6 +254,46 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.lists = s.lists[1:]
 }
 
+// hears follows the script's Works, wants to be told of each of these in turn, and
+// goes on with the watch from a resourceVersion after the one that is said to be
+// heard before it.
+func (s *scripted) hears(before map[string]string, want ...string) *hub.Hub {
+	s.t.Helper()
+	s.after = map[string]chan struct{}{}
+	for from := range before {
+		s.after[from] = make(chan struct{})
+	}
+	server := httptest.NewServer(s)
+	s.t.Cleanup(server.Close)
+	h, err := hub.Connect(&rest.Config{Host: server.URL})
+	must(s.t, err)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	s.t.Cleanup(cancel) // before the server waits for its requests
+	told := make(chan string)
+	must(s.t, h.Watch(ctx, works.GroupVersion().WithKind("Work"), func(c hub.Change) {
+		select {
+		case told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version):
+		case <-ctx.Done():
+		}
+	}))
+	for _, want := range want {
+		select {
+		case got := <-told:
+			if got != want {
+				s.t.Fatalf("told %s, want %s", got, want)
+			}
+		case <-time.After(30 * time.Second):
+			s.t.Fatalf("told nothing, want %s", want)
+		}
+		for from, heard := range before {
+			if heard == want {
+				close(s.after[from])
+			}
+		}
+	}
+	return h
+}
+
 func scriptedWork(name string, version int) string {
 	return fmt.Sprintf(`{"metadata":{"namespace":"karmada-es-m","name":%q,"uid":"uid-of-%s","resourceVersion":"%d"}}`, name, name, version)
 }
@@ -261,7 +313,7 @@ func scriptedList(version int, cont string, items ...string) string {
 }
 
 func TestWatchGoesOnAfterItWasLost(t *testing.T) {
-	server := httptest.NewServer(&scripted{
+	script := &scripted{
 		t: t, now: []int{40},
 		lists: []string{
 			scriptedList(10, "more", scriptedWork("a", 5)),
@@ -274,22 +326,10 @@ func TestWatchGoesOnAfterItWasLost(t *testing.T) {
 			"20": `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}`,
 			"30": `{"type":"ADDED","object":` + scriptedWork("d", 31) + `}`,
 		},
-	})
-	defer server.Close()
-	h, err := hub.Connect(&rest.Config{Host: server.URL})
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	told := make(chan string)
-	must(t, h.Watch(ctx, works.GroupVersion().WithKind("Work"), func(c hub.Change) {
-		told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version)
-	}))
-	for _, want := range []string{"Added a@5", "Added b@6", "Updated a@11", "Added c@25", "Deleted a@30", "Added d@31"} {
-		if got := <-told; got != want {
-			t.Errorf("told %s, want %s", got, want)
-		}
 	}
-	if all, err := h.Works(ctx); err != nil || len(all) != 3 {
+	h := script.hears(map[string]string{"10": "Added b@6", "11": "Updated a@11"},
+		"Added a@5", "Added b@6", "Updated a@11", "Added c@25", "Deleted a@30", "Added d@31")
+	if all, err := h.Works(t.Context()); err != nil || len(all) != 3 {
 		t.Errorf("works: %v, %v", all, err)
 	}
 }
@@ -308,25 +348,10 @@ func TestZ21WatchOfAHubThatWasRestored(t *testing.T) {
 			"12": `{"type":"ADDED","object":` + scriptedWork("d", 13) + `}`,
 		},
 	}
-	server := httptest.NewServer(script)
-	defer server.Close()
-	h, err := hub.Connect(&rest.Config{Host: server.URL})
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	told := make(chan string)
-	must(t, h.Watch(ctx, works.GroupVersion().WithKind("Work"), func(c hub.Change) {
-		told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version)
-	}))
-	for _, want := range []string{
+	h := script.hears(map[string]string{"30": "Added e@29"},
 		"Added a@5", "Added b@25", "Added e@29",
-		"Updated a@5", "Added c@11", "Updated e@9", "Deleted b@12", "Added d@13",
-	} {
-		if got := <-told; got != want {
-			t.Errorf("told %s, want %s", got, want)
-		}
-	}
-	all, err := h.Works(ctx)
+		"Updated a@5", "Added c@11", "Updated e@9", "Deleted b@12", "Added d@13")
+	all, err := h.Works(t.Context())
 	must(t, err)
 	var got []string
 	for _, w := range all {
