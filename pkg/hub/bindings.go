@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -88,12 +89,12 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 			TypeMeta: k.typeMeta(),
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: name.Namespace, Name: name.Name, Labels: next.Labels, Annotations: next.Annotations,
-				OwnerReferences: templateOwner(next),
+				OwnerReferences: h.templateOwner(next),
 			},
 			Spec: next.Spec,
 		})
 	}
-	patch, err := patchOf(bindingPart(old), bindingPart(next))
+	patch, err := patchOf(h.bindingPart(old), h.bindingPart(next))
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", next.Key, err)
 	}
@@ -104,23 +105,27 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 }
 
 // bindingPart is what CommitBinding writes of a binding.
-func bindingPart(b *propagation.Binding) bindingObject {
+func (h *Hub) bindingPart(b *propagation.Binding) bindingObject {
 	return bindingObject{
-		ObjectMeta: metav1.ObjectMeta{Labels: b.Labels, Annotations: b.Annotations, OwnerReferences: templateOwner(b)},
+		ObjectMeta: metav1.ObjectMeta{Labels: b.Labels, Annotations: b.Annotations, OwnerReferences: h.templateOwner(b)},
 		Spec:       b.Spec,
 	}
 }
 
 // templateOwner makes the template the owner of its binding, so that neither
-// outlives the template's deletion while nothing of Sluice runs.
-func templateOwner(b *propagation.Binding) []metav1.OwnerReference {
+// outlives the template's deletion while nothing of Sluice runs. The owner is named in
+// the version that lasts longest: the hub's garbage collector, for as long as it has
+// not noticed that a version is no longer served, takes what it cannot find there for
+// gone.
+func (h *Hub) templateOwner(b *propagation.Binding) []metav1.OwnerReference {
 	r := b.Spec.Resource
 	if r.UID == "" {
 		return nil
 	}
 	yes := true
 	return []metav1.OwnerReference{{
-		APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: &yes, BlockOwnerDeletion: &yes,
+		APIVersion: h.catalog.lasting(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)), Kind: r.Kind,
+		Name: r.Name, UID: r.UID, Controller: &yes, BlockOwnerDeletion: &yes,
 	}}
 }
 

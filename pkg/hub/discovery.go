@@ -26,13 +26,17 @@ const (
 	// discoverAgain is how long an unknown kind is taken to be not served
 	// before the API server is asked again.
 	discoverAgain = time.Second
+	// foundFor is how long a kind is taken to be served where no request says
+	// otherwise: a watch that was opened before goes on without a word.
+	foundFor = 30 * time.Second
 	// discoverTimeout ends a question that nobody answers.
 	discoverTimeout = 10 * time.Second
 )
 
-// catalog is what the API server serves, as far as anybody has asked. A kind
-// once found stays until a request says that it is not served; a kind not found is
-// asked for again, at most once in discoverAgain for each group and version.
+// catalog is what the API server serves, as far as anybody has asked. What was found
+// is believed for foundFor, or until a request says that it is not served; a kind not
+// found is asked for again, at most once in discoverAgain for each group and version.
+// While nobody answers, what is known stays.
 type catalog struct {
 	client rest.Interface
 	mu     sync.Mutex
@@ -61,15 +65,21 @@ func (c *catalog) find(gvk schema.GroupVersionKind) (resource, error) {
 	g := c.group(gvk.GroupVersion())
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r, ok := g.kinds[gvk.Kind]; ok {
+	r, known := g.kinds[gvk.Kind]
+	age := time.Since(g.asked)
+	if known && age < foundFor {
 		return r, nil
 	}
-	if time.Since(g.asked) >= discoverAgain {
+	if age >= discoverAgain {
 		kinds, err := c.discover(gvk.GroupVersion())
-		if err != nil {
+		switch {
+		case err == nil:
+			g.kinds, g.asked = kinds, time.Now()
+		case known:
+			g.asked = time.Now()
+		default:
 			return resource{}, fmt.Errorf("discover %s: %w", gvk.GroupVersion(), err)
 		}
-		g.kinds, g.asked = kinds, time.Now()
 	}
 	if r, ok := g.kinds[gvk.Kind]; ok {
 		return r, nil
@@ -96,6 +106,19 @@ func (c *catalog) locate(gvk schema.GroupVersionKind) (resource, error) {
 		}
 	}
 	return resource{}, err
+}
+
+// lasting is the version in which an object of the kind is best referred to for a long
+// time: the group's preferred one where it serves the kind, as others drop out first.
+// Where nobody can tell it is the kind's own.
+func (c *catalog) lasting(gvk schema.GroupVersionKind) string {
+	all, err := c.versionsOf(gvk.Group)
+	if err == nil && len(all) > 0 {
+		if _, err := c.find(gvk.GroupKind().WithVersion(all[0])); err == nil {
+			return gvk.GroupKind().WithVersion(all[0]).GroupVersion().String()
+		}
+	}
+	return gvk.GroupVersion().String()
 }
 
 // versionsOf are the versions that a group is served in, the preferred one first.

@@ -203,11 +203,12 @@ func (s *scenario) use(r resource) {
 	s.used[r] = true
 }
 
-// uses tells whether the scenario applied anything of the kind.
+// uses tells whether the scenario applied anything of the kind, or a Deployment, of
+// which the members make it.
 func (s *scenario) uses(r resource) bool {
 	s.owning.Lock()
 	defer s.owning.Unlock()
-	return s.used[r]
+	return s.used[r] || s.used[deployments] && (r.kind == "ReplicaSet" || r.kind == "Pod")
 }
 
 // own remembers what has to be deleted at the end.
