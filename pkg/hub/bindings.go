@@ -94,20 +94,23 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 			Spec: next.Spec,
 		})
 	}
-	patch, err := patchOf(h.bindingPart(old), h.bindingPart(next))
+	patch, err := patchOf(bindingPart(old), bindingPart(next))
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", next.Key, err)
 	}
 	if patch == nil {
 		return old, nil
 	}
+	if old.Template() != next.Template() || old.Spec.Resource.UID != next.Spec.Resource.UID {
+		metadataOf(patch)["ownerReferences"] = h.templateOwner(next)
+	}
 	return k.patch(ctx, name, conditional(patch, old.UID, old.ResourceVersion))
 }
 
-// bindingPart is what CommitBinding writes of a binding.
-func (h *Hub) bindingPart(b *propagation.Binding) bindingObject {
+// bindingPart is what CommitBinding writes of a binding, besides its owner.
+func bindingPart(b *propagation.Binding) bindingObject {
 	return bindingObject{
-		ObjectMeta: metav1.ObjectMeta{Labels: b.Labels, Annotations: b.Annotations, OwnerReferences: h.templateOwner(b)},
+		ObjectMeta: metav1.ObjectMeta{Labels: b.Labels, Annotations: b.Annotations},
 		Spec:       b.Spec,
 	}
 }

@@ -76,13 +76,19 @@ func identity(name types.NamespacedName, uid types.UID, version string) metav1.O
 // conditional makes a patch fail unless the object still is that one, in that
 // version.
 func conditional(patch map[string]any, uid types.UID, version string) map[string]any {
+	meta := metadataOf(patch)
+	meta["uid"], meta["resourceVersion"] = uid, version
+	return patch
+}
+
+// metadataOf is the metadata in a patch, which has it from now on.
+func metadataOf(patch map[string]any) map[string]any {
 	meta, ok := patch["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}
 		patch["metadata"] = meta
 	}
-	meta["uid"], meta["resourceVersion"] = uid, version
-	return patch
+	return meta
 }
 
 // delete removes the object of that uid. That it is gone already is fine.
