@@ -6,10 +6,12 @@ package knative
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 
 	"sluice.dev/pkg/core/propagation"
@@ -32,12 +34,9 @@ func (s *Sources) retire(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list Triggers: %w", err)
 	}
-	ready := false
-	for i := range list.Items {
-		ready = ready || list.Items[i].GetName() == applierTrigger && isReady(&list.Items[i])
-	}
-	if !ready {
-		return nil // and asked again with the next tick
+	ready, err := applierReady(list.Items)
+	if err != nil || !ready {
+		return err // not ready: asked again with the next tick
 	}
 	for i := range list.Items {
 		u := &list.Items[i]
@@ -54,13 +53,15 @@ func (s *Sources) retire(ctx context.Context) error {
 	return nil
 }
 
-// isReady tells whether an object of Knative says that it is ready.
-func isReady(u *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		if c, _ := c.(map[string]any); c["type"] == "Ready" {
-			return c["status"] == "True"
-		}
+// applierReady tells whether the Trigger for all members is among these, and ready.
+func applierReady(triggers []unstructured.Unstructured) (bool, error) {
+	i := slices.IndexFunc(triggers, func(u unstructured.Unstructured) bool { return u.GetName() == applierTrigger })
+	if i < 0 {
+		return false, nil
 	}
-	return false
+	var t eventingv1.Trigger
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(triggers[i].Object, &t); err != nil {
+		return false, fmt.Errorf("decode Trigger %s: %w", applierTrigger, err)
+	}
+	return t.Status.IsReady(), nil
 }
