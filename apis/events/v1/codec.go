@@ -103,8 +103,6 @@ func (b *Batch) EmitOnce(eventType string, d Data) {
 	}
 }
 
-func (b *Batch) fail(err error) { b.err = errors.Join(b.err, err) }
-
 // Events are the events of the batch, in the order in which they were added.
 func (b *Batch) Events() ([]event.Event, error) {
 	for _, t := range b.told {

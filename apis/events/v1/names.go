@@ -57,16 +57,20 @@ func (d Data) names() error {
 		if err := d.Works.check(); err != nil {
 			return err
 		}
-		all = append(append(all, d.Works.Name), d.Works.clusters()...)
+		clusters := d.Works.clusters()
+		if err := oneByOne(clusters...); err != nil {
+			return err
+		}
+		all = append(append(all, d.Works.Name), clusters...)
 	}
 	if d.Work != nil {
 		all = append(all, d.Work.Cluster, d.Work.Name)
 		if d.Cluster != "" && d.Cluster != d.Work.Cluster {
 			return fmt.Errorf("%w: cluster %q, and a Work of %q", ErrMalformed, d.Cluster, d.Work.Cluster)
 		}
-	}
-	if err := d.oneByOne(); err != nil {
-		return err
+		if err := oneByOne(d.Work.Cluster); err != nil {
+			return err
+		}
 	}
 	return segments(all...)
 }

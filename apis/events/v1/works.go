@@ -5,6 +5,7 @@ package v1
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -49,12 +50,13 @@ func (w *Works) unversioned() *Works {
 
 // check says what the Works lack.
 func (w *Works) check() error {
+	_, nameless := w.Versions[""]
 	switch {
 	case w.Name == "" || len(w.Versions) == 0 || !slices.Contains(propagation.Forms, w.Form):
 		return fmt.Errorf("%w: works need a name, a form and versions", ErrMalformed)
 	case len(w.Versions) > MaxClusters:
 		return fmt.Errorf("%w: works of %d clusters, at most %d are allowed", ErrMalformed, len(w.Versions), MaxClusters)
-	case slices.Contains(w.clusters(), ""):
+	case nameless:
 		return fmt.Errorf("%w: works of a cluster without a name", ErrMalformed)
 	}
 	return nil
@@ -90,10 +92,10 @@ func clustersOf(d Data) string {
 
 // oneByOne checks that no name of a member reads like those of several in the
 // extension clusters.
-func (d Data) oneByOne() error {
-	for _, one := range d.Each() {
-		if one.Work != nil && strings.Contains(one.Work.Cluster, ",") {
-			return fmt.Errorf("%w: cluster %q has a comma", ErrMalformed, one.Work.Cluster)
+func oneByOne(clusters ...string) error {
+	for _, cluster := range clusters {
+		if strings.Contains(cluster, ",") {
+			return fmt.Errorf("%w: cluster %q has a comma", ErrMalformed, cluster)
 		}
 	}
 	return nil
@@ -155,7 +157,7 @@ func (b *Batch) fit(eventType string, works []Data) {
 		b.fit(eventType, works[half:])
 		return
 	}
-	b.fail(err)
+	b.err = errors.Join(b.err, err)
 	b.out = append(b.out, e)
 }
 
