@@ -87,12 +87,8 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 
 // run takes an event through the stage when it is its turn.
 func (h *handler) run(ctx context.Context, stage *posting, e event.Event) Result {
-	name := events.Lane(e)
-	if s, ok := stage.Stage.(Laner); ok {
-		name = s.Lane(e)
-	}
 	ran := false
-	res := h.turns.take(ctx, name, e, func(ctx context.Context) Result {
+	res := h.turns.take(ctx, LaneOf(stage.Stage, e), e, func(ctx context.Context) Result {
 		ran = true
 		return h.runner.Run(ctx, stage, e)
 	})

@@ -18,6 +18,14 @@ type Laner interface {
 	Lane(e event.Event) string
 }
 
+// LaneOf is the lane of an event at a stage.
+func LaneOf(s Stage, e event.Event) string {
+	if l, ok := s.(Laner); ok {
+		return l.Lane(e)
+	}
+	return events.Lane(e)
+}
+
 // turns has the events of one lane handled one after the other, so that they lose
 // no races against each other in this process. Of those that tell the same, while
 // none of them has begun, one is handled: it reads what all of them told of.

@@ -192,9 +192,7 @@ func (b *Broker) put(q *queue, h hint) {
 	if q.removed || stage == nil {
 		return
 	}
-	if l, ok := stage.(function.Laner); ok {
-		h.lane = l.Lane(h.event)
-	}
+	h.lane = function.LaneOf(stage, h.event)
 	switch q.put(h) {
 	case added:
 		b.busy++

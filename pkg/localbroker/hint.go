@@ -13,9 +13,9 @@ import (
 type hint struct {
 	event event.Event
 	key   string // of what it tells
-	lane  string // of what it must stay in order with
+	lane  string // of what it must stay in order with, at the stage that gets it
 }
 
 func hintOf(e event.Event) hint {
-	return hint{event: e, key: events.Tells(e), lane: events.Lane(e)}
+	return hint{event: e, key: events.Tells(e)}
 }
