@@ -218,7 +218,8 @@ func TestZ11InstalledAnew(t *testing.T) {
 	})
 }
 
-// removed waits until nothing of Sluice's own is on the hub.
+// removed waits until nothing of Sluice's own is on the hub. A definition that is
+// applied while it still is being deleted is gone a moment later.
 func (l *lab) removed(s *scenario) error {
 	return s.within(timeout, func() error {
 		if _, err := l.hub.on(namespaces, "").Get(s.Context(), systemNamespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -229,8 +230,10 @@ func (l *lab) removed(s *scenario) error {
 			return err
 		}
 		for _, o := range all.Items {
-			if group := text(o.Object, "spec.group"); strings.HasSuffix(group, "karmada.io") {
-				return errors.New(o.GetName() + " is still there")
+			for _, vendor := range []string{"karmada.io", "kubernetes-fleet.io"} {
+				if strings.HasSuffix(text(o.Object, "spec.group"), vendor) {
+					return errors.New(o.GetName() + " is still there")
+				}
 			}
 		}
 		return nil
