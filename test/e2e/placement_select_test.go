@@ -243,18 +243,27 @@ func TestC10SelectedTwice(t *testing.T) {
 	})
 }
 
-// knows waits until the pipeline has had the time to see that a kind is served.
-func (s *scenario) knows(r resource) {
+// knows waits until the pipeline has had the time to see that a kind is served, and
+// that there are these objects.
+func (s *scenario) knows(r resource, objects ...thing) {
 	s.Helper()
+	want := []string{r.kind + " "}
+	for _, o := range objects {
+		want = append(want, o.resource.kind+" "+o.name())
+	}
 	p := s.Placement("canary").Selecting(selector(namespaces, s.ns))
 	s.Apply(p)
 	s.Eventually(func() error {
+		var selected []string
 		for _, o := range s.madeOf(p, snapshots) {
-			if slices.ContainsFunc(selectedIn(o), func(name string) bool { return strings.HasPrefix(name, r.kind+" ") }) {
-				return nil
+			selected = append(selected, selectedIn(o)...)
+		}
+		for _, prefix := range want {
+			if !slices.ContainsFunc(selected, func(name string) bool { return strings.HasPrefix(name, prefix) }) {
+				return fmt.Errorf("no %s is selected", prefix)
 			}
 		}
-		return fmt.Errorf("no %s is selected", r.kind)
+		return nil
 	})
 }
 
@@ -265,11 +274,13 @@ func TestC23Split(t *testing.T) {
 		s.define(crd, "hub")
 		huge := newThing(widgets, s.ns, "huge").with("data", strings.Repeat("x", 1400<<10))
 		s.Apply(huge)
+		var large []thing
 		for i := range 6 {
-			s.Apply(newThing(configMaps, s.ns, fmt.Sprintf("large-%d", i)).with("data.value", strings.Repeat("y", 300<<10)))
+			large = append(large, newThing(configMaps, s.ns, fmt.Sprintf("large-%d", i)).with("data.value", strings.Repeat("y", 300<<10)))
+			s.Apply(large[i])
 		}
 		p := s.Placement("c23")
-		s.knows(widgets)
+		s.knows(widgets, large...)
 		s.Apply(p)
 		all := s.Snapshots(p, snapshots, "-0-0 latest", "-0-1 latest", "-0-2 latest", "-0-snapshot latest")
 		for name, want := range map[string]string{"-0-snapshot": "Namespace " + s.ns + " ConfigMap large-0 ConfigMap large-1", "-0-0": "ConfigMap large-2 ConfigMap large-3", "-0-2": "Widget huge"} {
