@@ -192,3 +192,37 @@ func TestC72AWorkThatWasDeletedComesBack(t *testing.T) {
 		s.Says(p, carried...)
 	})
 }
+
+// The bindings of a placement that somebody deleted are made anew, and what they
+// brought to the members is not touched.
+func TestC52Z4ABindingThatWasDeletedComesBack(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm := s.ConfigMap("pages").set("data.page", "one")
+		p := s.everywhere()
+		s.Apply(cm, p)
+		s.Says(p, carried...)
+		before := s.uids(cm, members...)
+		for _, b := range s.madeOf(placement{p}, pickBindings) {
+			if err := s.lab.hub.on(pickBindings, "").Delete(s.Context(), b.GetName(), metav1.DeleteOptions{}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		s.Eventually(func() error {
+			all := s.madeOf(placement{p}, pickBindings)
+			for _, b := range all {
+				if b.GetDeletionTimestamp() != nil || text(b.Object, "spec.state") != "Bound" {
+					return fmt.Errorf("%s is %s", b.GetName(), text(b.Object, "spec.state"))
+				}
+			}
+			if len(all) != len(members) {
+				return fmt.Errorf("%d bindings, want %d", len(all), len(members))
+			}
+			return nil
+		})
+		s.Says(p, carried...)
+		s.same(cm, before, members...)
+		s.Apply(cm.set("data.page", "two"))
+		s.holds(cm, "page", "two", members...)
+		s.same(cm, before, members...)
+	})
+}

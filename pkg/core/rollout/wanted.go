@@ -54,13 +54,12 @@ const unheard = 10 * time.Second
 
 // Open are the placements, by name, that an event may be missing for: those that are
 // being deleted, those of which a member got something that nobody looked at, those of
-// which a member that was picked has no binding, and those of which members wait, while
-// what others have has become available by the time alone.
+// which a member that was picked has no binding, and those of which a member waits that
+// need not wait, be it because time alone made others available.
 func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, now time.Time) []string {
 	all := make(map[string]*open, len(placements))
 	for _, p := range placements {
-		_, _, period := p.Spec.Strategy.Pace()
-		all[p.Name] = &open{period: period, now: now, due: p.DeletionTimestamp != nil, without: told(p)}
+		all[p.Name] = &open{placement: p, now: now, due: p.DeletionTimestamp != nil, without: told(p)}
 	}
 	for _, b := range bindings {
 		if o := all[b.Labels[placementv1.LabelParentCRP]]; o != nil {
@@ -69,7 +68,7 @@ func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placem
 	}
 	var names []string
 	for name, o := range all {
-		if o.due || o.mixed && o.aged || len(o.without) > 0 {
+		if o.due || len(o.without) > 0 || o.free() {
 			names = append(names, name)
 		}
 	}
@@ -79,18 +78,31 @@ func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placem
 
 // open is what is found out of one placement.
 type open struct {
-	period time.Duration
-	now    time.Time
+	placement *placementv1.ClusterResourcePlacement
+	now       time.Time
 	// due says that it has to be looked at.
 	due bool
-	// mixed says that not all members have the same; snapshot is what the first has.
+	// mixed says that members that have it do not all have the same; snapshot is what
+	// the first has.
 	mixed    bool
 	snapshot string
+	// waiting are the members that do not have it yet, picked those and all that have
+	// it and keep it; taken and available are as the planner counts them.
+	waiting, picked, taken, available int
 	// without are the members that were picked, as far as the placement tells, and of
 	// which no binding was seen.
 	without map[string]bool
-	// aged says that something counts as available because of the time.
-	aged bool
+}
+
+// free tells whether somebody waits who need not.
+func (o *open) free() bool {
+	strategy := o.placement.Spec.Strategy
+	if strategy.External() {
+		return false
+	}
+	maxUnavailable, maxSurge, _ := strategy.Pace()
+	return o.waiting > 0 && o.taken < o.picked+share(maxSurge, o.picked) ||
+		o.mixed && o.available > o.picked-share(maxUnavailable, o.picked)
 }
 
 // told are the members that the placement's status says are picked.
@@ -106,9 +118,23 @@ func told(p *placementv1.ClusterResourcePlacement) map[string]bool {
 
 func (o *open) look(b *placementv1.ClusterResourceBinding) {
 	delete(o.without, b.Spec.TargetCluster)
-	o.mixed = o.mixed || !given(b) || b.Spec.State == placementv1.BindingStateUnscheduled || o.snapshot != "" && o.snapshot != b.Spec.ResourceSnapshotName
-	o.snapshot = b.Spec.ResourceSnapshotName
 	o.due = o.due || b.DeletionTimestamp != nil || Unobserved(b) && o.now.Sub(BoundAt(b)) > unheard
-	c := current(b, placementv1.ConditionAvailable)
-	o.aged = o.aged || c != nil && untrackable(c) && assess(b, o.period, o.now).available
+	leaves := b.Spec.State == placementv1.BindingStateUnscheduled || b.DeletionTimestamp != nil
+	if !leaves {
+		o.picked++
+	}
+	if !given(b) {
+		o.waiting++
+		return
+	}
+	o.mixed = o.mixed || leaves || o.snapshot != "" && o.snapshot != b.Spec.ResourceSnapshotName
+	o.snapshot = b.Spec.ResourceSnapshotName
+	_, _, period := o.placement.Spec.Strategy.Pace()
+	state := assess(b, period, o.now)
+	if !state.failed || b.DeletionTimestamp != nil {
+		o.taken++
+	}
+	if state.available && b.DeletionTimestamp == nil {
+		o.available++
+	}
 }

@@ -15,7 +15,8 @@
 // Emits: work.rendered and work.removed, one for up to 32 members, whether or not
 // the Works changed; on a change of an override, binding.scheduled for each binding
 // that it may concern (of its namespace, if it has one), page by page; template.touched where the frozen content
-// is not there.
+// is not there; placement.scheduled where the binding of a placement was let go that
+// its Works had held.
 //
 // Twice is safe: the same binding, content, overrides and fleet yield the same
 // Works, and a Work that is as it has to be is not written.

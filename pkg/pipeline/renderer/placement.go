@@ -41,16 +41,22 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 	var desired []*propagation.Work
 	switch {
 	case p == nil || p.DeletionTimestamp != nil:
-	case b == nil:
+	case b == nil || b.Spec.State != placementv1.BindingStateBound:
 		policies, err := s.hub.PolicySnapshotsOf(ctx, msg.Placement)
 		if err != nil {
 			return nil, fmt.Errorf("list the policies of placement %s: %w", msg.Placement, err)
 		}
 		if !telling.LeavesOut(policies, msg.Cluster) {
-			return nil, s.release(ctx, going) // it is missing, and will be made again
+			// What is missing is made again, and waits for them to go.
+			out := events.From(Name, e)
+			if err := s.release(ctx, going, out); err != nil {
+				return nil, err
+			}
+			return out.Events()
 		}
-	case b.Spec.State != placementv1.BindingStateBound:
-		return nil, nil
+		if b != nil {
+			return nil, nil // it goes itself
+		}
 	default:
 		desired, err = s.placed(ctx, p, b)
 		var failure *rendering.PlacementError
@@ -68,12 +74,16 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			return nil, err
 		}
 	}
+	out := events.From(Name, e)
 	if len(existing) == 0 || b != nil {
-		if err := s.release(ctx, going); err != nil {
+		if err := s.release(ctx, going, out); err != nil {
 			return nil, err
 		}
 	}
-	return s.deliver(ctx, e, msg, rendering.PlanPlacement(existing, desired), kept)
+	if err := s.deliver(ctx, out, msg, rendering.PlanPlacement(existing, desired), kept); err != nil {
+		return nil, err
+	}
+	return out.Events()
 }
 
 // bound is the placement, its binding to the cluster, and those that are going;
@@ -95,14 +105,18 @@ func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placem
 	return p, telling.BindingTo(all, cluster), going, nil
 }
 
-// release lets the bindings go that their Works held.
-func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourceBinding) error {
+// release lets the bindings go that their Works held, and tells the rollout, which may
+// have waited for that.
+func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourceBinding, out *events.Batch) error {
 	for _, b := range going {
 		next := b.DeepCopy()
 		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == placementv1.FinalizerWork })
 		if _, err := s.hub.CommitPlacementBinding(ctx, b, next); err != nil && !errors.Is(err, outcome.ErrGone) {
 			return fmt.Errorf("release the binding %s: %w", b.Name, err)
 		}
+	}
+	if len(going) > 0 {
+		out.Emit(events.PlacementScheduled, events.Data{Placement: going[0].Labels[placementv1.LabelParentCRP], Reason: "Released"})
 	}
 	return nil
 }
@@ -154,13 +168,12 @@ func (s *Stage) unfail(ctx context.Context, b *placementv1.ClusterResourceBindin
 }
 
 // deliver takes the steps and announces the Works.
-func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, steps []rendering.Step, kept kept) ([]event.Event, error) {
+func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data, steps []rendering.Step, kept kept) error {
 	works, err := s.takeAll(ctx, steps, kept)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	template := propagation.PlacementKey(msg.Placement)
-	out := events.From(Name, e)
 	for i, step := range steps {
 		w := works[i]
 		if w == nil {
@@ -178,5 +191,5 @@ func (s *Stage) deliver(ctx context.Context, e event.Event, msg events.Data, ste
 			out.EmitWork(events.WorkRendered, data)
 		}
 	}
-	return out.Events()
+	return nil
 }
