@@ -65,7 +65,7 @@ func (h *Hub) alike(ctx context.Context, gvk schema.GroupVersionKind) ([]string,
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
-	raw, err := do(ctx, h.catalog.client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r.plural+"."+gvk.Group))
+	raw, err := h.definition(ctx, r)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil
 	}

@@ -56,7 +56,7 @@ func missing(err error) bool {
 // unserved tells whether nobody serves what was asked for: a 404 that is not about
 // an object, as of a path that is unknown, or of an aggregated API that is down.
 func unserved(err error) bool {
-	if apierrors.IsMethodNotSupported(err) {
+	if apierrors.IsMethodNotSupported(err) || retiring(err) {
 		return true
 	}
 	var status apierrors.APIStatus
@@ -65,6 +65,12 @@ func unserved(err error) bool {
 	}
 	d := status.Status().Details
 	return d == nil || d.Name == "" || d.Kind == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// retiring tells whether nothing is made any more of a kind because its definition is
+// being deleted. The API server says so in words alone.
+func retiring(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "custom resource definition is terminating")
 }
 
 // ignoreGone is for what should not exist.

@@ -74,6 +74,9 @@ type Hub struct {
 	Wrote func(ctx context.Context, w Write)
 	// Watching tells whether a source tells of objects of the kind; nil: of none.
 	Watching func(k propagation.TemplateKey) bool
+	// Retired tells that the kinds of placements and of their members are on their way
+	// out, and all objects with them.
+	Retired bool
 	// Recorded is told of each Kubernetes event.
 	Recorded func(about hub.About, reason, message string)
 

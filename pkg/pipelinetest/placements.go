@@ -204,6 +204,17 @@ func (h *Hub) PlacementNow(ctx context.Context, name string) (*placementv1.Clust
 	return h.placing.placements.one(ctx, name)
 }
 
+// PlacementsRetired answers as pkg/hub does.
+func (h *Hub) PlacementsRetired(context.Context) (bool, error) { return h.Retired, nil }
+
+// MembersRetired answers as pkg/hub does.
+func (h *Hub) MembersRetired(context.Context) (bool, error) { return h.Retired, nil }
+
+// MemberNow answers as pkg/hub does.
+func (h *Hub) MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error) {
+	return h.Member(ctx, name)
+}
+
 // PlacementBindingsNow answers as pkg/hub does.
 func (h *Hub) PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error) {
 	return h.PlacementBindingsOf(ctx, placement)

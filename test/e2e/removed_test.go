@@ -164,6 +164,37 @@ func TestZ11DefinitionsMadeAnew(t *testing.T) {
 	}
 }
 
+// What a placement brought stays where a kind of the placements' API goes, and comes
+// back.
+func TestZ11PlacementsDefinedAnew(t *testing.T) {
+	for _, tc := range []struct {
+		writtenByPeople bool
+		kind            resource
+	}{
+		{true, placements},
+		{false, pickBindings},
+		{false, snapshots},
+		{false, policySnapshots},
+		{false, placedWorks},
+	} {
+		t.Run(tc.kind.kind, func(t *testing.T) {
+			alone(t, gatesOff, []form{pp}, func(s *scenario) {
+				cm := s.ConfigMap("pages").set("data.page", "one")
+				p := s.everywhere()
+				s.Apply(cm, p)
+				s.Says(p, carried...)
+				before := s.uids(cm, members...)
+				s.party.together(func() { s.definedAnew(tc.writtenByPeople, tc.kind) })
+				s.Says(p, carried...)
+				s.same(cm, before, members...)
+				s.Apply(cm.set("data.page", "two"))
+				s.holds(cm, "page", "two", members...)
+				s.same(cm, before, members...)
+			})
+		})
+	}
+}
+
 // kubectl runs against the hub.
 func (s *scenario) kubectl(args ...string) (string, error) {
 	s.Helper()

@@ -56,6 +56,7 @@ func carry(t *testing.T, clusters ...string) *carried {
 	policy.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: "True", ObservedGeneration: 1}}
 	for _, name := range clusters {
 		c.hub.Join(name)
+		c.hub.Put(&memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		c.members[name] = pipelinetest.NewMember(name)
 		_ = c.hub.EnsureNamespace(t.Context(), propagation.PlacementForm.Namespace(name))
 		policy.Status.ClusterDecisions = append(policy.Status.ClusterDecisions, placementv1.ClusterDecision{ClusterName: name, Selected: true, Reason: "picked by scheduling policy"})
@@ -268,15 +269,17 @@ func with(obj map[string]any, field string) map[string]any {
 func TestC102DeletedOrAbandoned(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		strategy *placementv1.DeleteStrategy
+		retired  bool
 		want     int
 	}{
-		"it goes with the placement":          {nil, 0},
-		"it goes, as the strategy says":       {&placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyDelete}, 0},
-		"it stays, because that is asked for": {&placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyAbandon}, 2},
+		"it goes with the placement":                                                {nil, false, 0},
+		"it goes, as the strategy says":                                             {&placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyDelete}, false, 0},
+		"it stays, because that is asked for":                                       {&placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyAbandon}, false, 2},
+		"Z11: it stays, for nobody asked for it: all placements go with their kind": {nil, true, 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := carry(t, "m1")
-			c.leaving = tc.strategy
+			c.leaving, c.hub.Retired = tc.strategy, tc.retired
 			c.snapshot(0, configMap("one"), configMap("two"))
 			if n := len(c.members["m1"].Objects()); n != 2 {
 				t.Fatalf("the member has %d objects, want 2", n)

@@ -5,6 +5,7 @@ package applying
 
 import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -16,7 +17,12 @@ type PlacementEvidence struct {
 	Work      *propagation.Work
 	Object    propagation.TemplateKey
 	Cluster   Read[*clusterv1alpha1.Cluster]
+	// Member is the cluster as placements see it.
+	Member    Read[*memberclusterv1.MemberCluster]
 	Placement Read[*placementv1.ClusterResourcePlacement]
+	// Retired tells that the kind of placements itself is being taken off the hub:
+	// then nobody asked for this one to be deleted.
+	Retired bool
 	// Binding of the placement to the member.
 	Binding Read[*placementv1.ClusterResourceBinding]
 	// LeftOut tells that the placement, as it is decided, leaves the member out.
@@ -27,8 +33,11 @@ type PlacementEvidence struct {
 }
 
 // ExaminePlacement tells whether the object may leave its member: the placement is
-// gone, or as it is decided leaves the member out, or the binding in force does not
-// give it to the member any more. A binding that is missing proves nothing.
+// being deleted, or as it is decided leaves the member out, or the binding in force
+// does not give it to the member any more. A binding that is missing proves nothing,
+// nor does a placement: one that is deleted stays until all that it gave has left, so
+// somebody took it away past that. What takes part in no placement any more keeps what
+// it has.
 func ExaminePlacement(e PlacementEvidence) Finding {
 	name := e.Work.Placement()
 	switch c, p := e.Cluster, e.Placement; {
@@ -38,10 +47,16 @@ func ExaminePlacement(e PlacementEvidence) Finding {
 		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster has left"}
 	case c.Answer != Found:
 		return unknown(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" is a member cannot be told: "+because(c))
+	case e.Member.Answer == Absent, e.Member.Answer == Found && e.Member.Value.DeletionTimestamp != nil:
+		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster takes part in no placement any more"}
+	case e.Member.Answer != Found:
+		return unknown(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" takes part in placements cannot be told: "+because(e.Member))
 	case p.Answer == Absent:
-		return gone(ReasonTemplateGone)
+		return Finding{Left: true, Reason: ReasonPlacementMissing, Message: "the placement " + name + " is missing, and was not seen off: what it brought stays"}
 	case p.Answer != Found:
 		return unknown(ReasonCannotTell, "whether the placement is there cannot be told: "+because(p))
+	case p.Value.DeletionTimestamp != nil && e.Retired:
+		return Finding{Left: true, Reason: ReasonPlacementsRetired, Message: "the hub ceases to serve placements: what they brought stays"}
 	case p.Value.DeletionTimestamp != nil:
 		return gone(ReasonTemplateDeleting)
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
@@ -24,6 +25,8 @@ func TestExaminePlacement(t *testing.T) {
 	there := applying.Have(&placementv1.ClusterResourcePlacement{})
 	deleting := &placementv1.ClusterResourcePlacement{}
 	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	leaving := &memberclusterv1.MemberCluster{}
+	leaving.DeletionTimestamp = deleting.DeletionTimestamp
 	bound := &placementv1.ClusterResourceBinding{}
 	bound.Spec.State = placementv1.BindingStateBound
 	waiting := &placementv1.ClusterResourceBinding{}
@@ -34,15 +37,22 @@ func TestExaminePlacement(t *testing.T) {
 	nothing := applying.Have(map[string]propagation.WorkKey(nil))
 	for name, tc := range map[string]struct {
 		placement applying.Read[*placementv1.ClusterResourcePlacement]
+		member    applying.Read[*memberclusterv1.MemberCluster] // the zero one: it takes part
+		retired   bool
 		binding   applying.Read[*placementv1.ClusterResourceBinding]
 		leftOut   bool
 		gives     applying.Read[map[string]propagation.WorkKey]
 
 		proof             applying.Reason
 		wanted, elsewhere bool
+		left              bool
 	}{
-		"C102: the placement is gone":                        {placement: applying.None[*placementv1.ClusterResourcePlacement](), proof: applying.ReasonTemplateGone},
+		"Z11: the placement is gone, and was not seen off":   {placement: applying.None[*placementv1.ClusterResourcePlacement](), left: true},
 		"C102: the placement is being deleted":               {placement: applying.Have(deleting), proof: applying.ReasonTemplateDeleting},
+		"Z11: all placements are, with their kind":           {placement: applying.Have(deleting), retired: true, left: true},
+		"C54: the member leaves the placements":              {placement: there, binding: none, leftOut: true, member: applying.Have(leaving), left: true},
+		"C54: the member has left the placements":            {placement: there, binding: none, leftOut: true, member: applying.None[*memberclusterv1.MemberCluster](), left: true},
+		"Z11: the hub does not serve members":                {placement: there, binding: none, leftOut: true, member: applying.Read[*memberclusterv1.MemberCluster]{Answer: applying.NotServed}},
 		"Z11: the hub does not serve placements":             {placement: applying.Read[*placementv1.ClusterResourcePlacement]{Answer: applying.NotServed}},
 		"C15: the snapshot does not have it any more":        {placement: there, binding: applying.Have(bound), gives: nothing, proof: applying.ReasonLeftOut},
 		"the snapshot has it":                                {placement: there, binding: applying.Have(bound), gives: gives, wanted: true},
@@ -53,11 +63,14 @@ func TestExaminePlacement(t *testing.T) {
 		"C63: the rollout has not come to the member to end": {placement: there, binding: applying.Have(waiting), leftOut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tc.member == (applying.Read[*memberclusterv1.MemberCluster]{}) {
+				tc.member = applying.Have(&memberclusterv1.MemberCluster{})
+			}
 			f := applying.ExaminePlacement(applying.PlacementEvidence{
-				Work: w, Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}),
+				Work: w, Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: tc.member, Retired: tc.retired,
 				Placement: tc.placement, Binding: tc.binding, LeftOut: tc.leftOut, Gives: tc.gives,
 			})
-			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Elsewhere != tc.elsewhere || !tc.wanted && f.Message == "" {
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Elsewhere != tc.elsewhere || f.Left != tc.left || !tc.wanted && f.Message == "" {
 				t.Errorf("got %+v", f)
 			}
 		})

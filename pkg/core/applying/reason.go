@@ -57,6 +57,8 @@ const (
 	ReasonDeleted           Reason = "Deleted"
 	ReasonClusterLeft       Reason = "ClusterLeft"
 	ReasonBindingsNotServed Reason = "BindingsNotServed"
+	ReasonPlacementMissing  Reason = "PlacementMissing"
+	ReasonPlacementsRetired Reason = "PlacementsRetired"
 )
 
 var messages = map[Reason]string{

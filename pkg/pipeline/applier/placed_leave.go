@@ -103,8 +103,15 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 	if e.Placement, err = answer(s.hub.PlacementNow(ctx, name)); err != nil {
 		return e, fmt.Errorf("get placement %s: %w", name, err)
 	}
-	if e.Placement.Answer != applying.Found || e.Placement.Value.DeletionTimestamp != nil {
+	if e.Member, err = answer(s.hub.MemberNow(ctx, w.Key.Cluster)); err != nil {
+		return e, fmt.Errorf("get member %s: %w", w.Key.Cluster, err)
+	}
+	if e.Placement.Answer != applying.Found {
 		return e, nil
+	}
+	if e.Placement.Value.DeletionTimestamp != nil {
+		e.Retired, err = s.hub.PlacementsRetired(ctx)
+		return e, err
 	}
 	bindings, err := s.hub.PlacementBindingsNow(ctx, name)
 	if err != nil {

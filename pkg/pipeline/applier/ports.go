@@ -6,6 +6,7 @@ package applier
 import (
 	"context"
 
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
@@ -38,6 +39,8 @@ type Inputs interface {
 type Placements interface {
 	carrying.Hub
 	PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	PlacementsRetired(ctx context.Context) (bool, error)
+	MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
 	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)

@@ -29,6 +29,8 @@ type Members interface {
 	CommitMember(ctx context.Context, old, next *memberclusterv1.MemberCluster) (*memberclusterv1.MemberCluster, error)
 	CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberCluster, status memberclusterv1.MemberClusterStatus) (*memberclusterv1.MemberCluster, error)
 	DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error
+	// MembersRetired tells whether they are all going, with their kind.
+	MembersRetired(ctx context.Context) (bool, error)
 	AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error)
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
@@ -168,6 +170,9 @@ func (s *Stage) member(ctx context.Context, c *clusterv1alpha1.Cluster) (*member
 		}
 	}
 	next, err := s.mirror.members.CommitMember(ctx, m, mirroring.Member(c, m))
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil // its kind is on its way out
+	}
 	if err != nil {
 		return nil, fmt.Errorf("commit MemberCluster %s: %w", c.Name, err)
 	}
@@ -180,10 +185,8 @@ func (s *Stage) member(ctx context.Context, c *clusterv1alpha1.Cluster) (*member
 // leave lets a member go that somebody deleted, or whose Cluster (c is nil then)
 // is gone. What placements put there stays there.
 func (s *Stage) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := leftOf(c); c != nil && !left {
-		if _, err := s.mirror.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, m.DeletionTimestamp.UTC().Format(time.RFC3339)); err != nil {
-			return fmt.Errorf("note that %s leaves the placements: %w", m.Name, err)
-		}
+	if err := s.note(ctx, c, m); err != nil {
+		return err
 	}
 	works, err := s.hub.WorksOn(ctx, m.Name)
 	if err != nil {
@@ -216,6 +219,22 @@ func (s *Stage) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *member
 	}
 	leaves.WithLabelValues("true").Inc()
 	s.mirror.left(m.Name)
+	return nil
+}
+
+// note has the Cluster say that it takes part in placements no more, unless nobody asked
+// for that: what goes with its kind is made again with its kind.
+func (s *Stage) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
+	if _, left := leftOf(c); c == nil || left {
+		return nil
+	}
+	retired, err := s.mirror.members.MembersRetired(ctx)
+	if err != nil || retired {
+		return err
+	}
+	if _, err := s.mirror.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, m.DeletionTimestamp.UTC().Format(time.RFC3339)); err != nil {
+		return fmt.Errorf("note that %s leaves the placements: %w", m.Name, err)
+	}
 	return nil
 }
 

@@ -34,6 +34,8 @@ type fleet struct {
 	works    []*propagation.Work
 	bindings []*placementv1.ClusterResourceBinding
 	wrote    []string
+	// retired says that MemberClusters go with their kind.
+	retired bool
 }
 
 func (f *fleet) note(what string) { f.wrote = append(f.wrote, what) }
@@ -95,6 +97,8 @@ func (f *fleet) DeleteMember(_ context.Context, m *memberclusterv1.MemberCluster
 	f.member.DeletionTimestamp = &metav1.Time{Time: began}
 	return nil
 }
+
+func (f *fleet) MembersRetired(context.Context) (bool, error) { return f.retired, nil }
 
 func (f *fleet) AnnotateCluster(_ context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error) {
 	f.note("annotate")
@@ -224,6 +228,27 @@ func TestAMemberLeavesThePlacements(t *testing.T) {
 	}
 	step() // and is not made again
 	f.cluster.Annotations = nil
+	step("namespace fleet-member-member1", "member")
+}
+
+// A MemberCluster that goes with its kind goes without anybody's wish: it is made again
+// when the hub serves its kind again.
+func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, retired: true}
+	now := began
+	s := mirroringStage(f, &now)
+	step := func(want ...string) {
+		t.Helper()
+		if _, err := s.member(t.Context(), f.cluster); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, f.take()); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	}
+	step("namespace fleet-member-member1", "member")
+	f.member.DeletionTimestamp = &metav1.Time{Time: began}
+	step("member") // nothing but its finalizer
 	step("namespace fleet-member-member1", "member")
 }
 
