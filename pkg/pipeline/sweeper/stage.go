@@ -108,6 +108,11 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return s.sweep(ctx, e)
 	case events.GatesChanged, events.Ping:
 		return s.sweep(ctx, e)
+	case events.SourcesChanged:
+		if s.replay == nil {
+			return nil, nil
+		}
+		return s.replay.Changed(ctx, e)
 	}
 	o, err := events.DecodeResource(e)
 	if err != nil {
@@ -127,7 +132,7 @@ func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]
 		}
 	}
 	if _, ok := hub.PolicyKeyOf(o.TemplateKey); ok {
-		return nil, s.policy(ctx)
+		return s.policy(ctx, e)
 	}
 	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {
 		return s.registrar.Changed(ctx, e, cluster)
@@ -148,13 +153,13 @@ func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]
 }
 
 // policy has the sources follow a policy.
-func (s *Stage) policy(ctx context.Context) error {
+func (s *Stage) policy(ctx context.Context, e event.Event) ([]event.Event, error) {
 	// Where the hub went back, Redis took the policy's brake for an old one.
 	if _, err := s.rebuilder.Restored(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if s.replay == nil {
-		return nil
+		return nil, nil
 	}
-	return s.replay.Policies(ctx)
+	return s.replay.Policies(ctx, e)
 }

@@ -38,6 +38,10 @@ const (
 	eventsAtOnce = 50
 	// positionNamespaces is the position that holds the namespaces of templates.
 	positionNamespaces = "namespaces"
+	// positionSources is the position that holds when sources had to start anew last.
+	positionSources = "sources"
+	// starting is how long a source takes for that, with some room.
+	starting = 20 * time.Second
 )
 
 // announcer is the source of what is announced again.
@@ -91,13 +95,37 @@ func New(h Hub, i standing.Index, at tick.Positions, s Sources, publish Publish,
 }
 
 // Policies has the sources follow the policies, and announces the objects of kinds
-// that nobody selected before.
-func (r *Replay) Policies(ctx context.Context) error {
+// that nobody selected before. Where sources start anew by that, it tells itself.
+func (r *Replay) Policies(ctx context.Context, e event.Event) ([]event.Event, error) {
 	changed, err := r.find(ctx, true)
-	if err != nil {
-		return err
+	if err != nil || !changed {
+		return nil, err
 	}
-	return r.afterwards(ctx, changed)
+	return again(e)
+}
+
+// Changed finds what happened while sources started anew, earlier than the next tick
+// would: it looks, which takes the hub some seconds, and tells itself to look again
+// until they watch.
+func (r *Replay) Changed(ctx context.Context, e event.Event) ([]event.Event, error) {
+	if err := r.Find(ctx); err != nil {
+		return nil, err
+	}
+	positions, err := r.positions.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began, err := time.Parse(time.RFC3339Nano, positions[positionSources])
+	if err != nil || r.now().Sub(began) > starting {
+		return nil, nil // what cannot be read is of no source that starts
+	}
+	return again(e)
+}
+
+func again(e event.Event) ([]event.Event, error) {
+	out := events.From(tick.Stage, e)
+	out.Emit(events.SourcesChanged, events.Data{Reason: "SourcesStart"})
+	return out.Events()
 }
 
 // Find announces what was missed.
@@ -169,6 +197,11 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 	if err != nil {
 		return false, fmt.Errorf("have the sources follow the policies: %w", err)
 	}
+	if changed {
+		if err := r.positions.Save(ctx, positionSources, r.now().UTC().Format(time.RFC3339Nano)); err != nil {
+			return true, err
+		}
+	}
 	in, err := r.namespaces(ctx, selector, positions)
 	if err != nil {
 		return false, err
@@ -196,29 +229,6 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 
 func allKnown(kinds []schema.GroupVersionKind, positions map[string]string) bool {
 	return !slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return positions[nameOf(gvk)] == "" })
-}
-
-// restarts are the pauses after which is looked for what happened while sources
-// started anew.
-var restarts = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second}
-
-// afterwards finds what happened while sources started anew, earlier than the
-// next tick would.
-func (r *Replay) afterwards(ctx context.Context, changed bool) error {
-	if !changed {
-		return nil
-	}
-	for _, pause := range restarts {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-		if err := r.Find(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // placed are the kinds that placements select.

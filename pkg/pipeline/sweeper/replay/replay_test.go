@@ -263,7 +263,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 			r := replay.New(h, index, m, &labelled{}, publish, time.Now)
 			find := r.Find
 			if tc.unknown {
-				find = r.Policies
+				find = func(ctx context.Context) error { _, err := r.Policies(ctx, event.New()); return err }
 			}
 			if err := find(t.Context()); errors.Is(err, errDown) != tc.broken || err != nil && !tc.broken {
 				t.Fatal(err)
@@ -370,7 +370,8 @@ func TestOneLooksForAll(t *testing.T) {
 			return nil
 		}
 		// Two come while one looks: they leave it to that one.
-		return errors.Join(r.Find(t.Context()), r.Policies(t.Context()))
+		_, err := r.Policies(t.Context(), event.New())
+		return errors.Join(r.Find(t.Context()), err)
 	})
 	publish := func(_ context.Context, out []event.Event) error {
 		for _, e := range out {
@@ -417,3 +418,41 @@ func TestWhatSourcesWatchIsLeftAloneAtFirst(t *testing.T) {
 		}
 	}
 }
+
+// restarting are sources that start anew when they are to follow, so many times.
+type restarting int
+
+func (r *restarting) Follow(context.Context, []schema.GroupVersionKind, bool) (string, bool, error) {
+	*r--
+	return "sluice.dev/templates=true", *r >= 0, nil
+}
+
+// While sources start anew, one that nobody waits for looks again and again, whichever
+// replica that is: no handler waits, and it ends.
+func TestWhatHappensWhileSourcesStartIsFoundByAnEventToItself(t *testing.T) {
+	now, looks := noon, 0
+	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9", Listed: true}, "9": {Until: "9"}}}
+	m := &memory{all: map[string]string{}}
+	sources := restarting(1)
+	stage := func() *sweeper.Stage { // each event is another replica's
+		return sweeper.New(h, nil, m, nil, func() time.Time { return now }).Replaying(replay.New(h, nil, m, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now }))
+	}
+	e, err := events.NewResource("hub", events.ResourceAdded, events.Object{
+		TemplateKey: propagation.TemplateKey{APIVersion: "policy.karmada.io/v1alpha1", Kind: "PropagationPolicy", Namespace: "shop", Name: "p"}, Version: "1",
+	})
+	for ; err == nil && looks < 20; looks++ {
+		var out []event.Event
+		if out, err = stage().Handle(t.Context(), e); err != nil || len(out) == 0 {
+			break
+		}
+		if len(out) != 1 || out[0].Type() != events.SourcesChanged || out[0].ID() == e.ID() {
+			t.Fatalf("told %v", out)
+		}
+		e, now = out[0], now.Add(4*time.Second)
+	}
+	if took := now.Sub(noon); err != nil || took < 20*time.Second || took > 30*time.Second {
+		t.Errorf("it looked %d times within %s: %v", looks, took, err)
+	}
+}
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
