@@ -27,6 +27,12 @@ type Hub interface {
 	Works(ctx context.Context) ([]*propagation.Work, error)
 }
 
+// Members are the clusters as placements see them.
+type Members interface {
+	registrar.Members
+	auditor.Placements
+}
+
 // Index is Redis.
 type Index interface {
 	standing.Index

@@ -68,7 +68,7 @@ func (s *Stage) Checking(r count.Rights) *Stage {
 }
 
 // Mirroring makes the stage keep a MemberCluster for each Cluster, and audit placements.
-func (s *Stage) Mirroring(m registrar.Members, u registrar.Usage) *Stage {
+func (s *Stage) Mirroring(m Members, u registrar.Usage) *Stage {
 	s.registrar.Mirroring(m, u)
 	s.auditor.Placing(m)
 	return s

@@ -38,6 +38,7 @@ type Hub interface {
 // Placements are who else has Works.
 type Placements interface {
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
+	PlacementWorks(ctx context.Context) ([]*propagation.Work, error)
 }
 
 // Auditor audits. It has no state of its own.
@@ -60,7 +61,8 @@ func (a *Auditor) Placing(p Placements) *Auditor {
 // Books are what is audited.
 type Books struct {
 	Bindings []*propagation.Binding
-	Works    []*propagation.Work
+	// Works are those of policies.
+	Works []*propagation.Work
 	// Ready are the members that are registered, and which of them answer.
 	Ready map[string]bool
 }

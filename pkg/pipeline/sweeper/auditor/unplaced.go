@@ -33,8 +33,15 @@ func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) error
 	if err != nil {
 		return fmt.Errorf("list the bindings of placements: %w", err)
 	}
+	works, err := a.placements.PlacementWorks(ctx)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the Works of placements: %w", err)
+	}
 	made := map[seat][]*propagation.Work{}
-	for _, w := range books.Works {
+	for _, w := range works {
 		if at := (seat{w.Placement(), w.Key.Cluster}); at.placement != "" {
 			made[at] = append(made[at], w)
 		}

@@ -20,7 +20,10 @@ import (
 // placed are the bindings of placements.
 type placed struct {
 	bindings []*placementv1.ClusterResourceBinding
+	works    []*propagation.Work
 }
+
+func (p *placed) PlacementWorks(context.Context) ([]*propagation.Work, error) { return p.works, nil }
 
 func (p *placed) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {
 	return p.bindings, nil
@@ -91,14 +94,14 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 		"its binding is missing": {works: all, joined: "m1", want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &placed{}
+			f := &placed{works: tc.works}
 			if tc.binding != nil {
 				f.bindings = []*placementv1.ClusterResourceBinding{tc.binding}
 			}
 			a, at := New(nil, nil).Placing(f), map[string]string{}
 			for sweep := 1; sweep <= 2; sweep++ {
 				now := tick.New(event.New(), at, time.Time{})
-				if err := a.unplaced(t.Context(), now, Books{Works: tc.works, Ready: map[string]bool{tc.joined: true}}); err != nil {
+				if err := a.unplaced(t.Context(), now, Books{Ready: map[string]bool{tc.joined: true}}); err != nil {
 					t.Fatal(err)
 				}
 				told := told(t, now, at)
