@@ -9,16 +9,16 @@ import (
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/deadletters"
+	"sluice.dev/pkg/deadletters/arriving"
 	"sluice.dev/pkg/function"
-	"sluice.dev/pkg/function/deadletter"
 )
 
 func main() {
-	function.Main(deadletter.Name, func(context.Context) (function.Stage, error) {
+	function.Main(arriving.Name, func(context.Context) (function.Stage, error) {
 		rdb, err := connect.Redis()
 		if err != nil {
 			return nil, err
 		}
-		return deadletter.New(deadletters.New(rdb)), nil
+		return arriving.New(deadletters.New(rdb)), nil
 	})
 }

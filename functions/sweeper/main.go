@@ -15,6 +15,7 @@ import (
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/sweeper"
+	"sluice.dev/pkg/pipeline/sweeper/replay"
 	"sluice.dev/pkg/positions"
 )
 
@@ -31,8 +32,8 @@ func main() {
 		if err := errors.Join(noRedis, noSources, noMembers, noRights); err != nil {
 			return nil, err
 		}
-		at := positions.New(rdb)
-		missed := sweeper.NewMissed(h, at, src, deadletters.New(rdb), function.Publisher())
-		return sweeper.New(h, claims.New(rdb), at, fleet.Probe, time.Now).Finding(missed).Mirroring(h, fleet.Usage).Checking(rights), nil
+		index, at, publish := claims.New(rdb), positions.New(rdb), function.Publisher()
+		return sweeper.New(h, index, at, fleet.Probe, time.Now).Mirroring(h, fleet.Usage).Checking(rights).
+			Replaying(replay.New(h, index, at, src, publish, time.Now)).Resending(deadletters.NewResender(deadletters.New(rdb), publish)), nil
 	})
 }

@@ -14,7 +14,8 @@
 //     it on, is not kept: it begins anew.
 //   - What is kept goes with the rest of Redis: a rebuild announces everything.
 //
-// It must not decide what is worth another attempt, nor make one.
+// Resender sends them; who does it how often is the sweeper's. Which events are worth
+// keeping the stage in arriving says. It must not know why a stage failed.
 package deadletters
 
 import (

@@ -103,6 +103,7 @@ func TestEventsReachTheStagesTheyAreMeantFor(t *testing.T) {
 		"the tick":                       {simple(events.Ping), []string{"placer", "rollout", "sweeper"}},
 		"a lost index":                   {simple(events.IndexLost), []string{"sweeper"}},
 		"a switched gate":                {simple(events.GatesChanged), []string{"sweeper"}},
+		"sources that start":             {simple(events.SourcesChanged), []string{"sweeper"}},
 		"the fan-out of a policy":        {simple(events.PolicyChanged), []string{"detector-events"}},
 		"a template that is concerned":   {simple(events.TemplateTouched), []string{"detector-events"}},
 		"a claim":                        {simple(events.TemplateClaimed), []string{"gate"}},

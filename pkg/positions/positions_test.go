@@ -37,3 +37,28 @@ func TestAPositionIsFoundAgainUntilRedisIsLost(t *testing.T) {
 		}
 	})
 }
+
+func TestANoticeOutlivesARebuild(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		m, other := positions.New(rdb), positions.New(s.Client(t))
+		noted := func(want bool) {
+			t.Helper()
+			if got, err := other.Noted(t.Context(), "hub went back"); got != want || err != nil {
+				t.Errorf("noted: %t, %v; want %t", got, err, want)
+			}
+		}
+		noted(false)
+		for range 2 { // which may be tried again
+			if err := m.Note(t.Context(), "hub went back"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rdb.Del(t.Context(), schema.Data()...)
+		noted(true)
+		if err := m.Forget(t.Context(), "hub went back"); err != nil {
+			t.Fatal(err)
+		}
+		noted(false)
+	})
+}

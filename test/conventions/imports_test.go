@@ -29,7 +29,7 @@ var inward = map[string][]string{
 	"pkg/claims":       {"apis", "pkg/core", "pkg/outcome", "pkg/suspension"},
 	"pkg/suspension":   {"apis", "pkg/core", "pkg/outcome", "pkg/claims/schema"},
 	"pkg/positions":    {"pkg/claims/schema"},
-	"pkg/deadletters":  {"pkg/claims/schema"},
+	"pkg/deadletters":  {"apis", "pkg/claims/schema", "pkg/function", "pkg/outcome"},
 	"pkg/pending":      {"pkg/core", "pkg/outcome", "pkg/claims/schema"},
 	"pkg/knative":      {"pkg/core", "pkg/outcome"},
 	"pkg/function":     {"apis", "pkg/outcome"},

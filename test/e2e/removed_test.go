@@ -175,6 +175,7 @@ func TestZ11PlacementsDefinedAnew(t *testing.T) {
 		{false, pickBindings},
 		{false, snapshots},
 		{false, policySnapshots},
+		{false, memberClusters},
 		{false, placedWorks},
 	} {
 		t.Run(tc.kind.kind, func(t *testing.T) {

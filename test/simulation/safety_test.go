@@ -262,7 +262,20 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 		return
 	}
 	w.checkActivation(f, old, next)
-	s.acts[uid] = f.since
+	s.acts[uid] = w.actedOn(f, next)
+}
+
+// actedOn is the moment of the content that the gate acted on: where it reads what
+// watches told, that may have changed before the attempt began.
+func (w *world) actedOn(f *flight, b *propagation.Binding) int {
+	hash := w.safety.normal[b.ActedHash()]
+	for count := f.since; w.lag && count >= w.past.from; count-- {
+		t := w.past.at(count).things[b.Template().ID()]
+		if t.uid == string(b.Spec.Resource.UID) && w.safety.normal[t.hash] == hash {
+			return count
+		}
+	}
+	return f.since
 }
 
 // wantedOn are the clusters that a binding's policy, and those that require it,

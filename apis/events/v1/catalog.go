@@ -66,6 +66,7 @@ var Catalog = map[string]Entry{
 	PlacementReported:    {"reporter", "The status of a placement is up to date.", []Field{FieldPlacement}},
 	OverridesChanged:     {"renderer", "The fan-out of an override's change goes on.", nil},
 	GatesChanged:         {"detector", "A feature gate was switched.", nil},
+	SourcesChanged:       {"sweeper", "Sources start anew, and what happens meanwhile is looked for.", nil},
 	IndexLost:            {"sweeper", "Redis lost its data, and it is rebuilt from the hub.", nil},
 }
 

@@ -60,6 +60,8 @@ const (
 	OverridesChanged = "dev.sluice.overrides.changed"
 	// GatesChanged: a feature gate was switched.
 	GatesChanged = "dev.sluice.gates.changed"
+	// SourcesChanged: sources start anew, and tell of nothing meanwhile.
+	SourcesChanged = "dev.sluice.sources.changed"
 	// IndexLost: Redis lost its data and has to be rebuilt.
 	IndexLost = "dev.sluice.index.lost"
 )

@@ -59,6 +59,9 @@ const (
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
 	Positions = "{sluice3}:positions"
+	// Notices is a set: what was noticed of the hub and has not been acted on yet. A
+	// rebuild leaves it, for it may be what the rebuild is for.
+	Notices = "{sluice3}:notices"
 	// DeadLetters is a hash: what an event says, as a hash → the event as JSON.
 	DeadLetters = "{sluice3}:dead-letters"
 	// Placements is a hash: placement → "token known lost first held last selected", see
@@ -68,7 +71,7 @@ const (
 	PlacementChanges = "{sluice3}:placement-changes"
 )
 
-// Data lists the keys that a rebuild empties: all but Epoch and Lock. Of them one that
+// Data lists the keys that a rebuild empties: all but Epoch, Lock and Notices. Of them one that
 // goes on where another ended leaves Progress and what that is about, which are the
 // third to the sixth.
 func Data() []string {

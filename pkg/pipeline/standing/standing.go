@@ -14,7 +14,7 @@
 //   - A template's policies are found through the index: their number, not that
 //     of all policies, is what a read costs.
 //
-// It must not decide or write.
+// It must not write, nor decide for anybody but who only asks.
 package standing
 
 import (
@@ -210,4 +210,13 @@ func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagati
 		return nil, outcome.Conflict(fmt.Errorf("%s changed while it was read", key))
 	}
 	return again, err
+}
+
+// Settled reads a template and asks whether its claim stays as it is.
+func Settled(ctx context.Context, hub Hub, index Index, key propagation.TemplateKey) (*propagation.Template, bool, error) {
+	in, _, err := Load(ctx, hub, index, key)
+	if err != nil {
+		return nil, false, err
+	}
+	return in.Template, claiming.Decide(in).Settled(), nil
 }

@@ -90,7 +90,7 @@ func looked(t *testing.T, s *Stage, e event.Event) (works []string) {
 	return works
 }
 
-func tick() event.Event {
+func aTick() event.Event {
 	e := event.New()
 	e.SetID("tick")
 	e.SetType(events.Ping)
@@ -116,7 +116,7 @@ func TestZ21TheHubGoesBack(t *testing.T) {
 			s, a, redis := restoring()
 			var got []string
 			for _, a.version = range tc.versions {
-				got = looked(t, s, tick())
+				got = looked(t, s, aTick())
 			}
 			if d := cmp.Diff(tc.want, got); d != "" || redis.resets != tc.wantResets {
 				t.Errorf("%d resets, want %d; looked at (-want +got)\n%s", redis.resets, tc.wantResets, d)
@@ -129,7 +129,7 @@ func TestZ21TheHubGoesBack(t *testing.T) {
 func TestZ21APolicyTellsOfItBeforeTheTick(t *testing.T) {
 	s, a, redis := restoring()
 	a.version = 9
-	looked(t, s, tick())
+	looked(t, s, aTick())
 	a.version = 7
 	version, kind := hub.PolicyKinds()[0].ToAPIVersionAndKind()
 	e, err := events.NewResource(events.Source("test"), events.ResourceUpdated, events.Object{
@@ -142,7 +142,7 @@ func TestZ21APolicyTellsOfItBeforeTheTick(t *testing.T) {
 	if redis.resets != 1 {
 		t.Errorf("Redis was built anew %d times", redis.resets)
 	}
-	if d := cmp.Diff([]string{"m1/a", "m2/a"}, looked(t, s, tick())); d != "" {
+	if d := cmp.Diff([]string{"m1/a", "m2/a"}, looked(t, s, aTick())); d != "" {
 		t.Errorf("the tick looks at (-want +got)\n%s", d)
 	}
 }
@@ -151,10 +151,10 @@ func TestZ21APolicyTellsOfItBeforeTheTick(t *testing.T) {
 func TestZ22AMemberThatWasAwayIsLookedAt(t *testing.T) {
 	s, a, _ := restoring()
 	a.version, a.away = 7, true
-	if d := cmp.Diff([]string{"m1/a"}, looked(t, s, tick())); d != "" {
+	if d := cmp.Diff([]string{"m1/a"}, looked(t, s, aTick())); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if again := looked(t, s, tick()); again != nil {
+	if again := looked(t, s, aTick()); again != nil {
 		t.Errorf("the next tick looks at %v", again)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +101,7 @@ func (built) Look(context.Context, propagation.TemplateKey) (claims.View, error)
 // add puts a binding with a Work in each cluster on the hub. Without a condition
 // nothing was said of the Works.
 func (c *crowded) add(name string, age time.Duration, conditions []metav1.Condition, clusters ...string) {
-	b := &propagation.Binding{Key: propagation.BindingKey{Namespace: "shop", Name: name}}
+	b := &propagation.Binding{Key: propagation.BindingKey{Namespace: "shop", Name: name}, Annotations: map[string]string{propagation.AnnotationActivePolicy: "p"}}
 	b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name, UID: "u"}
 	c.bindings = append(c.bindings, b)
 	for _, cluster := range clusters {
@@ -117,17 +119,43 @@ func (c *crowded) add(name string, age time.Duration, conditions []metav1.Condit
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
+// memory are positions, and notices, which outlive them.
+type memory struct {
+	all     map[string]string
+	notices []string
+}
+
+func (m *memory) Load(context.Context) (map[string]string, error) { return maps.Clone(m.all), nil }
+
+func (m *memory) Save(_ context.Context, name, position string) error {
+	m.all[name] = position
+	return nil
+}
+
+func (m *memory) Note(_ context.Context, what string) error {
+	m.notices = append(m.notices, what)
+	return nil
+}
+
+func (m *memory) Noted(_ context.Context, what string) (bool, error) {
+	return slices.Contains(m.notices, what), nil
+}
+
+func (m *memory) Forget(_ context.Context, what string) error {
+	m.notices = slices.DeleteFunc(m.notices, func(n string) bool { return n == what })
+	return nil
+}
+
 // sweeps ticks every two seconds, and returns the names of the Works announced in
 // each tick, with their reason.
 func (c *crowded) sweeps(t *testing.T, n int) (all []map[string]string, failed []error) {
 	t.Helper()
 	now := noon
-	at := &memory{all: map[string]string{}}
+	at := &memory{all: map[string]string{"swept": now.Add(-2 * time.Second).Format(time.RFC3339Nano)}}
 	probe := func(context.Context, string) (string, error) { return "", nil }
 	for range n {
 		// Each sweep is another replica's: what the last one came to is in Redis.
 		s := New(c, built{}, at, probe, func() time.Time { return now })
-		s.swept = now.Add(-2 * time.Second)
 		tick := event.New()
 		tick.SetID(now.String())
 		tick.SetType(events.Ping)
@@ -225,5 +253,39 @@ func TestZ23AClusterThatJoinsDuringTheSweepLosesNoWorks(t *testing.T) {
 	c.sweeps(t, 1)
 	if got := fmt.Sprint(c.let); strings.Contains(got, "b/x") || !strings.Contains(got, "left/x") {
 		t.Errorf("let go %s; want that of the cluster that left alone", got)
+	}
+}
+
+// judged is a crowded hub where a Cluster says that removals are held.
+type judged struct {
+	crowded
+	lists int
+}
+
+func (j *judged) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	all, err := j.crowded.Clusters(ctx)
+	for _, c := range all {
+		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: clusterv1alpha1.ConditionRemovalHeld, Status: metav1.ConditionTrue})
+	}
+	return all, err
+}
+
+func (j *judged) Works(ctx context.Context) ([]*propagation.Work, error) {
+	j.lists++
+	return j.crowded.Works(ctx)
+}
+
+// TestASweepListsWorksOnce: also where it judges removals.
+func TestASweepListsWorksOnce(t *testing.T) {
+	j := &judged{crowded: crowded{clusters: []string{"m1"}}}
+	j.add("a", time.Hour, nil, "m1")
+	s := New(j, built{}, &memory{all: map[string]string{}}, func(context.Context, string) (string, error) { return "", nil }, func() time.Time { return noon })
+	e := event.New()
+	e.SetType(events.Ping)
+	if _, err := s.Handle(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if j.lists != 1 {
+		t.Errorf("%d lists of all Works, want 1", j.lists)
 	}
 }

@@ -1,0 +1,84 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+// Binding announces the template of a binding that somebody else wrote or
+// deleted: the gate puts right what has to be, and takes away what nobody needs.
+func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
+	out := events.From(tick.Stage, e)
+	b, err := a.hub.Binding(ctx, key)
+	switch {
+	case err == nil:
+		template := b.Template()
+		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
+		return out.Events()
+	case !errors.Is(err, outcome.ErrGone):
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	works, err := a.hub.WorksOf(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
+	}
+	for _, w := range works {
+		template, err := w.Template()
+		if err != nil {
+			continue // not ours
+		}
+		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingDeleted"})
+		break
+	}
+	return out.Events()
+}
+
+// Work announces a Work that somebody else wrote or deleted.
+func (a *Auditor) Work(ctx context.Context, e event.Event, key propagation.WorkKey) ([]event.Event, error) {
+	w, err := a.hub.Work(ctx, key)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil // its finalizer had the applier see it off
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	out := events.From(tick.Stage, e)
+	d, err := aboutWork(w)
+	if err != nil {
+		return nil, nil // not ours
+	}
+	d.Reason = "WorkChanged"
+	switch {
+	case w.Deleting:
+		out.Emit(events.WorkRemoved, d)
+	case d.Placement != "":
+		out.Emit(events.PlacementBound, events.Data{Placement: d.Placement, Cluster: d.Cluster, Reason: d.Reason})
+	default:
+		out.Emit(events.BindingScheduled, events.Data{Template: d.Template, Binding: d.Binding, Reason: d.Reason})
+	}
+	return out.Events()
+}
+
+// aboutWork is the payload about a Work.
+func aboutWork(w *propagation.Work) (events.Data, error) {
+	template, err := w.Template()
+	if err != nil {
+		return events.Data{}, err
+	}
+	d := events.Data{Template: &template, Work: &w.Key, WorkVersion: w.ResourceVersion, Placement: w.Placement(), Cluster: w.Key.Cluster}
+	if d.Placement == "" {
+		d.Binding = new(w.Binding())
+	}
+	return d, nil
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/sweeping"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+// contentsAtOnce is for how many Works one sweep asks whether what their Secrets
+// hold is kept beside them: each costs a request.
+const contentsAtOnce = 10
+
+// unkept announces the Secrets of which somebody deleted, or changed, what is kept
+// beside their Works: no source tells of that.
+func (a *Auditor) unkept(ctx context.Context, t *tick.Tick, books Books) error {
+	secrets := map[propagation.BindingKey]propagation.TemplateKey{}
+	for _, b := range books.Bindings {
+		if b.Template().IsSecret() && !b.Deleting {
+			secrets[b.Key] = b.Template()
+		}
+	}
+	if len(secrets) == 0 {
+		return nil
+	}
+	var found []sweeping.Entry[*propagation.Work]
+	for _, w := range books.Works {
+		_, of := secrets[w.Binding()]
+		if _, ok := books.Ready[w.Key.Cluster]; of && ok && !w.Deleting {
+			found = append(found, sweeping.Entry[*propagation.Work]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: w})
+		}
+	}
+	var failed error
+	for _, w := range tick.Pick(t, roundContents, found, contentsAtOnce) {
+		has, err := a.keeps(ctx, w)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("get the contents of %s: %w", w.Key, err))
+			continue
+		}
+		if !has {
+			binding := w.Binding()
+			template := secrets[binding]
+			t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &binding, Reason: string(applying.ReasonContentMissing)})
+		}
+	}
+	return failed
+}
+
+// keeps tells whether what the Work's Secrets hold is kept beside it.
+func (a *Auditor) keeps(ctx context.Context, w *propagation.Work) (bool, error) {
+	hashes := w.Sealed()
+	if len(hashes) == 0 {
+		return true, nil // it holds it itself, and is to be rendered
+	}
+	kept, err := a.hub.Contents(ctx, w.Key)
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, hash := range hashes {
+		if !kept.Contents.Has(hash) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,61 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditor
+
+import (
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+// unrendered announces the templates whose bindings lack a Work, or have one of
+// older content, in a cluster that is joined: the scheduler knew of a cluster
+// before the renderer did, or what one told the other was lost. It has to be so in
+// two sweeps, between which nobody wrote the binding, for most are on their way.
+// Where somebody else's scheduler chose the clusters, and told nobody, the binding
+// itself is announced as scheduled.
+func unrendered(t *tick.Tick, books Books) {
+	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
+	for _, w := range books.Works {
+		made[w.Key] = w
+	}
+	var suspects []tick.Suspect[*propagation.Binding]
+	for _, b := range books.Bindings {
+		if lacks(b, made, books.Ready) {
+			suspects = append(suspects, suspect(b))
+		}
+	}
+	for _, b := range tick.Twice(t, roundUnrendered, suspects, tick.Batch) {
+		key := b.Template()
+		if b.ForeignScheduler() != "" {
+			t.Out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "Unrendered"})
+			continue
+		}
+		t.Out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "Unrendered"})
+	}
+}
+
+// bare tells whether the Work carries a Secret with what it holds, as before that
+// was kept beside it.
+func bare(b *propagation.Binding, w *propagation.Work) bool {
+	return b.Template().IsSecret() && !w.Deleting && len(w.Sealed()) == 0
+}
+
+// lacks tells whether a Work is missing, or made of other content, that nothing
+// stands against.
+func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, joined map[string]bool) bool {
+	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || reporting.Unrendered(b) {
+		return false
+	}
+	for _, c := range b.TargetClusters() {
+		if _, ok := joined[c]; !ok {
+			continue
+		}
+		if w := made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}]; w == nil || !reporting.UpToDate(b, w) || bare(b, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditor
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
+	bound := func(version string, change ...func(*propagation.Binding)) *propagation.Binding {
+		b := &propagation.Binding{
+			Key: propagation.BindingKey{Namespace: "shop", Name: "nginx-deployment"}, ResourceVersion: version,
+			Annotations: map[string]string{propagation.AnnotationContentHash: "h", propagation.AnnotationRevision: "r2"},
+			Spec: workv1alpha2.ResourceBindingSpec{
+				Resource: workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx", UID: "1"},
+				Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}, {Name: "m2"}},
+			},
+		}
+		for _, c := range change {
+			c(b)
+		}
+		return b
+	}
+	failed := func(b *propagation.Binding) {
+		b.Status.Conditions = []metav1.Condition{{Type: rendering.ConditionRendered, Status: metav1.ConditionFalse}}
+	}
+	teams := func(b *propagation.Binding) { b.Spec.SchedulerName = "team" }
+	pending := func(b *propagation.Binding) { b.Annotations = nil }
+	awaiting := func(b *propagation.Binding) { b.Spec.Resource.UID = "" }
+	made := func(cluster, revision string) *propagation.Work {
+		return &propagation.Work{
+			Key:         propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(bound("").Key)},
+			Annotations: map[string]string{propagation.AnnotationRevision: revision},
+		}
+	}
+	for name, tc := range map[string]struct {
+		first, second *propagation.Binding
+		works         []*propagation.Work
+		joined        []string
+		want          string
+	}{
+		"a Work is missing":                                {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, events.TemplateTouched},
+		"a Work is of older content":                       {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r1")}, []string{"m1", "m2"}, events.TemplateTouched},
+		"a Work is missing where a team's scheduler chose": {bound("1", teams), bound("1", teams), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, events.BindingScheduled},
+		"all are there":                                    {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2")}, []string{"m1", "m2"}, ""},
+		"somebody wrote the binding in between":            {bound("1"), bound("2"), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, ""},
+		"the cluster left":                                 {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2")}, []string{"m1"}, ""},
+		"its manifest cannot be made":                      {bound("1", failed), bound("1", failed), nil, []string{"m1", "m2"}, ""},
+		"nothing was let through yet":                      {bound("1", pending), bound("1", pending), nil, []string{"m1", "m2"}, ""},
+		"there is no template, others refer to it":         {bound("1", awaiting), bound("1", awaiting), nil, []string{"m1", "m2"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at, ready := map[string]string{}, map[string]bool{}
+			for _, c := range tc.joined {
+				ready[c] = false // joined, and down
+			}
+			for i, b := range []*propagation.Binding{tc.first, tc.second} {
+				now := tick.New(event.New(), at, time.Time{})
+				unrendered(now, Books{Bindings: []*propagation.Binding{b}, Works: tc.works, Ready: ready})
+				all := told(t, now, at)
+				var got []string
+				for _, e := range all {
+					got = append(got, e.Type())
+				}
+				if want := []string{tc.want}[:min(i, len(tc.want))]; !slices.Equal(got, want) {
+					t.Errorf("sweep %d announces %v, want %v", i+1, got, want)
+				}
+			}
+		})
+	}
+}

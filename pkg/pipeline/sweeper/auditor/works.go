@@ -1,0 +1,96 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditor
+
+import (
+	"slices"
+	"time"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/sweeping"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+const (
+	// overdue Works are announced in one sweep at most: somebody waits to hear of
+	// each, and a word costs one write.
+	overdue = 500
+	// failing is how many Works a second are announced whose members have said no:
+	// each costs a request or two, for as long as nobody mends it.
+	failing = 25
+	// leastFailing are announced by each sweep, however soon it follows another.
+	leastFailing = 10
+)
+
+// patience is how many failing Works are announced: by the time since the last
+// sweep.
+func patience(t *tick.Tick) int {
+	since := t.Now.Sub(t.Last)
+	if since > tick.Batch/failing*time.Second {
+		return tick.Batch
+	}
+	return max(int(since*failing/time.Second), leastFailing)
+}
+
+// announcement is an event that a sweep may emit.
+type announcement struct {
+	eventType string
+	data      events.Data
+}
+
+// found are the Works of which something has to be said.
+type found struct {
+	ready map[string]bool
+	bound map[propagation.BindingKey]bool
+	now   time.Time
+
+	underway, overdue, failing, all []sweeping.Entry[announcement]
+}
+
+// sort finds out what has to be said of a Work.
+func (f *found) sort(w *propagation.Work, d events.Data) {
+	ready := f.ready[w.Key.Cluster]
+	add := func(to *[]sweeping.Entry[announcement], eventType string, d events.Data) {
+		*to = append(*to, sweeping.Entry[announcement]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: announcement{eventType, d}})
+	}
+	switch {
+	case w.Deleting && ready:
+		d.Reason = events.ReasonUnfinished
+		add(&f.underway, events.WorkRemoved, d)
+		if d.Placement == "" && !f.bound[w.Binding()] {
+			add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+		}
+	case w.Deleting:
+	case d.Placement == "" && !f.bound[w.Binding()]:
+		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+	case ready:
+		again := d
+		again.Reason = events.ReasonRevisited
+		add(&f.all, events.WorkRendered, again)
+		switch sweeping.StateOf(w, f.now) {
+		case sweeping.Underway:
+			add(&f.underway, events.WorkRendered, d)
+		case sweeping.Overdue:
+			d.Reason = events.ReasonUnfinished
+			add(&f.overdue, events.WorkRendered, d)
+		case sweeping.Failing:
+			d.Reason = events.ReasonUnfinished
+			add(&f.failing, events.WorkRendered, d)
+		case sweeping.Finished:
+		}
+	}
+}
+
+// announce announces as much of each sort as one sweep may.
+func (f *found) announce(t *tick.Tick) {
+	for _, a := range slices.Concat(
+		tick.Revisited(t, f.all, overdue),
+		tick.Pick(t, roundOverdue, f.overdue, overdue),
+		tick.Pick(t, roundWorks, f.underway, tick.Batch),
+		tick.Pick(t, roundFailing, f.failing, patience(t)),
+	) {
+		t.Out.Emit(a.eventType, a.data)
+	}
+}

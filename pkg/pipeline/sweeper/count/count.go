@@ -1,0 +1,143 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package count
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+const (
+	// every is how often the policies' statuses are brought up to date at most: they
+	// are for people, and never worth a write for each template.
+	every = 5 * time.Second
+	// during is how long one sweep writes them; the next goes on. A sweep that takes
+	// its time keeps others waiting.
+	during = time.Second
+	// position holds how far the policies are counted.
+	position = "count"
+)
+
+// Hub is the control plane's API.
+type Hub interface {
+	Policies(ctx context.Context) ([]*propagation.Policy, error)
+	CommitPolicyStatus(ctx context.Context, p *propagation.Policy, status policyv1alpha1.PropagationStatus) error
+}
+
+// Index knows who holds which template.
+type Index interface {
+	HeldCount(ctx context.Context, key propagation.PolicyKey) (int64, error)
+}
+
+// Rights tells what Sluice's accounts may do on the hub.
+type Rights interface {
+	// Missing are the rights that are needed for the templates of the policy, and that
+	// are not there.
+	Missing(ctx context.Context, p *propagation.Policy) ([]propagation.Right, error)
+}
+
+// Counter counts. It has no state of its own.
+type Counter struct {
+	hub   Hub
+	index Index
+	now   func() time.Time
+	// rights is nil where this process may do everything.
+	rights Rights
+}
+
+// New makes it.
+func New(h Hub, i Index, now func() time.Time) *Counter {
+	return &Counter{hub: h, index: i, now: now}
+}
+
+// Checking makes it say on policies which rights their kinds lack.
+func (c *Counter) Checking(r Rights) *Counter {
+	c.rights = r
+	return c
+}
+
+// progress is how far the policies are counted.
+type progress struct {
+	// Began is when this count did, or the last.
+	Began time.Time `json:"began"`
+	// After is the policy that it came to; empty: to the end.
+	After string `json:"after,omitempty"`
+}
+
+// Sweep writes on each policy how its templates are doing, and which of their
+// removals are held.
+func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagation.Binding, held map[propagation.Claim]string) error {
+	now := c.now()
+	var at progress
+	if t.Read(position, &at); at.After == "" {
+		if since := now.Sub(at.Began); since >= 0 && since < every {
+			return nil
+		}
+		at.Began = now.UTC()
+	}
+	policies, err := c.hub.Policies(ctx)
+	if err != nil {
+		return fmt.Errorf("list policies: %w", err)
+	}
+	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
+	counts := reporting.Counts(bindings)
+	var failed error
+	for _, p := range policies {
+		if p.Key.ID() <= at.After {
+			continue
+		}
+		if c.now().Sub(now) > during {
+			return errors.Join(failed, t.Write(position, at))
+		}
+		at.After = p.Key.ID()
+		failed = errors.Join(failed, c.one(ctx, p, counts[p.Claim()], held[p.Claim()]))
+	}
+	at.After = ""
+	return errors.Join(failed, t.Write(position, at))
+}
+
+// one writes the counts of one policy, which kinds it names in vain, and what is
+// held, if they are others.
+func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts, kept string) error {
+	held, err := c.index.HeldCount(ctx, p.Key)
+	if err != nil {
+		return fmt.Errorf("count the templates of %s: %w", p.Key, err)
+	}
+	status := p.Status
+	status.Templates = counts
+	if waiting := int32(held) - status.Templates.Claimed; waiting > 0 { //nolint:gosec // a count of objects
+		status.Templates.Claimed += waiting
+		status.Templates.Pending += waiting
+	}
+	var missing []propagation.Right
+	if c.rights != nil {
+		if missing, err = c.rights.Missing(ctx, p); err != nil {
+			return fmt.Errorf("ask for the rights to what %s selects: %w", p.Key, err)
+		}
+	}
+	list, changed := reporting.PolicyConditions(p, missing, kept, c.now())
+	if status.Templates == p.Status.Templates && !changed {
+		return nil
+	}
+	status.Conditions = list
+	status.ObservedGeneration = p.Generation
+	err = c.hub.CommitPolicyStatus(ctx, p, status)
+	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
+		return nil // it changed meanwhile: the next count will do
+	}
+	if err != nil {
+		return fmt.Errorf("commit status of %s: %w", p.Key, err)
+	}
+	return nil
+}

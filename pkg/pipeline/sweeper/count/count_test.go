@@ -1,0 +1,124 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package count
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// policies are a hub's, of which each holds so many templates, and which takes its time
+// to write each.
+type policies struct {
+	all     []*propagation.Policy
+	holding int64
+	now     time.Time
+	slow    time.Duration
+	wrote   map[string]int
+	broken  string
+}
+
+var errBroken = errors.New("broken")
+
+func (p *policies) Policies(context.Context) ([]*propagation.Policy, error) { return p.all, nil }
+
+func (p *policies) HeldCount(context.Context, propagation.PolicyKey) (int64, error) {
+	return p.holding, nil
+}
+
+func (p *policies) CommitPolicyStatus(_ context.Context, of *propagation.Policy, s policyv1alpha1.PropagationStatus) error {
+	p.now = p.now.Add(p.slow)
+	p.wrote[of.Key.Name]++
+	if of.Key.Name == p.broken {
+		return errBroken
+	}
+	of.Status = s
+	return nil
+}
+
+func some(n int) *policies {
+	p := &policies{holding: 2, now: noon, wrote: map[string]int{}}
+	for i := range n {
+		p.all = append(p.all, &propagation.Policy{Key: propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: fmt.Sprintf("p%03d", i)}, ID: fmt.Sprint(i)})
+	}
+	return p
+}
+
+type stored map[string]string
+
+func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
+func (s stored) Save(_ context.Context, name, position string) error {
+	s[name] = position
+	return nil
+}
+
+// sweep is one by a replica that has just started.
+func (p *policies) sweep(t *testing.T, at stored) error {
+	t.Helper()
+	one := tick.New(event.New(), maps.Clone(at), p.now)
+	err := New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, nil, nil)
+	if err := one.Save(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	return err
+}
+
+func TestPoliciesAreCountedByTurnsWhoeverSweeps(t *testing.T) {
+	p, at := some(20), stored{}
+	p.slow = 300 * time.Millisecond
+	sweeps := 0
+	for ; len(p.wrote) < 20 && sweeps < 20; sweeps++ {
+		before, began := len(p.wrote), p.now
+		if err := p.sweep(t, at); err != nil {
+			t.Fatal(err)
+		}
+		if took := p.now.Sub(began); took > during+p.slow || len(p.wrote) == before {
+			t.Errorf("sweep %d takes %s, and writes %d", sweeps, took, len(p.wrote)-before)
+		}
+	}
+	for name, n := range p.wrote {
+		if n != 1 {
+			t.Errorf("%s was written %d times", name, n)
+		}
+	}
+	if len(p.wrote) != 20 || p.all[0].Status.Templates.Pending != 2 {
+		t.Errorf("after %d sweeps %d of 20 are counted; the first says %+v", sweeps, len(p.wrote), p.all[0].Status.Templates)
+	}
+}
+
+func TestCountsAreWrittenEveryFewSecondsAtMost(t *testing.T) {
+	p, at := some(1), stored{}
+	for _, tc := range []struct {
+		after  time.Duration
+		writes int
+	}{{0, 1}, {time.Second, 1}, {every - time.Second, 2}, {every, 2}} { // the last changes nothing
+		p.now = p.now.Add(tc.after)
+		if tc.writes > p.wrote["p000"] {
+			p.holding++
+		}
+		if err := p.sweep(t, at); err != nil || p.wrote["p000"] != tc.writes {
+			t.Errorf("after %s %d writes, want %d; %v", tc.after, p.wrote["p000"], tc.writes, err)
+		}
+	}
+}
+
+func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
+	p, at := some(3), stored{}
+	p.broken = "p001"
+	if err := p.sweep(t, at); !errors.Is(err, errBroken) || len(p.wrote) != 3 {
+		t.Errorf("%d written, %v; want all tried, and the failure told", len(p.wrote), err)
+	}
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package due
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/claims"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// gone is a hub without templates, so that each gate lets its binding through, and
+// which notes what was asked for.
+type gone struct {
+	now      time.Time
+	slow     time.Duration
+	features propagation.Features
+	asked    int
+}
+
+func (g *gone) Template(context.Context, propagation.TemplateKey) (*propagation.Template, error) {
+	g.now = g.now.Add(g.slow)
+	g.asked++
+	return nil, outcome.ErrGone
+}
+
+func (g *gone) Policy(context.Context, propagation.PolicyKey) (*propagation.Policy, error) {
+	return nil, outcome.ErrGone
+}
+
+func (g *gone) Binding(context.Context, propagation.BindingKey) (*propagation.Binding, error) {
+	return nil, outcome.ErrGone
+}
+
+func (g *gone) Features(context.Context) (propagation.Features, error) { return g.features, nil }
+
+func (g *gone) Policies(context.Context) ([]*propagation.Policy, error) { return nil, nil }
+
+func (g *gone) Look(context.Context, propagation.TemplateKey) (claims.View, error) {
+	return claims.View{}, nil
+}
+
+// bindings are so many of a namespace, that wait at a gate or that nobody holds.
+func bindings(namespace string, n int, waiting bool) (all []*propagation.Binding) {
+	for i := range n {
+		name := fmt.Sprintf("t%03d", i)
+		b := &propagation.Binding{Key: propagation.BindingKey{Namespace: namespace, Name: name}}
+		b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name, UID: "u"}
+		b.Annotations = map[string]string{propagation.AnnotationContentHash: "h"}
+		if waiting {
+			b.Status.Conditions = []metav1.Condition{{Type: gating.ConditionActive, Status: metav1.ConditionFalse}}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+type stored map[string]string
+
+func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
+func (s stored) Save(_ context.Context, name, position string) error {
+	s[name] = position
+	return nil
+}
+
+// sweep is one by a replica that has just started; it returns what it announces.
+func (g *gone) sweep(t *testing.T, at stored, all []*propagation.Binding, switched bool) (announced []string) {
+	t.Helper()
+	one := tick.New(event.New(), maps.Clone(at), g.now)
+	if switched {
+		Switched(one)
+	}
+	if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, all); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Save(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	out, err := one.Out.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range out {
+		announced = append(announced, e.Subject())
+	}
+	return announced
+}
+
+// Ten go with each sweep, by turns, whoever sweeps; and asking takes a second at most.
+func TestWhatIsDueGoesAFewAtATime(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"gates that answer at once": 0, "gates that take their time": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			g, at := &gone{now: noon, slow: slow}, stored{}
+			all := append(bindings("shop", 100, true), bindings("bank", 1, true)...)
+			seen, first := map[string]bool{}, 0
+			for range 60 {
+				began := g.now
+				for _, about := range g.sweep(t, at, all, false) {
+					seen[about] = true
+				}
+				if took := g.now.Sub(began); took > 2*(dueFor+slow) {
+					t.Errorf("a sweep takes %s", took)
+				}
+				if first++; first == 1 && !seen["ConfigMap/bank/t000"] {
+					t.Error("the one of another namespace waits for the crowd")
+				}
+			}
+			if len(seen) != 101 {
+				t.Errorf("%d of 101 had a turn", len(seen))
+			}
+		})
+	}
+}
+
+// After a switch claims are looked at until nobody decides by the old gates any more,
+// and then no longer, whichever replica sweeps; a new switch begins it anew.
+func TestClaimsAreLookedAtUntilTheSwitchIsHeeded(t *testing.T) {
+	g, at := &gone{now: noon}, stored{}
+	unheld := bindings("shop", 1, false)
+	for _, tc := range []struct {
+		sentence string
+		after    time.Duration
+		change   func()
+		switched bool
+		asks     bool
+	}{
+		{sentence: "who comes first does not know by which gates was decided", asks: true},
+		{sentence: "others may still decide by the old ones", after: settling - time.Second, asks: true},
+		{sentence: "this is the last look", after: time.Second, asks: true},
+		{sentence: "nothing is found any more", after: time.Minute},
+		{sentence: "a gate was switched while nobody looked", after: time.Minute, change: func() { g.features.Preemption = true }, asks: true},
+		{sentence: "the last look after that", after: settling, asks: true},
+		{sentence: "it is heeded", after: time.Minute},
+		{sentence: "somebody says so", after: time.Minute, switched: true, asks: true},
+	} {
+		if tc.change != nil {
+			tc.change()
+		}
+		g.now, g.asked = g.now.Add(tc.after), 0
+		g.sweep(t, at, unheld, tc.switched)
+		if asks := g.asked > 0; asks != tc.asks {
+			t.Errorf("%s: asked %t, want %t", tc.sentence, asks, tc.asks)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registrar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/mirroring"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+// Members are the clusters as placements see them.
+type Members interface {
+	Member(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
+	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
+	CommitMember(ctx context.Context, old, next *memberclusterv1.MemberCluster) (*memberclusterv1.MemberCluster, error)
+	CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberCluster, status memberclusterv1.MemberClusterStatus) (*memberclusterv1.MemberCluster, error)
+	DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error
+	// MembersRetired tells whether they are all going, with their kind.
+	MembersRetired(ctx context.Context) (bool, error)
+	AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error)
+	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
+	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
+}
+
+// Usage asks a member for its nodes and what is free on them.
+type Usage func(ctx context.Context, cluster string) (*mirroring.Usage, error)
+
+// usagePause is how often a member's nodes are looked at.
+const usagePause = time.Minute
+
+// Mirroring makes it keep a MemberCluster for each Cluster.
+func (r *Registrar) Mirroring(m Members, u Usage) *Registrar {
+	r.members, r.usage = m, u
+	return r
+}
+
+// looks tells whether a member's nodes are due, by when all were asked last: each in a
+// moment of its own.
+func looks(cluster string, last, now time.Time) bool {
+	sum := fnv.New64a()
+	_, _ = io.WriteString(sum, cluster)
+	own := time.Duration(sum.Sum64() % uint64(usagePause)) //nolint:gosec // less than a minute
+	return last.IsZero() || now.Add(own).Truncate(usagePause).After(last.Add(own).Truncate(usagePause))
+}
+
+// mirrored brings the MemberCluster up to date with its Cluster, and with what was
+// just seen of the member. It tells whether the member has left the placements by that,
+// or takes part from now on.
+func (r *Registrar) mirrored(ctx context.Context, c *clusterv1alpha1.Cluster, a answer) (moved bool, err error) {
+	m, moved, err := r.member(ctx, c)
+	if m == nil || err != nil {
+		return moved, err
+	}
+	o := mirroring.Observation{Version: a.version, Usage: a.usage}
+	if a.failure != nil {
+		o.Failure = a.failure.Error()
+		if conditions.Is(m.Status.Conditions, memberclusterv1.ConditionHealthy, metav1.ConditionTrue) {
+			o.Seen = a.last
+		}
+	}
+	status, changed := mirroring.Status(m.Status, m.Generation, o, r.now())
+	if !changed {
+		return moved, nil
+	}
+	if _, err := r.members.CommitMemberStatus(ctx, m, status); err != nil {
+		return moved, fmt.Errorf("commit status of MemberCluster %s: %w", c.Name, err)
+	}
+	return moved, nil
+}
+
+// member is the MemberCluster of a Cluster, made or brought up to date; nil where
+// it has none, or is leaving. Moved: by this it has left the placements, or takes part.
+func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *memberclusterv1.MemberCluster, moved bool, err error) {
+	if r.members == nil || c.DeletionTimestamp != nil {
+		return nil, false, nil
+	}
+	m, err := r.members.Member(ctx, c.Name)
+	switch {
+	case errors.Is(err, outcome.ErrNotServed):
+		return nil, false, nil // an older hub
+	case errors.Is(err, outcome.ErrGone):
+		m = nil
+	case err != nil:
+		return nil, false, fmt.Errorf("get MemberCluster %s: %w", c.Name, err)
+	}
+	_, left := c.Annotations[mirroring.AnnotationLeft]
+	switch {
+	case m == nil && left:
+		return nil, false, nil
+	case m == nil:
+		if err := r.hub.EnsureNamespace(ctx, propagation.PlacementForm.Namespace(c.Name)); err != nil {
+			return nil, false, err
+		}
+	case m.DeletionTimestamp != nil:
+		gone, err := r.leave(ctx, c, m)
+		return nil, gone, err
+	case left: // somebody made it again
+		if _, err := r.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, ""); err != nil {
+			return nil, false, fmt.Errorf("let %s take part in placements again: %w", c.Name, err)
+		}
+	}
+	next, err := r.members.CommitMember(ctx, m, mirroring.Member(c, m))
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, false, nil // its kind is on its way out
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("commit MemberCluster %s: %w", c.Name, err)
+	}
+	if m == nil {
+		joins.WithLabelValues("true").Inc()
+	}
+	return next, m == nil, nil
+}
+
+// leave lets a member go that somebody deleted, or whose Cluster (c is nil then)
+// is gone. What placements put there stays there.
+func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) (gone bool, err error) {
+	if err := r.note(ctx, c, m); err != nil {
+		return false, err
+	}
+	works, err := r.hub.WorksOn(ctx, m.Name)
+	if err != nil {
+		return false, fmt.Errorf("list Works: %w", err)
+	}
+	for _, w := range works {
+		if w.Key.Form != propagation.PlacementForm {
+			continue
+		}
+		kept := *w
+		kept.Spec.PreserveResourcesOnDeletion = new(true)
+		if w, err = r.members.CommitWork(ctx, w, &kept); err != nil {
+			return false, fmt.Errorf("keep the objects of %s: %w", kept.Key, err)
+		}
+		if err := r.let(ctx, w); err != nil {
+			return false, err
+		}
+	}
+	bindings, err := r.members.PlacementBindings(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list the bindings of placements: %w", err)
+	}
+	if slices.ContainsFunc(bindings, func(b *placementv1.ClusterResourceBinding) bool { return b.Spec.TargetCluster == m.Name }) {
+		return false, nil // the scheduler takes them away, and this is asked again
+	}
+	next := m.DeepCopy()
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == memberclusterv1.Finalizer })
+	if _, err := r.members.CommitMember(ctx, m, next); err != nil && !errors.Is(err, outcome.ErrGone) {
+		return false, fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
+	}
+	leaves.WithLabelValues("true").Inc()
+	return true, nil
+}
+
+// note has the Cluster say that it takes part in placements no more, unless nobody asked
+// for that: what goes with its kind is made again with its kind.
+func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
+	if _, left := leftOf(c); c == nil || left {
+		return nil
+	}
+	retired, err := r.members.MembersRetired(ctx)
+	if err != nil || retired {
+		return err
+	}
+	if _, err := r.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, m.DeletionTimestamp.UTC().Format(time.RFC3339)); err != nil {
+		return fmt.Errorf("note that %s leaves the placements: %w", m.Name, err)
+	}
+	return nil
+}
+
+func leftOf(c *clusterv1alpha1.Cluster) (since string, left bool) {
+	if c == nil {
+		return "", false
+	}
+	since, left = c.Annotations[mirroring.AnnotationLeft]
+	return since, left
+}
+
+// widowed lets the MemberClusters go that were made for Clusters which are gone.
+func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Cluster) error {
+	if r.members == nil {
+		return nil
+	}
+	members, err := r.members.Members(ctx)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list MemberClusters: %w", err)
+	}
+	var failed error
+	for _, m := range members {
+		if !slices.ContainsFunc(clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == m.Name }) {
+			failed = errors.Join(failed, r.widow(ctx, m.Name))
+		}
+	}
+	return failed
+}
+
+// widow lets the MemberCluster of a Cluster go that is gone. One that nobody made
+// for a Cluster is somebody else's.
+func (r *Registrar) widow(ctx context.Context, name string) error {
+	if r.members == nil {
+		return nil
+	}
+	if _, err := r.hub.Cluster(ctx, name); !errors.Is(err, outcome.ErrGone) {
+		return err
+	}
+	m, err := r.members.Member(ctx, name)
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get MemberCluster %s: %w", name, err)
+	}
+	if !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
+		return nil
+	}
+	if m.DeletionTimestamp == nil {
+		if err := r.members.DeleteMember(ctx, m); err != nil {
+			return fmt.Errorf("delete MemberCluster %s: %w", name, err)
+		}
+		if m, err = r.members.Member(ctx, name); err != nil {
+			if errors.Is(err, outcome.ErrGone) {
+				return nil
+			}
+			return err
+		}
+	}
+	_, err = r.leave(ctx, nil, m)
+	return err
+}
+
+// Relabelled answers for a MemberCluster that somebody wrote or deleted.
+func (r *Registrar) Relabelled(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
+	c, err := r.hub.Cluster(ctx, name)
+	switch {
+	case errors.Is(err, outcome.ErrGone):
+		err = r.widow(ctx, name)
+	case err == nil:
+		_, _, err = r.member(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := events.From(tick.Stage, e)
+	out.Emit(events.ClusterChanged, events.Data{Cluster: name, Reason: "MemberClusterChanged"})
+	return out.Events()
+}

@@ -1,0 +1,299 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registrar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/mirroring"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+// fleet is a hub with one member, which notes what is written.
+type fleet struct {
+	Hub
+	cluster  *clusterv1alpha1.Cluster
+	member   *memberclusterv1.MemberCluster
+	works    []*propagation.Work
+	bindings []*placementv1.ClusterResourceBinding
+	wrote    []string
+	// retired says that MemberClusters go with their kind.
+	retired bool
+}
+
+func (f *fleet) note(what string) { f.wrote = append(f.wrote, what) }
+
+func (f *fleet) take() []string {
+	wrote := f.wrote
+	f.wrote = nil
+	return wrote
+}
+
+func (f *fleet) Cluster(context.Context, string) (*clusterv1alpha1.Cluster, error) {
+	if f.cluster == nil {
+		return nil, outcome.ErrGone
+	}
+	return f.cluster, nil
+}
+
+func (f *fleet) EnsureNamespace(_ context.Context, name string) error {
+	f.note("namespace " + name)
+	return nil
+}
+
+func (f *fleet) Member(context.Context, string) (*memberclusterv1.MemberCluster, error) {
+	if f.member == nil {
+		return nil, outcome.ErrGone
+	}
+	return f.member, nil
+}
+
+func (f *fleet) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	if f.member == nil {
+		return nil, nil
+	}
+	return []*memberclusterv1.MemberCluster{f.member}, nil
+}
+
+func (f *fleet) CommitMember(_ context.Context, old, next *memberclusterv1.MemberCluster) (*memberclusterv1.MemberCluster, error) {
+	if old != nil && cmp.Equal(old, next) {
+		return old, nil
+	}
+	f.note("member")
+	if f.member = next; next.DeletionTimestamp != nil && len(next.Finalizers) == 0 {
+		f.member = nil
+	}
+	return next, nil
+}
+
+func (f *fleet) CommitMemberStatus(_ context.Context, m *memberclusterv1.MemberCluster, s memberclusterv1.MemberClusterStatus) (*memberclusterv1.MemberCluster, error) {
+	f.note("status")
+	next := m.DeepCopy()
+	next.Status = s
+	f.member = next
+	return next, nil
+}
+
+func (f *fleet) DeleteMember(_ context.Context, m *memberclusterv1.MemberCluster) error {
+	f.note("delete member")
+	f.member = m.DeepCopy()
+	f.member.DeletionTimestamp = &metav1.Time{Time: began}
+	return nil
+}
+
+func (f *fleet) MembersRetired(context.Context) (bool, error) { return f.retired, nil }
+
+func (f *fleet) AnnotateCluster(_ context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error) {
+	f.note("annotate")
+	f.cluster = c.DeepCopy()
+	f.cluster.Annotations = map[string]string{key: value}
+	if value == "" {
+		f.cluster.Annotations = nil
+	}
+	return f.cluster, nil
+}
+
+func (f *fleet) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {
+	return f.bindings, nil
+}
+
+func (f *fleet) WorksOn(context.Context, string) ([]*propagation.Work, error) { return f.works, nil }
+
+func (f *fleet) CommitWork(_ context.Context, _, next *propagation.Work) (*propagation.Work, error) {
+	f.note("keep " + next.Key.Name)
+	return next, nil
+}
+
+func (f *fleet) DeleteWork(_ context.Context, w *propagation.Work) error {
+	f.note("delete " + w.Key.Name)
+	return nil
+}
+
+func (f *fleet) Work(_ context.Context, key propagation.WorkKey) (*propagation.Work, error) {
+	for _, w := range f.works {
+		if w.Key == key {
+			return w, nil
+		}
+	}
+	return nil, outcome.ErrGone
+}
+
+func (f *fleet) ReleaseWork(_ context.Context, w *propagation.Work) error {
+	f.note("release " + w.Key.Name)
+	f.works = slices.DeleteFunc(f.works, func(o *propagation.Work) bool { return o.Key == w.Key })
+	return nil
+}
+
+var began = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// mirroringStage is a stage on the fleet, whose member has one node.
+func mirroringStage(f *fleet, now *time.Time) *Registrar {
+	well := func(context.Context, string) (string, error) { return "v1.36.3", nil }
+	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
+	usage := func(context.Context, string) (*mirroring.Usage, error) {
+		return &mirroring.Usage{Nodes: 1, Capacity: all, Allocatable: all, Available: all}, nil
+	}
+	return New(f, well, func() time.Time { return *now }).Mirroring(f, usage)
+}
+
+func TestAMemberIsAMemberCluster(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", Labels: map[string]string{"env": "prod"}}}}
+	now := began
+	s, last := mirroringStage(f, &now), time.Time{}
+	look := func(failure error, want ...string) {
+		t.Helper()
+		a := answer{version: "v1.36.3", failure: failure, last: last}
+		if failure == nil {
+			if a = s.ask(t.Context(), "member1", last); a.failure != nil {
+				t.Fatal(a.failure)
+			}
+		}
+		last = now
+		if _, err := s.mirrored(t.Context(), f.cluster, a); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, f.take()); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	}
+	down := errors.New("it does not answer")
+	look(nil, "namespace fleet-member-member1", "member", "status")
+	if f.member.Labels["env"] != "prod" || f.member.Status.ResourceUsage.Available == nil {
+		t.Errorf("member: %+v", f.member)
+	}
+	now = now.Add(time.Hour)
+	look(nil) // that it is well is no news
+	now = now.Add(time.Second)
+	look(down, "status")
+	look(down)
+	if !conditions.Is(f.member.Status.Conditions, "Healthy", metav1.ConditionFalse) || !f.member.Status.Agent(memberclusterv1.MemberAgent).LastReceivedHeartbeat.Time.Equal(now.Add(-time.Second)) {
+		t.Errorf("C49: status %+v", f.member.Status)
+	}
+	look(nil, "status")
+	f.cluster.Labels["env"] = "canary"
+	look(nil, "member")
+}
+
+// TestAMemberLeavesThePlacements, because somebody deleted its MemberCluster: what
+// it has stays, and it is not made again until somebody wants it.
+func TestAMemberLeavesThePlacements(t *testing.T) {
+	policys := &propagation.Work{Key: propagation.WorkKey{Cluster: "member1", Name: "policys"}}
+	placements := &propagation.Work{Key: propagation.WorkKey{Cluster: "member1", Name: "placements", Form: propagation.PlacementForm}}
+	f := &fleet{
+		cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}},
+		works:   []*propagation.Work{policys, placements},
+	}
+	now := began
+	s := mirroringStage(f, &now)
+	step := func(want ...string) {
+		t.Helper()
+		if _, _, err := s.member(t.Context(), f.cluster); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, f.take()); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	}
+	step("namespace fleet-member-member1", "member")
+	f.member.DeletionTimestamp = &metav1.Time{Time: began}
+	b := &placementv1.ClusterResourceBinding{}
+	b.Spec.TargetCluster = "member1"
+	f.bindings = []*placementv1.ClusterResourceBinding{b}
+	step("annotate", "keep placements", "delete placements", "release placements")
+	step() // until the scheduler has taken the binding away
+	f.bindings = nil
+	out := events.From(tick.Stage, event.New())
+	f.cluster.Status.Conditions = []metav1.Condition{{Type: clusterv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ClusterReady", Message: "the cluster answers and can be written to"}}
+	if err := s.report(t.Context(), f.cluster, answer{}, out); err != nil {
+		t.Fatal(err)
+	}
+	told, err := out.Events()
+	if diff := cmp.Diff([]string{"member"}, f.take()); diff != "" || f.member != nil || err != nil || len(told) != 1 || told[0].Type() != events.ClusterChanged {
+		t.Errorf("it is gone, so the placements are decided anew: told %v, %v, written (-want +got):\n%s", told, err, diff)
+	}
+	step() // and is not made again
+	f.cluster.Annotations = nil
+	step("namespace fleet-member-member1", "member")
+}
+
+// A MemberCluster that goes with its kind goes without anybody's wish: it is made again
+// when the hub serves its kind again.
+func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, retired: true}
+	now := began
+	s := mirroringStage(f, &now)
+	step := func(want ...string) {
+		t.Helper()
+		if _, _, err := s.member(t.Context(), f.cluster); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, f.take()); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	}
+	step("namespace fleet-member-member1", "member")
+	f.member.DeletionTimestamp = &metav1.Time{Time: began}
+	step("member") // nothing but its finalizer
+	step("namespace fleet-member-member1", "member")
+}
+
+func TestAMemberClusterGoesWithItsCluster(t *testing.T) {
+	f := &fleet{member: &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", Finalizers: []string{memberclusterv1.Finalizer}}}}
+	now := began
+	s := mirroringStage(f, &now)
+	if err := s.widowed(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"delete member", "member"}, f.take()); diff != "" || f.member != nil {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	f.member = &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "somebodys"}}
+	if err := s.widowed(t.Context(), nil); err != nil || len(f.take()) > 0 || f.member == nil {
+		t.Errorf("one that nobody made for a Cluster is somebody else's: %v", err)
+	}
+}
+
+// Members are asked for their nodes once in a minute each, and not all in the same sweep.
+func TestNodesAreLookedAtInTurns(t *testing.T) {
+	looked, inOne := map[string]int{}, 0
+	for last := began; last.Before(began.Add(10 * time.Minute)); last = last.Add(10 * time.Second) {
+		now, n := last.Add(10*time.Second), 0
+		for i := range 60 {
+			if cluster := fmt.Sprint("member", i); looks(cluster, last, now) {
+				looked[cluster]++
+				n++
+			}
+		}
+		inOne = max(inOne, n)
+	}
+	for cluster, n := range looked {
+		if n != 10 {
+			t.Errorf("%s was looked at %d times in ten minutes", cluster, n)
+		}
+	}
+	if len(looked) != 60 || inOne > 30 {
+		t.Errorf("%d of 60 were looked at, %d in one sweep", len(looked), inOne)
+	}
+	if !looks("member1", time.Time{}, began) {
+		t.Error("one that joins is not looked at")
+	}
+}

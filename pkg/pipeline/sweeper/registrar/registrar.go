@@ -1,0 +1,253 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registrar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/mirroring"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+const (
+	// probesAtOnce are the members that are asked side by side whether they are well.
+	probesAtOnce = 64
+	// letFor is how long one sweep lets Works of members go that left; the next goes on.
+	letFor = 10 * time.Second
+)
+
+// Hub is the control plane's API.
+type Hub interface {
+	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+	CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluster, status clusterv1alpha1.ClusterStatus) error
+	EnsureNamespace(ctx context.Context, name string) error
+	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
+	WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
+	DeleteWork(ctx context.Context, w *propagation.Work) error
+	ReleaseWork(ctx context.Context, w *propagation.Work) error
+}
+
+// Probe asks a member whether it is ready, and which version it runs.
+type Probe func(ctx context.Context, cluster string) (version string, err error)
+
+// Registrar keeps the register of members. It has no state of its own.
+type Registrar struct {
+	hub   Hub
+	probe Probe
+	now   func() time.Time
+	// members is nil where there are no placements.
+	members Members
+	usage   Usage
+}
+
+// New makes it.
+func New(h Hub, p Probe, now func() time.Time) *Registrar {
+	return &Registrar{hub: h, probe: p, now: now}
+}
+
+// answer is what was just seen of a member.
+type answer struct {
+	version string
+	failure error
+	// usage of its nodes; nil: they were not looked at.
+	usage *mirroring.Usage
+	// last is when members were asked before this; zero: nobody knows.
+	last time.Time
+}
+
+// ask asks a member whether it is well, and now and then for its nodes.
+func (r *Registrar) ask(ctx context.Context, cluster string, last time.Time) answer {
+	a := answer{last: last}
+	a.version, a.failure = r.probe(ctx, cluster)
+	if a.failure == nil && r.members != nil && looks(cluster, last, r.now()) {
+		if u, err := r.usage(ctx, cluster); err == nil { // else what was known of them stands
+			a.usage = u
+		}
+	}
+	return a
+}
+
+// Changed prepares the hub for a cluster that joined, or clears up after one
+// that left, and tells the scheduler.
+func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
+	c, err := r.hub.Cluster(ctx, name)
+	switch {
+	case errors.Is(err, outcome.ErrGone):
+		err = errors.Join(r.abandon(ctx, name), r.widow(ctx, name))
+	case err == nil && c.DeletionTimestamp == nil:
+		for _, f := range propagation.Forms {
+			err = errors.Join(err, r.hub.EnsureNamespace(ctx, f.Namespace(name)))
+		}
+		if err == nil {
+			_, _, err = r.member(ctx, c)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: %w", name, err)
+	}
+	out := events.From(tick.Stage, e)
+	if c != nil && c.DeletionTimestamp == nil && meta.FindStatusCondition(c.Status.Conditions, clusterv1alpha1.ConditionReady) == nil {
+		// It has just joined, and somebody waits for it.
+		if err := r.report(ctx, c, r.ask(ctx, name, time.Time{}), out); err != nil {
+			return nil, err
+		}
+	}
+	out.Emit(events.ClusterChanged, events.Data{Cluster: name, Reason: "ClusterChanged"})
+	return out.Events()
+}
+
+// abandon deletes the Works of a cluster that left; what they put there stays.
+func (r *Registrar) abandon(ctx context.Context, cluster string) error {
+	works, err := r.hub.WorksOn(ctx, cluster)
+	if err != nil {
+		return fmt.Errorf("list Works: %w", err)
+	}
+	return r.letAll(ctx, cluster, works)
+}
+
+// letAll lets the Works of a cluster go that left. Whether it did is asked once
+// more: it may have joined since the clusters were listed.
+func (r *Registrar) letAll(ctx context.Context, cluster string, works []*propagation.Work) error {
+	_, err := r.hub.Cluster(ctx, cluster)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("get cluster %s: %w", cluster, err)
+	}
+	var failed error
+	began := r.now()
+	for _, w := range works {
+		if w.Key.Cluster != cluster {
+			continue
+		}
+		if r.now().Sub(began) > letFor {
+			break // the next sweep goes on
+		}
+		failed = errors.Join(failed, r.let(ctx, w))
+	}
+	return failed
+}
+
+// let lets a Work go without its objects.
+func (r *Registrar) let(ctx context.Context, w *propagation.Work) error {
+	if err := r.hub.DeleteWork(ctx, w); err != nil {
+		return fmt.Errorf("delete %s: %w", w.Key, err)
+	}
+	w, err := r.hub.Work(ctx, w.Key)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.hub.ReleaseWork(ctx, w); err != nil {
+		return fmt.Errorf("release %s: %w", w.Key, err)
+	}
+	return nil
+}
+
+// Left lets the Works go of members that left: of those that are not registered.
+func (r *Registrar) Left(ctx context.Context, works []*propagation.Work, registered map[string]bool) error {
+	left := map[string][]*propagation.Work{}
+	for _, w := range works {
+		if _, joined := registered[w.Key.Cluster]; joined {
+			continue
+		}
+		if _, err := w.Template(); err != nil {
+			continue // not ours
+		}
+		left[w.Key.Cluster] = append(left[w.Key.Cluster], w)
+	}
+	var failed error
+	for cluster, works := range left {
+		failed = errors.Join(failed, r.letAll(ctx, cluster, works))
+	}
+	return failed
+}
+
+// Sweep brings the Ready condition of every cluster up to date, and tells which are
+// registered, and of those which are ready. What was applied to one that was away, or to
+// all where the hub was restored, is looked at once: nothing says what became of it
+// meanwhile. What fails for some is partly: the others are told of.
+func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (ready map[string]bool, err error) {
+	clusters, err := r.hub.Clusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	answers := make([]answer, len(clusters))
+	var g errgroup.Group
+	g.SetLimit(probesAtOnce)
+	for i, c := range clusters {
+		g.Go(func() error { answers[i] = r.ask(ctx, c.Name, t.Last); return nil })
+	}
+	_ = g.Wait() // each has answered for itself
+	failed := r.widowed(ctx, clusters)
+	ready = map[string]bool{}
+	for i, c := range clusters {
+		if answers[i].failure != nil && ctx.Err() != nil { // perhaps nobody asked it
+			ready[c.Name] = conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionTrue)
+			continue
+		}
+		ready[c.Name] = answers[i].failure == nil
+		if back := ready[c.Name] && conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionFalse); back || restored {
+			t.Revisit(c.Name)
+		}
+		failed = errors.Join(failed, r.report(ctx, c, answers[i], t.Out))
+	}
+	return ready, outcome.Partly(errors.Join(failed, ctx.Err()))
+}
+
+// report says of a cluster what was just seen of it, to policies and to
+// placements.
+func (r *Registrar) report(ctx context.Context, c *clusterv1alpha1.Cluster, a answer, out *events.Batch) error {
+	moved, unmirrored := r.mirrored(ctx, c, a)
+	failed := errors.Join(r.readiness(ctx, c, a, out), unmirrored)
+	if moved { // decisions name it for as long as it was leaving, and not before it was made
+		out.Emit(events.ClusterChanged, events.Data{Cluster: c.Name, Reason: "MemberClusterChanged"})
+	}
+	return failed
+}
+
+// readiness writes a cluster's condition, if it changed, and announces that.
+func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a answer, out *events.Batch) error {
+	cond := metav1.Condition{Type: clusterv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ClusterReady", Message: "the cluster answers and can be written to"}
+	if a.failure != nil {
+		cond.Status, cond.Reason, cond.Message = metav1.ConditionFalse, "ClusterNotReachable", a.failure.Error()
+	}
+	was := conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, cond.Status)
+	if was && a.failure != nil {
+		return nil // the first reason stands until it answers
+	}
+	list, changed := conditions.Set(c.Status.Conditions, cond, r.now())
+	status := *c.Status.DeepCopy()
+	status.Conditions = list
+	if a.version != "" && a.version != status.KubernetesVersion {
+		status.KubernetesVersion, changed = a.version, true
+	}
+	if !changed {
+		return nil
+	}
+	if err := r.hub.CommitClusterStatus(ctx, c, status); err != nil {
+		return fmt.Errorf("commit status of cluster %s: %w", c.Name, err)
+	}
+	if !was {
+		out.Emit(events.ClusterChanged, events.Data{Cluster: c.Name, Reason: cond.Reason, Message: cond.Message})
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/standing"
+)
+
+// templatesAtOnce are looked at in front of their announcement.
+const templatesAtOnce = 16
+
+// incomplete are the changes from which something may still follow. Of other
+// templates the source has told, and everybody has done what is theirs: to announce
+// them, too, would take each the whole way once more.
+func (r *Replay) incomplete(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written) ([]hub.Written, error) {
+	if !isTemplate(gvk) {
+		return changes, nil
+	}
+	follows := make([]bool, len(changes))
+	g, each := errgroup.WithContext(ctx)
+	g.SetLimit(templatesAtOnce)
+	for i, c := range changes {
+		g.Go(func() error {
+			done, err := r.complete(each, c)
+			follows[i] = !done
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var out []hub.Written
+	for i, c := range changes {
+		if follows[i] {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// complete tells whether nothing follows any more from a change of a template.
+func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
+	if c.Type == hub.Deleted {
+		return false, nil
+	}
+	b, err := r.hub.Binding(ctx, propagation.BindingOf(c.Key))
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get the binding of %s: %w", c.Key, err)
+	}
+	works, err := r.hub.WorksOf(ctx, b.Key)
+	if err != nil {
+		return false, fmt.Errorf("list the Works of %s: %w", b.Key, err)
+	}
+	// The template comes last: it may have changed since, and then is another
+	// than what the binding has in force.
+	t, settled, err := standing.Settled(ctx, r.hub, r.index, c.Key)
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return err == nil && settled && reporting.Complete(t, b, works), err
+}

@@ -1,0 +1,379 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+const (
+	// linger is how long a kind that no policy selects any more is followed:
+	// each change of the kinds restarts the sources. Who has just started knows
+	// of no kind for how long nobody has selected it.
+	linger = 10 * time.Minute
+	// kindsAtOnce bounds the watches that one sweep has open.
+	kindsAtOnce = 16
+	// eventsAtOnce are handed over in one go.
+	eventsAtOnce = 50
+	// positionNamespaces is the position that holds the namespaces of templates.
+	positionNamespaces = "namespaces"
+	// positionSources is the position that holds when sources had to start anew last.
+	positionSources = "sources"
+	// starting is how long a source takes for that, with some room.
+	starting = 20 * time.Second
+)
+
+// announcer is the source of what is announced again.
+var announcer = events.Source(tick.Stage)
+
+// Hub is one that this process does not watch.
+type Hub interface {
+	standing.Hub
+	Policies(ctx context.Context) ([]*propagation.Policy, error)
+	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
+	Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error)
+	Ours(ctx context.Context, key propagation.TemplateKey) (bool, error)
+	Namespaces(ctx context.Context, selector string) ([]string, error)
+	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
+	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
+}
+
+// Sources are what tells of changes while all is well.
+type Sources interface {
+	// Follow has them watch the kinds, on the hub and in members; keep: what else
+	// they watch, too. It returns which labels the namespaces of templates have
+	// (empty: all are), and whether a source has to start anew.
+	Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error)
+}
+
+// Publish returns nil once the broker has accepted every event.
+type Publish func(ctx context.Context, out []event.Event) error
+
+// Replay finds what no source told of. What it keeps in this process saves work, and
+// nothing rests on it.
+type Replay struct {
+	hub       Hub
+	index     standing.Index
+	positions tick.Positions
+	sources   Sources
+	publish   Publish
+	now       func() time.Time
+
+	// finding is held by who looks: a second one would announce the same. Nobody
+	// waits for it: what is announced may come back as a policy's event before
+	// the broker has accepted it.
+	finding sync.Mutex
+	// asked is set by who wants somebody to look, everything where more is wanted
+	// than kinds that were never asked for.
+	asked, everything atomic.Bool
+}
+
+// New makes it.
+func New(h Hub, i standing.Index, at tick.Positions, s Sources, publish Publish, now func() time.Time) *Replay {
+	return &Replay{hub: h, index: i, positions: at, sources: s, publish: publish, now: now}
+}
+
+// Policies has the sources follow the policies, and announces the objects of kinds
+// that nobody selected before. Where sources start anew by that, it tells itself.
+func (r *Replay) Policies(ctx context.Context, e event.Event) ([]event.Event, error) {
+	changed, err := r.find(ctx, true)
+	if err != nil || !changed {
+		return nil, err
+	}
+	return again(e)
+}
+
+// Changed finds what happened while sources started anew, earlier than the next tick
+// would: it looks, which takes the hub some seconds, and tells itself to look again
+// until they watch.
+func (r *Replay) Changed(ctx context.Context, e event.Event) ([]event.Event, error) {
+	if err := r.Find(ctx); err != nil {
+		return nil, err
+	}
+	positions, err := r.positions.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began, err := time.Parse(time.RFC3339Nano, positions[positionSources])
+	if err != nil || r.now().Sub(began) > starting {
+		return nil, nil // what cannot be read is of no source that starts
+	}
+	return again(e)
+}
+
+func again(e event.Event) ([]event.Event, error) {
+	out := events.From(tick.Stage, e)
+	out.Emit(events.SourcesChanged, events.Data{Reason: "SourcesStart"})
+	return out.Events()
+}
+
+// Find announces what was missed.
+func (r *Replay) Find(ctx context.Context) error {
+	_, err := r.find(ctx, false)
+	return err
+}
+
+// IsSource tells whether an object is the Deployment of a source: no other is told of
+// in Sluice's namespace.
+func IsSource(key propagation.TemplateKey) bool {
+	return key.Namespace == propagation.SystemNamespace && key.Kind == "Deployment"
+}
+
+// Ours tells whether an event is about a write of this system's own, which has
+// told of it. What was announced again is another's.
+func (r *Replay) Ours(ctx context.Context, e event.Event, key propagation.TemplateKey) (bool, error) {
+	if e.Source() == announcer || e.Type() == events.ResourceDeleted {
+		return false, nil
+	}
+	return r.hub.Ours(ctx, key)
+}
+
+// find announces what was missed; unknown: of kinds alone that were never asked
+// for. It also tells whether sources start anew.
+func (r *Replay) find(ctx context.Context, unknown bool) (changed bool, err error) {
+	if !unknown {
+		r.everything.Store(true)
+	}
+	r.asked.Store(true)
+	for r.asked.Load() && r.finding.TryLock() {
+		more, err := r.findAsked(ctx)
+		r.finding.Unlock()
+		changed = changed || more
+		if err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// findAsked looks for as long as it is asked to.
+func (r *Replay) findAsked(ctx context.Context) (changed bool, err error) {
+	for r.asked.Swap(false) {
+		more, err := r.findOnce(ctx, !r.everything.Swap(false))
+		if err != nil {
+			r.everything.Store(true) // of the next, for others may have wanted it
+			return changed, err
+		}
+		changed = changed || more
+	}
+	return changed, nil
+}
+
+// findOnce also tells whether sources start anew.
+func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err error) {
+	positions, err := r.positions.Load(ctx)
+	if err != nil {
+		return false, err
+	}
+	kinds, young, err := r.templates(ctx, positions)
+	if err != nil {
+		return false, err
+	}
+	if unknown && allKnown(kinds, positions) {
+		return false, nil
+	}
+	selector, changed, err := r.sources.Follow(ctx, kinds, young)
+	if err != nil {
+		return false, fmt.Errorf("have the sources follow the policies: %w", err)
+	}
+	if changed {
+		if err := r.positions.Save(ctx, positionSources, r.now().UTC().Format(time.RFC3339Nano)); err != nil {
+			return true, err
+		}
+	}
+	in, err := r.namespaces(ctx, selector, positions)
+	if err != nil {
+		return false, err
+	}
+	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
+	if !unknown {
+		all = append(all, hub.OwnKinds()...)
+	}
+	var g errgroup.Group // without a context: what fails for one kind ends no other
+	g.SetLimit(kindsAtOnce)
+	failures := make([]error, len(all))
+	for i, gvk := range all {
+		at, known := positions[nameOf(gvk)]
+		if unknown && known {
+			continue
+		}
+		g.Go(func() error { failures[i] = r.kind(ctx, gvk, at, in); return nil })
+	}
+	_ = g.Wait() // each has said how it went
+	if err := errors.Join(failures...); err != nil || unknown {
+		return changed, err
+	}
+	return changed, r.positions.Save(ctx, positionNamespaces, in.position)
+}
+
+func allKnown(kinds []schema.GroupVersionKind, positions map[string]string) bool {
+	return !slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return positions[nameOf(gvk)] == "" })
+}
+
+// placed are the kinds that placements select.
+func (r *Replay) placed(ctx context.Context) ([]schema.GroupVersionKind, error) {
+	placements, err := r.hub.Placements(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list placements: %w", err)
+	}
+	if len(placements) == 0 {
+		return nil, nil
+	}
+	inside, err := r.hub.KindsInNamespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return placing.Kinds(placements, inside), nil
+}
+
+// kind announces what happened to one kind.
+func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
+	changes, err := r.hub.Changes(ctx, gvk, since)
+	if errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
+		return nil // the hub does not serve it yet, or nobody has granted it
+	}
+	if err != nil {
+		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
+	}
+	own := slices.Contains(hub.OwnKinds(), gvk)
+	var out, outside []hub.Written
+	for _, c := range changes.All {
+		switch {
+		case c.Ours && !changes.Listed: // who wrote it has told
+		case own && changes.Listed: // the sweep has looked at all of them
+		case !isTemplate(gvk) || in.hold(c.Key.Namespace):
+			out = append(out, c)
+		default:
+			outside = append(outside, c)
+		}
+	}
+	if err := r.outside(ctx, outside); err != nil {
+		return err
+	}
+	var more []hub.Written
+	if isTemplate(gvk) {
+		if more, err = r.moved(ctx, gvk, changes, in); err != nil {
+			return err
+		}
+		out = append(out, more...)
+	}
+	if err := r.announce(ctx, gvk, out, !changes.Listed && len(more) == 0); err != nil {
+		return err
+	}
+	return r.positions.Save(ctx, nameOf(gvk), changes.Until)
+}
+
+func isPolicy(gvk schema.GroupVersionKind) bool { return slices.Contains(hub.PolicyKinds(), gvk) }
+
+// isTemplate tells whether objects of the kind may be templates.
+func isTemplate(gvk schema.GroupVersionKind) bool {
+	return !isPolicy(gvk) && !slices.Contains(hub.OwnKinds(), gvk)
+}
+
+var resourceTypes = map[hub.ChangeType]string{
+	hub.Added: events.ResourceAdded, hub.Updated: events.ResourceUpdated, hub.Deleted: events.ResourceDeleted,
+}
+
+// announce tells the last of what happened to each object. Where the changes are
+// in their order, the position follows them, so that a sweep that is cut off has
+// got somewhere.
+func (r *Replay) announce(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written, ordered bool) error {
+	last := map[propagation.TemplateKey]int{}
+	for i, c := range changes {
+		last[c.Key] = i
+	}
+	out := slices.Clone(changes[:0])
+	for i, c := range changes {
+		if last[c.Key] == i {
+			out = append(out, c)
+		}
+	}
+	for chunk := range slices.Chunk(out, eventsAtOnce) {
+		follow, err := r.incomplete(ctx, gvk, chunk)
+		if err != nil {
+			return err
+		}
+		events, err := announcements(follow)
+		if err != nil {
+			return err
+		}
+		if err := r.publish(ctx, events); err != nil {
+			return fmt.Errorf("announce what was missed: %w", err)
+		}
+		if ordered {
+			if err := r.positions.Save(ctx, nameOf(gvk), chunk[len(chunk)-1].Version); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// outside tells placements alone of what changed where no source looks: they select
+// namespaces without the label of templates too, of which policies take nothing.
+func (r *Replay) outside(ctx context.Context, changes []hub.Written) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	placements, err := r.hub.Placements(ctx)
+	if err != nil {
+		return fmt.Errorf("list placements: %w", err)
+	}
+	told := map[propagation.TemplateKey]bool{}
+	var out []event.Event
+	for _, c := range changes {
+		i := slices.IndexFunc(placements, func(p *placementv1.ClusterResourcePlacement) bool {
+			return p.DeletionTimestamp == nil && placing.SelectorsOf(p).Concern(c.Key)
+		})
+		if i < 0 || told[c.Key] {
+			continue
+		}
+		told[c.Key] = true
+		e, err := events.New(tick.Stage, event.New(), events.PlacementTouched, events.Data{
+			Placement: placements[i].Name, Template: &c.Key, TemplateVersion: c.Version, Reason: "ObjectChanged",
+		})
+		if err != nil {
+			return fmt.Errorf("tell of %s: %w", c.Key, err)
+		}
+		out = append(out, e)
+	}
+	for chunk := range slices.Chunk(out, eventsAtOnce) {
+		if err := r.publish(ctx, chunk); err != nil {
+			return fmt.Errorf("tell placements what was missed: %w", err)
+		}
+	}
+	return nil
+}
+
+func announcements(changes []hub.Written) ([]event.Event, error) {
+	out := make([]event.Event, len(changes))
+	for i, c := range changes {
+		var err error
+		out[i], err = events.NewResource(announcer, resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
+		if err != nil {
+			return nil, fmt.Errorf("announce %s: %w", c.Key, err)
+		}
+	}
+	return out, nil
+}

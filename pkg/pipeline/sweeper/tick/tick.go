@@ -1,0 +1,148 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tick
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/sweeping"
+)
+
+// Stage is the name of the stage that sweeps.
+const Stage = "sweeper"
+
+// Batch bounds what one sweep announces of each sort; the next goes on.
+const Batch = 200
+
+const (
+	// positionSwept is when the last sweep began.
+	positionSwept = "swept"
+	// roundRevisit is which members' Works are to be looked at once.
+	roundRevisit = "sweep revisit"
+)
+
+// Positions is how far sweeps have come.
+type Positions interface {
+	Load(ctx context.Context) (map[string]string, error)
+	Save(ctx context.Context, name, position string) error
+}
+
+// Tick is one sweep.
+type Tick struct {
+	// Out is what it announces.
+	Out *events.Batch
+	// Now is when it began.
+	Now time.Time
+	// Last is when the one before it began; zero: nobody knows.
+	Last time.Time
+
+	before map[string]string // as it was stored
+	after  map[string]string // what is to be
+}
+
+// New begins a sweep because of an event, from where the positions are.
+func New(cause event.Event, positions map[string]string, now time.Time) *Tick {
+	t := &Tick{Out: events.From(Stage, cause), Now: now, before: positions, after: map[string]string{}}
+	t.Last, _ = time.Parse(time.RFC3339Nano, positions[positionSwept])
+	t.after[positionSwept] = now.UTC().Format(time.RFC3339Nano)
+	return t
+}
+
+// Text is a position as it is by now.
+func (t *Tick) Text(name string) string {
+	if text, changed := t.after[name]; changed {
+		return text
+	}
+	return t.before[name]
+}
+
+// Put changes a position.
+func (t *Tick) Put(name, text string) { t.after[name] = text }
+
+// Read reads a position; false: there is none, or none that can be read.
+func (t *Tick) Read(name string, into any) bool {
+	text := t.Text(name)
+	return text != "" && json.Unmarshal([]byte(text), into) == nil
+}
+
+// Write changes a position.
+func (t *Tick) Write(name string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	t.Put(name, string(raw))
+	return nil
+}
+
+// Round is how far the round of that name had come. What cannot be read begins anew.
+func (t *Tick) Round(name string) sweeping.Round {
+	var round sweeping.Round
+	t.Read(name, &round)
+	return round
+}
+
+// SetRound says how far the round has come.
+func (t *Tick) SetRound(name string, round sweeping.Round) {
+	if len(round) == 0 {
+		t.Put(name, "")
+		return
+	}
+	raw, err := json.Marshal(round)
+	if err != nil { // strings never fail
+		raw = nil
+	}
+	t.Put(name, string(raw))
+}
+
+// Revisit has all Works of a member looked at once, by this sweep and the next.
+func (t *Tick) Revisit(cluster string) {
+	due := maps.Clone(t.Round(roundRevisit))
+	if due == nil {
+		due = sweeping.Round{}
+	}
+	due[cluster] = ""
+	t.SetRound(roundRevisit, due)
+}
+
+// Revisited picks at most n of the Works that are to be looked at once.
+func Revisited[T any](t *Tick, found []sweeping.Entry[T], n int) []T {
+	picked, due := sweeping.Revisit(found, n, t.Round(roundRevisit))
+	t.SetRound(roundRevisit, due)
+	return picked
+}
+
+// Save stores what is new.
+func (t *Tick) Save(ctx context.Context, positions Positions) error {
+	var failed error
+	for name, text := range t.after {
+		if text != t.before[name] {
+			failed = errors.Join(failed, positions.Save(ctx, name, text))
+		}
+	}
+	return failed
+}
+
+// Pick chooses at most n of what was found, in the round of that name.
+func Pick[T any](t *Tick, name string, found []sweeping.Entry[T], n int) []T {
+	picked, next := sweeping.Pick(found, n, t.Round(name))
+	t.SetRound(name, next)
+	return picked
+}
+
+// LaneOf a namespace; of what is in none.
+func LaneOf(namespace string) string {
+	if namespace == "" {
+		return "(none)"
+	}
+	return namespace
+}
