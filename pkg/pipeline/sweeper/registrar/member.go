@@ -62,17 +62,18 @@ func looks(cluster string, last, now time.Time) bool {
 }
 
 // mirrored brings the MemberCluster up to date with its Cluster, and with what was
-// just seen of the member. It tells whether the member has left the placements by that,
-// or takes part from now on.
+// just seen of the member. It tells whether placements may go elsewhere by that: the
+// member has left them, takes part from now on, or is healthy, or no more.
 func (r *Registrar) mirrored(ctx context.Context, c *clusterv1alpha1.Cluster, a answer) (moved bool, err error) {
 	m, moved, err := r.member(ctx, c)
 	if m == nil || err != nil {
 		return moved, err
 	}
 	o := mirroring.Observation{Version: a.version, Usage: a.usage}
+	healthy := conditions.Is(m.Status.Conditions, memberclusterv1.ConditionHealthy, metav1.ConditionTrue)
 	if a.failure != nil {
 		o.Failure = a.failure.Error()
-		if conditions.Is(m.Status.Conditions, memberclusterv1.ConditionHealthy, metav1.ConditionTrue) {
+		if healthy {
 			o.Seen = a.last
 		}
 	}
@@ -83,7 +84,7 @@ func (r *Registrar) mirrored(ctx context.Context, c *clusterv1alpha1.Cluster, a 
 	if _, err := r.members.CommitMemberStatus(ctx, m, status); err != nil {
 		return moved, fmt.Errorf("commit status of MemberCluster %s: %w", c.Name, err)
 	}
-	return moved, nil
+	return moved || healthy != conditions.Is(status.Conditions, memberclusterv1.ConditionHealthy, metav1.ConditionTrue), nil
 }
 
 // member is the MemberCluster of a Cluster, made or brought up to date; nil where

@@ -256,6 +256,28 @@ func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
 	step("namespace fleet-member-member1", "member")
 }
 
+// Placements are decided anew when a member takes part, and when its health turns, and
+// not with each look at it.
+func TestPlacementsHearWhenAMemberMayBePicked(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}}
+	now := began
+	s := mirroringStage(f, &now)
+	// Made by somebody's wish, and not heard of yet.
+	if _, moved, err := s.member(t.Context(), f.cluster); err != nil || !moved {
+		t.Fatalf("it takes part: moved %t, %v", moved, err)
+	}
+	for i, tc := range []struct {
+		failure error
+		want    bool
+	}{{nil, true}, {nil, false}, {errors.New("it does not answer"), true}, {errors.New("it does not answer"), false}, {nil, true}} {
+		now = now.Add(time.Hour)
+		moved, err := s.mirrored(t.Context(), f.cluster, answer{version: "v1.36.3", failure: tc.failure, last: now})
+		if err != nil || moved != tc.want {
+			t.Errorf("look %d: moved %t, want %t, %v", i, moved, tc.want, err)
+		}
+	}
+}
+
 func TestAMemberClusterGoesWithItsCluster(t *testing.T) {
 	f := &fleet{member: &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", Finalizers: []string{memberclusterv1.Finalizer}}}}
 	now := began
