@@ -130,12 +130,17 @@ func (h *Hub) WorksOfPlacementOn(ctx context.Context, placement, cluster string)
 // WorksOn are the Works of a member, of either form; a form that the hub does not
 // serve has none.
 func (h *Hub) WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
-	works, err := h.works[propagation.PolicyForm].list(ctx, propagation.PolicyForm.Namespace(cluster))
+	works, err := h.PolicyWorksOn(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
 	placed, err := h.PlacementWorksOn(ctx, cluster)
 	return append(works, placed...), err
+}
+
+// PolicyWorksOn are the Works of policies of a member.
+func (h *Hub) PolicyWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	return h.works[propagation.PolicyForm].list(ctx, propagation.PolicyForm.Namespace(cluster))
 }
 
 // PlacementWorksOn are the Works of placements of a member.

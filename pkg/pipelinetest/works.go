@@ -50,6 +50,11 @@ func (h *Hub) WorksOn(ctx context.Context, cluster string) ([]*propagation.Work,
 	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Cluster == cluster })
 }
 
+// PolicyWorksOn are the Works of policies of a member.
+func (h *Hub) PolicyWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Placement() == "" && w.Key.Cluster == cluster })
+}
+
 func (h *Hub) listWorks(ctx context.Context, wanted func(*propagation.Work) bool) ([]*propagation.Work, error) {
 	if err := h.ask(ctx, "list", "works"); err != nil {
 		return nil, err

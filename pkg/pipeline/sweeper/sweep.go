@@ -15,7 +15,6 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/due"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
@@ -87,15 +86,13 @@ func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) 
 			return err
 		},
 		func(ctx context.Context) error {
-			all, err := works()
+			books, err := s.auditor.Open(ctx, t, bindings, ready)
 			if err != nil {
-				return fmt.Errorf("list Works: %w", err)
+				return err
 			}
-			return errors.Join(
-				s.auditor.Sweep(ctx, t, auditor.Books{Bindings: bindings, Works: all, Ready: ready}),
-				s.registrar.Left(ctx, all, ready),
-			)
+			return s.auditor.Sweep(ctx, t, books)
 		},
+		func(ctx context.Context) error { return s.registrar.Left(ctx, t, ready, works) },
 		func(ctx context.Context) error { return s.due.Sweep(ctx, t, bindings) },
 		func(ctx context.Context) error { return s.count.Sweep(ctx, t, bindings, held) },
 	} {

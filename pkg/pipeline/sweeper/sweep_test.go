@@ -71,7 +71,20 @@ func (c *crowded) Work(context.Context, propagation.WorkKey) (*propagation.Work,
 func (c *crowded) Bindings(context.Context) ([]*propagation.Binding, error) { return c.bindings, nil }
 func (c *crowded) Namespaces(context.Context, string) ([]string, error)     { return nil, nil }
 
-func (c *crowded) Works(context.Context) ([]*propagation.Work, error)      { return c.works, nil }
+func (c *crowded) Works(context.Context) ([]*propagation.Work, error) { return c.works, nil }
+func (c *crowded) PolicyWorksOn(_ context.Context, cluster string) (on []*propagation.Work, err error) {
+	for _, w := range c.works {
+		if w.Key.Cluster == cluster {
+			on = append(on, w)
+		}
+	}
+	return on, nil
+}
+
+func (c *crowded) WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	return c.PolicyWorksOn(ctx, cluster)
+}
+
 func (c *crowded) Policies(context.Context) ([]*propagation.Policy, error) { return nil, nil }
 func (c *crowded) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil

@@ -30,6 +30,7 @@ type Hub interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
+	PolicyWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 	// Namespaces are those with these labels.
 	Namespaces(ctx context.Context, selector string) ([]string, error)
@@ -47,10 +48,14 @@ type Auditor struct {
 	now func() time.Time
 	// placements is nil where there are none.
 	placements Placements
+	// atOnce is after how many Works a sweep opens no other member's.
+	atOnce int
 }
 
 // New makes it.
-func New(h Hub, now func() time.Time) *Auditor { return &Auditor{hub: h, now: now} }
+func New(h Hub, now func() time.Time) *Auditor {
+	return &Auditor{hub: h, now: now, atOnce: worksAtOnce}
+}
 
 // Placing makes it audit what placements have, too.
 func (a *Auditor) Placing(p Placements) *Auditor {
@@ -61,10 +66,17 @@ func (a *Auditor) Placing(p Placements) *Auditor {
 // Books are what is audited.
 type Books struct {
 	Bindings []*propagation.Binding
-	// Works are those of policies.
-	Works []*propagation.Work
 	// Ready are the members that are registered, and which of them answer.
 	Ready map[string]bool
+	// Works are those of policies, all of the members that are Here.
+	Works []*propagation.Work
+	Here  map[string]bool
+}
+
+// elsewhere are members that are registered, and whose turn it is not.
+func (b Books) elsewhere(cluster string) bool {
+	_, registered := b.Ready[cluster]
+	return registered && !b.Here[cluster]
 }
 
 // Sweep announces what is not rendered, the Works that ready members do not have as
@@ -83,10 +95,8 @@ func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
 		if err != nil {
 			continue // not ours
 		}
-		if _, joined := b.Ready[w.Key.Cluster]; joined {
-			f.sort(w, d)
-		}
+		f.sort(w, d)
 	}
-	f.announce(t)
+	f.announce(t, b.elsewhere)
 	return failed
 }

@@ -34,8 +34,7 @@ func (a *Auditor) unkept(ctx context.Context, t *tick.Tick, books Books) error {
 	}
 	var found []sweeping.Entry[*propagation.Work]
 	for _, w := range books.Works {
-		_, of := secrets[w.Binding()]
-		if _, ok := books.Ready[w.Key.Cluster]; of && ok && !w.Deleting {
+		if _, of := secrets[w.Binding()]; of && !w.Deleting {
 			found = append(found, sweeping.Entry[*propagation.Work]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: w})
 		}
 	}

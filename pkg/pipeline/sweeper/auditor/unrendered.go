@@ -23,7 +23,7 @@ func unrendered(t *tick.Tick, books Books) {
 	}
 	var suspects []tick.Suspect[*propagation.Binding]
 	for _, b := range books.Bindings {
-		if lacks(b, made, books.Ready) {
+		if lacks(b, made, books.Here) {
 			suspects = append(suspects, suspect(b))
 		}
 	}
@@ -45,12 +45,12 @@ func bare(b *propagation.Binding, w *propagation.Work) bool {
 
 // lacks tells whether a Work is missing, or made of other content, that nothing
 // stands against.
-func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, joined map[string]bool) bool {
+func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, here map[string]bool) bool {
 	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || reporting.Unrendered(b) {
 		return false
 	}
 	for _, c := range b.TargetClusters() {
-		if _, ok := joined[c]; !ok {
+		if !here[c] {
 			continue
 		}
 		if w := made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}]; w == nil || !reporting.UpToDate(b, w) || bare(b, w) {

@@ -62,13 +62,13 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 		"there is no template, others refer to it":         {bound("1", awaiting), bound("1", awaiting), nil, []string{"m1", "m2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at, ready := map[string]string{}, map[string]bool{}
+			at, ready, here := map[string]string{}, map[string]bool{}, map[string]bool{}
 			for _, c := range tc.joined {
-				ready[c] = false // joined, and down
+				ready[c], here[c] = false, true // joined, and down
 			}
 			for i, b := range []*propagation.Binding{tc.first, tc.second} {
 				now := tick.New(event.New(), at, time.Time{})
-				unrendered(now, Books{Bindings: []*propagation.Binding{b}, Works: tc.works, Ready: ready})
+				unrendered(now, Books{Bindings: []*propagation.Binding{b}, Works: tc.works, Ready: ready, Here: here})
 				all := told(t, now, at)
 				var got []string
 				for _, e := range all {

@@ -84,9 +84,9 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 }
 
 // announce announces as much of each sort as one sweep may.
-func (f *found) announce(t *tick.Tick) {
+func (f *found) announce(t *tick.Tick, elsewhere func(cluster string) bool) {
 	for _, a := range slices.Concat(
-		tick.Revisited(t, f.all, overdue),
+		tick.Revisited(t, f.all, overdue, elsewhere),
 		tick.Pick(t, roundOverdue, f.overdue, overdue),
 		tick.Pick(t, roundWorks, f.underway, tick.Batch),
 		tick.Pick(t, roundFailing, f.failing, patience(t)),

@@ -28,6 +28,10 @@ const (
 	probesAtOnce = 64
 	// letFor is how long one sweep lets Works of members go that left; the next goes on.
 	letFor = 10 * time.Second
+	// missedFor is for how long Works of a member that left are looked for.
+	missedFor = 10 * time.Minute
+	// positionRegistered holds the members that were registered when a sweep looked.
+	positionRegistered = "registered"
 )
 
 // Hub is the control plane's API.
@@ -88,7 +92,8 @@ func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]
 	c, err := r.hub.Cluster(ctx, name)
 	switch {
 	case errors.Is(err, outcome.ErrGone):
-		err = errors.Join(r.abandon(ctx, name), r.widow(ctx, name))
+		_, err = r.abandon(ctx, name)
+		err = errors.Join(err, r.widow(ctx, name))
 	case err == nil && c.DeletionTimestamp == nil:
 		for _, f := range propagation.Forms {
 			err = errors.Join(err, r.hub.EnsureNamespace(ctx, f.Namespace(name)))
@@ -111,13 +116,14 @@ func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]
 	return out.Events()
 }
 
-// abandon deletes the Works of a cluster that left; what they put there stays.
-func (r *Registrar) abandon(ctx context.Context, cluster string) error {
+// abandon deletes the Works of a cluster that left; what they put there stays. It tells
+// whether there were any.
+func (r *Registrar) abandon(ctx context.Context, cluster string) (any bool, err error) {
 	works, err := r.hub.WorksOn(ctx, cluster)
 	if err != nil {
-		return fmt.Errorf("list Works: %w", err)
+		return false, fmt.Errorf("list Works: %w", err)
 	}
-	return r.letAll(ctx, cluster, works)
+	return len(works) > 0, r.letAll(ctx, cluster, works)
 }
 
 // letAll lets the Works of a cluster go that left. Whether it did is asked once
@@ -162,23 +168,40 @@ func (r *Registrar) let(ctx context.Context, w *propagation.Work) error {
 	return nil
 }
 
-// Left lets the Works go of members that left: of those that are not registered.
-func (r *Registrar) Left(ctx context.Context, works []*propagation.Work, registered map[string]bool) error {
-	left := map[string][]*propagation.Work{}
-	for _, w := range works {
-		if _, joined := registered[w.Key.Cluster]; joined {
-			continue
+// Left lets the Works go of members that left since they were registered, and for a
+// while after: somebody may have been making one. Where nobody knows who was registered,
+// it looks through all Works once.
+func (r *Registrar) Left(ctx context.Context, t *tick.Tick, registered map[string]bool, all func() ([]*propagation.Work, error)) error {
+	known := map[string]time.Time{} // when they were missed; zero: they are registered
+	if !t.Read(positionRegistered, &known) {
+		works, err := all()
+		if err != nil {
+			return fmt.Errorf("list Works: %w", err)
 		}
-		if _, err := w.Template(); err != nil {
-			continue // not ours
+		for _, w := range works {
+			if _, err := w.Template(); err == nil { // else it is not ours
+				known[w.Key.Cluster] = time.Time{}
+			}
 		}
-		left[w.Key.Cluster] = append(left[w.Key.Cluster], w)
 	}
 	var failed error
-	for cluster, works := range left {
-		failed = errors.Join(failed, r.letAll(ctx, cluster, works))
+	for cluster, since := range known {
+		if _, still := registered[cluster]; still {
+			continue
+		}
+		if since.IsZero() {
+			since = t.Now.UTC()
+		}
+		left, err := r.abandon(ctx, cluster)
+		failed = errors.Join(failed, err)
+		if known[cluster] = since; err == nil && !left && t.Now.Sub(since) > missedFor {
+			delete(known, cluster)
+		}
 	}
-	return failed
+	for cluster := range registered {
+		known[cluster] = time.Time{}
+	}
+	return errors.Join(failed, t.Write(positionRegistered, known))
 }
 
 // Sweep brings the Ready condition of every cluster up to date, and tells which are

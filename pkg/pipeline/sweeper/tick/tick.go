@@ -45,6 +45,10 @@ type Tick struct {
 	// Last is when the one before it began; zero: nobody knows.
 	Last time.Time
 
+	// Partly: this sweep looks at some members alone. What it finds none of may be found
+	// by the next.
+	Partly bool
+
 	before map[string]string // as it was stored
 	after  map[string]string // what is to be
 }
@@ -114,10 +118,19 @@ func (t *Tick) Revisit(cluster string) {
 	t.SetRound(roundRevisit, due)
 }
 
-// Revisited picks at most n of the Works that are to be looked at once.
-func Revisited[T any](t *Tick, found []sweeping.Entry[T], n int) []T {
-	picked, due := sweeping.Revisit(found, n, t.Round(roundRevisit))
-	t.SetRound(roundRevisit, due)
+// Revisited picks at most n of the Works that are to be looked at once. Elsewhere are the
+// members that the sweep does not look at.
+func Revisited[T any](t *Tick, found []sweeping.Entry[T], n int, elsewhere func(cluster string) bool) []T {
+	due, waiting := t.Round(roundRevisit), sweeping.Round{}
+	for cluster, last := range due {
+		if elsewhere(cluster) {
+			waiting[cluster] = last
+			delete(due, cluster)
+		}
+	}
+	picked, due := sweeping.Revisit(found, n, due)
+	maps.Copy(waiting, due)
+	t.SetRound(roundRevisit, waiting)
 	return picked
 }
 
@@ -134,9 +147,29 @@ func (t *Tick) Save(ctx context.Context, positions Positions) error {
 
 // Pick chooses at most n of what was found, in the round of that name.
 func Pick[T any](t *Tick, name string, found []sweeping.Entry[T], n int) []T {
-	picked, next := sweeping.Pick(found, n, t.Round(name))
+	before := t.Round(name)
+	picked, next := sweeping.Pick(found, n, before)
+	if t.Partly {
+		next = keep(before, next, found)
+	}
 	t.SetRound(name, next)
 	return picked
+}
+
+// keep is the round with how far the lanes had come of which nothing was found.
+func keep[T any](before, next sweeping.Round, found []sweeping.Entry[T]) sweeping.Round {
+	here := map[string]bool{"": true} // which is no lane
+	for _, e := range found {
+		here[e.Lane] = true
+	}
+	kept := sweeping.Round{}
+	for lane, last := range before {
+		if !here[lane] {
+			kept[lane] = last
+		}
+	}
+	maps.Copy(kept, next)
+	return kept
 }
 
 // LaneOf a namespace; of what is in none.

@@ -143,7 +143,7 @@ func TestAMemberIsRevisitedUntilAllOfItWas(t *testing.T) {
 			if i == 0 {
 				one.Revisit("m1")
 			}
-			got = append(got, tick.Revisited(one, works, 1))
+			got = append(got, tick.Revisited(one, works, 1, func(string) bool { return false }))
 		})
 	}
 	if d := cmp.Diff([][]string{{"m1/a"}, {"m1/b"}, nil}, got); d != "" {
