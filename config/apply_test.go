@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,9 +36,12 @@ case $line in
     [[ ! -e $CHANGES ]] || ! grep -q ^apply "$CHANGES" || settings=$AFTER
     [[ -n $settings ]] && echo "$settings"
     ;;
+  *"get secret redis"*password*) printf %s "$PASSWORD" ;;
   *"get ksvc"*) echo ksvc/gate ksvc/renderer ;;
+  kustomize*) echo "$RENDERED" ;;
   *"get inmemorychannel"*) printf %s "$MAKER" ;;
   version | "get crd/"* | *" get "* | "auth can-i"*) ;;
+  *"-f -") { echo "kubectl $line" && cat; } >>"$CHANGES" ;;
   *) echo "kubectl $line" >>"$CHANGES" ;;
 esac
 `
@@ -162,7 +166,7 @@ func TestApplyStartsFunctionsAnewWhereTheirSettingsChanged(t *testing.T) {
 		"it is the first time":            {after: "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			changes, out, err := apply(t, "BEFORE="+tc.before, "AFTER="+tc.after)
+			changes, out, err := apply(t, "BEFORE="+tc.before, "AFTER="+tc.after, "PASSWORD=c2VjcmV0")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
@@ -170,6 +174,44 @@ func TestApplyStartsFunctionsAnewWhereTheirSettingsChanged(t *testing.T) {
 				if got := strings.Contains(changes, "kubectl -n sluice-system patch ksvc/"+service+" "); got != tc.anew {
 					t.Errorf("%s starts anew: %t, want %t\n%s", service, got, tc.anew, changes)
 				}
+			}
+		})
+	}
+}
+
+func TestZ36RedisGetsAPasswordOnce(t *testing.T) {
+	const restart = "kubectl -n sluice-system rollout restart deployment/redis"
+	for name, tc := range map[string]struct {
+		env                []string
+		password, restarts bool
+	}{
+		"the first time":                   {password: true},
+		"it ran without one":               {env: []string{"BEFORE={}", "AFTER={}"}, password: true, restarts: true},
+		"it has one":                       {env: []string{"BEFORE={}", "AFTER={}", "PASSWORD=c2VjcmV0"}},
+		"beside an overlay, as above":      {env: []string{"OVERLAYS=locked", "RENDERED=redis-server"}, password: true},
+		"there is none of ours to have it": {env: []string{"OVERLAYS=redis-external"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for range 2 {
+				changes, out, err := apply(t, tc.env...)
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				m := regexp.MustCompile(`stringData: \{password: "([0-9a-f]{48})", redis.conf: "requirepass ([0-9a-f]{48})"\}`).FindStringSubmatch(changes)
+				if (m != nil) != tc.password || strings.Contains(changes, restart) != tc.restarts {
+					t.Fatalf("a password %t, and Redis starts anew %t, want %t and %t\n%s", m != nil, strings.Contains(changes, restart), tc.password, tc.restarts, changes)
+				}
+				if m == nil {
+					continue
+				}
+				if m[1] != m[2] || seen[m[1]] || strings.Index(changes, m[1]) > strings.Index(changes, "\napply -") {
+					t.Errorf("the password is no new one, or comes late:\n%s", changes)
+				}
+				if strings.Contains(out, m[1]) {
+					t.Errorf("the password is said: %s", out)
+				}
+				seen[m[1]] = true
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -418,6 +419,46 @@ func TestZ36RedisIsLockedByDefault(t *testing.T) {
 	}
 	if from.NamespaceSelector != nil || from.IPBlock != nil || !selector.Matches(labels.Set{"serving.knative.dev/service": "gate"}) || selector.Matches(labels.Set{"app.kubernetes.io/name": "source"}) {
 		t.Errorf("%+v, want the functions of this namespace alone", from)
+	}
+}
+
+// What make apply puts into the Secret is what Redis and functions look for.
+func TestZ36RedisAndFunctionsReadOnePassword(t *testing.T) {
+	all := render(t)
+	var redis appsv1.Deployment
+	find(t, all, "Deployment redis").into(t, &redis)
+	spec := redis.Spec.Template.Spec
+	args := strings.Join(spec.Containers[0].Args, " ")
+	if v := spec.Volumes[0].Secret; v == nil || v.SecretName != "redis" || len(v.Items) != 1 || v.Items[0].Key != "redis.conf" || !strings.Contains(args, "--include "+spec.Containers[0].VolumeMounts[0].MountPath+"/*.conf") {
+		t.Errorf("Redis is told %s, and mounts %+v", args, spec.Volumes)
+	}
+	asks := 0
+	for _, d := range all {
+		var o struct {
+			Spec struct{ Template corev1.PodTemplateSpec }
+		}
+		if d.Kind != "Service" || !strings.HasPrefix(d.APIVersion, "serving.knative.dev/") {
+			continue
+		}
+		if err := yaml.Unmarshal(d.raw, &o); err != nil {
+			t.Fatal(err)
+		}
+		env := map[string]corev1.SecretKeySelector{}
+		for _, e := range o.Spec.Template.Spec.Containers[0].Env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				env[e.Name] = *e.ValueFrom.SecretKeyRef
+			}
+		}
+		if _, ok := env["REDIS_ADDRESS"]; !ok {
+			continue
+		}
+		asks++
+		if p := env["REDIS_PASSWORD"]; p.Name != "redis" || p.Key != "password" || p.Optional == nil || !*p.Optional {
+			t.Errorf("%s: the password is %+v", d.Metadata.Name, p)
+		}
+	}
+	if asks == 0 {
+		t.Error("no function asks for a Redis")
 	}
 }
 

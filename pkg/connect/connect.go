@@ -5,6 +5,7 @@
 //
 //	KUBECONFIG     the hub, as a file; empty: the cluster that the function is in
 //	REDIS_ADDRESS  the Redis, as host:port or as a URL (rediss:// for TLS)
+//	REDIS_PASSWORD that of host:port, where it has one; a URL has its own
 //
 // The members' credentials and Knative's sources are in the cluster that the
 // function is in, also where the hub is another one.
@@ -124,7 +125,7 @@ func Redis() (redis.UniversalClient, error) {
 		return nil, errors.New("REDIS_ADDRESS is empty: name the Redis as host:port")
 	}
 	if !strings.Contains(address, "://") {
-		return redis.NewClient(&redis.Options{Addr: address}), nil
+		return redis.NewClient(&redis.Options{Addr: address, Password: os.Getenv("REDIS_PASSWORD")}), nil
 	}
 	opts, err := redis.ParseURL(address)
 	if err != nil {

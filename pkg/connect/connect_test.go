@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"k8s.io/client-go/rest"
 
 	"sluice.dev/pkg/hub"
@@ -70,6 +71,28 @@ func TestMembersOutsideOfAClusterAreTheHubs(t *testing.T) {
 			t.Setenv("KUBECONFIG", kubeconfig)
 			if fleet, err := Members(cluster(t, "hub1")); err != nil || fleet == nil {
 				t.Errorf("%v, %v", fleet, err)
+			}
+		})
+	}
+}
+
+func TestZ36ThePasswordGoesWithTheAddress(t *testing.T) {
+	for name, tc := range map[string]struct{ address, password, want string }{
+		"beside host:port":             {"redis:6379", "secret", "secret"},
+		"there is none":                {"redis:6379", "", ""},
+		"a URL has its own":            {"rediss://sluice:own@redis.example.com:6379", "secret", "own"},
+		"a URL without one needs none": {"redis://redis.example.com:6379", "secret", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("REDIS_ADDRESS", tc.address)
+			t.Setenv("REDIS_PASSWORD", tc.password)
+			c, err := Redis()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if got := c.(*redis.Client).Options().Password; got != tc.want {
+				t.Errorf("it says %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -178,10 +178,15 @@ func TestP32NoListOfTemplates(t *testing.T) {
 		s.Apply(s.Policy("high").Priority(1).Always().To("member2"))
 		s.Expect(nginx).In("member2")
 		s.Settle()
+		asked := 0
 		for e := range s.audited(log, mark) {
+			asked++
 			if e.Verb == "list" && e.ObjectRef.Resource == "deployments" {
 				s.Errorf("deployments were listed: %s", asJSON(e))
 			}
+		}
+		if asked == 0 {
+			s.Error("the log tells of no request of the pipeline's, which wrote a claim at least")
 		}
 	})
 }

@@ -288,7 +288,15 @@ func TestS26FailoverWaits(t *testing.T) {
 		s.Unchanged(func() {
 			s.Patch(c, "{\"spec\":{\"taints\":[{\"key\":\"example.org/broken\",\"effect\":\"NoExecute\"}]}}")
 		})
-		s.Expect(nginx).In(chosen)
+		// Nor does what has the template scheduled anew move it.
+		s.Apply(nginx.At(2).Replicas(3))
+		s.Expect(nginx).Work(chosen, func(w map[string]any) error {
+			return errors.Join(isSuspended(w), hasReplicas(3)(items(w, "spec.workload.manifests")[0]))
+		})
+		s.Sweep()
+		s.Expect(nginx).In(chosen).At(1, chosen)
+		s.Apply(p)
+		s.Expect(nginx).In(chosen).At(2, chosen)
 	})
 }
 

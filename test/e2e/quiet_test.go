@@ -57,14 +57,11 @@ func (s *scenario) Settle() {
 }
 
 // Sweep waits until what was done has had its effects, and until a sweep has gone by
-// that may have had others. Scenarios that are alone hold up all others, and only
-// settle.
+// that may have had others.
 func (s *scenario) Sweep() {
 	s.Helper()
 	s.Settle()
-	if s.party == nil {
-		pause(s.Context(), tick-quiet/2)
-	}
+	pause(s.Context(), tick-quiet/2)
 }
 
 // tick is the pause between two sweeps of the playground's pipeline.

@@ -50,7 +50,7 @@ func (s *scenario) Silent(do func()) {
 		}
 	}
 	do()
-	s.Settle()
+	s.Sweep()
 	for m, n := range mark {
 		for _, c := range m.since(s.ns, n) {
 			about, _ := at(c.after.Object, "involvedObject.name").(string)
@@ -204,6 +204,8 @@ func (s *scenario) second() {
 func TestY8TwoProcesses(t *testing.T) {
 	alone(t, gatesOff, everyForm, func(s *scenario) {
 		s.party.together(s.second)
+		log := s.auditLog()
+		mark := s.sizeOf(log)
 		p, nginx := s.spread()
 		s.Expect(nginx).ClaimedBy(p).Works(members...).Binding(isCondition("FullyApplied", "True"))
 		before := s.uids(nginx, members...)
@@ -221,6 +223,19 @@ func TestY8TwoProcesses(t *testing.T) {
 		s.Expect(nginx).In(members...).Works(members...)
 		s.Silent(func() {})
 		s.Expect(nginx).At(6, members...).ClaimedBy(p)
+		writes, lost := 0, 0
+		for e := range s.audited(log, mark) {
+			switch {
+			case !e.writes():
+			case e.ResponseStatus.Code == http.StatusConflict:
+				lost++
+			default:
+				writes++
+			}
+		}
+		if writes == 0 || lost > writes {
+			s.Errorf("%d writes to the hub, and %d races lost: at most one for each", writes, lost)
+		}
 	})
 }
 

@@ -124,13 +124,32 @@ if ((${#overlays[@]})); then
     printf '  - ../../%s\n' "${overlays[@]}"
   } >_output/overlay/kustomization.yaml
   kubectl kustomize _output/overlay >_output/overlay/all.yaml
+fi
+
+# The small Redis wants a password, which is made once: it stands where the address
+# does, and Redis and functions read it there when they start.
+small() { ((${#overlays[@]} == 0)) || grep -q redis-server _output/overlay/all.yaml; }
+secured=
+if small && [[ -z $(kubectl -n sluice-system get secret redis -o 'jsonpath={.data.password}' 2>/dev/null) ]]; then
+  secured=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')
+  kubectl apply -f config/100-namespace
+  kubectl apply --server-side --field-manager=sluice-password -f - <<END
+apiVersion: v1
+kind: Secret
+metadata: {name: redis, namespace: sluice-system}
+stringData: {password: "$secured", redis.conf: "requirepass $secured"}
+END
+fi
+
+if ((${#overlays[@]})); then
   ko apply "$@" -f _output/overlay/all.yaml
 else
   ko apply "$@" -R -f config/
 fi
 # Knative makes new pods where a Service changes, and not where what it refers to
-# does: whoever runs on would keep, say, callers unverified.
+# does: whoever runs on would keep, say, callers unverified. Nor does a Deployment.
 after=$(settings)
+[[ -z $before || -z $secured ]] || kubectl -n sluice-system rollout restart deployment/redis
 if [[ -n $before && $before != "$after" ]]; then
   for service in $(kubectl -n sluice-system get ksvc -l app.kubernetes.io/part-of=sluice -o name); do
     kubectl -n sluice-system patch "$service" --type merge \

@@ -204,6 +204,30 @@ func Decode(e event.Event) (Data, error) {
 	return d, agrees(e, d)
 }
 
+// DecodeFor is Decode for a stage, which anybody may send an event of any type: what
+// the stage needs is there.
+func DecodeFor(e event.Event, needs ...Field) (Data, error) {
+	d, err := Decode(e)
+	if err == nil {
+		err = d.Has(needs...)
+	}
+	return d, err
+}
+
+// Has makes sure that what is needed is there, and that a binding is the template's,
+// so that neither is taken for the other's.
+func (d Data) Has(needs ...Field) error {
+	for _, need := range needs {
+		if !has(d, need) {
+			return fmt.Errorf("%w: data lack %s, which is needed here", ErrMalformed, need)
+		}
+	}
+	if d.Template != nil && d.Binding != nil && d.Placement == "" && *d.Binding != propagation.BindingOf(*d.Template) {
+		return fmt.Errorf("%w: the binding of %s is not %s", ErrMalformed, d.Template, d.Binding)
+	}
+	return nil
+}
+
 // Object is what a source's event is about.
 type Object struct {
 	propagation.TemplateKey

@@ -53,7 +53,7 @@ func (s *Stage) Lane(e event.Event) string {
 
 // Handle brings members up to Works, one in each. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
-	msg, err := events.Decode(e)
+	msg, err := events.DecodeFor(e, events.FieldTemplate, events.FieldWork)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
@@ -73,8 +73,22 @@ func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.
 	if err != nil {
 		return result{}, nil, fmt.Errorf("get %s: %w", msg.Work, err)
 	}
+	if msg.Binding != nil && !w.IsOf(*msg.Binding) {
+		return result{event: events.WorkDeleted, reason: "Gone"}, nil, nil // of that name there is another's
+	}
+	msg.Template = templateOf(msg, w)
 	r, err := s.bring(ctx, msg, w)
 	return r, w, err
+}
+
+// templateOf is the template of the Work, whatever the event says: its brakes are
+// asked for, and its object is the one that leaves. Only a Work that does not say whose
+// it is any more leaves that to the event.
+func templateOf(msg events.Data, w *propagation.Work) *propagation.TemplateKey {
+	if key, err := w.Template(); err == nil && (w.Key.Form == propagation.PlacementForm || propagation.BindingOf(key) == w.Binding()) {
+		return &key
+	}
+	return msg.Template
 }
 
 // bring brings the member up to the Work.

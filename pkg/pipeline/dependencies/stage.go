@@ -37,7 +37,7 @@ func (s *Stage) Name() string { return Name }
 // Handle attaches what a binding's content refers to, and detaches what it no
 // longer does. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
-	msg, err := events.Decode(e)
+	msg, err := events.DecodeFor(e, events.FieldTemplate, events.FieldBinding)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}

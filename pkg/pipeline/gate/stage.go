@@ -36,7 +36,7 @@ func (s *Stage) Name() string { return Name }
 // Handle lets the claimed policy act on the template, or says why not yet. It
 // is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
-	msg, err := events.Decode(e)
+	msg, err := events.DecodeFor(e, events.FieldTemplate)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}

@@ -50,7 +50,7 @@ func (s *Stage) Name() string { return Name }
 // Handle takes the template for the policy that is entitled to it, if one still
 // is. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
-	msg, err := events.Decode(e)
+	msg, err := events.DecodeFor(e, events.FieldTemplate)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}

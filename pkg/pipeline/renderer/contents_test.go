@@ -79,17 +79,22 @@ func (r *scene) let(content string) {
 // render has the binding rendered, and returns the events.
 func (r *scene) render() []event.Event {
 	r.t.Helper()
-	e, err := events.New("test", event.New(), events.BindingScheduled, events.Data{Template: &r.key, Binding: &r.bound.Key})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.writes = nil
-	out, err := r.stage.Handle(r.t.Context(), e)
+	out, err := r.handle()
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	slices.Sort(r.writes)
 	return out
+}
+
+func (r *scene) handle() ([]event.Event, error) {
+	r.t.Helper()
+	e, err := events.New("test", event.New(), events.BindingScheduled, events.Data{Template: &r.key, Binding: &r.bound.Key})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.writes = nil
+	return r.stage.Handle(r.t.Context(), e)
 }
 
 func (r *scene) work(cluster string) *propagation.Work {

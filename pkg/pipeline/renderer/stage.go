@@ -60,6 +60,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case msg.Placement != "":
 		return s.placement(ctx, e, msg)
 	}
+	if err := msg.Has(events.FieldTemplate, events.FieldBinding); err != nil {
+		return nil, outcome.Terminal(err)
+	}
 	return s.render(ctx, e, msg)
 }
 

@@ -66,6 +66,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if msg.Placement != "" {
 		return s.placement(ctx, e, msg)
 	}
+	if err := msg.Has(events.FieldBinding); err != nil {
+		return nil, outcome.Terminal(err)
+	}
 	return s.sumUp(ctx, e, *msg.Binding)
 }
 

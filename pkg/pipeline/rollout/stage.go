@@ -43,7 +43,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
 		return s.overridden(ctx, e)
 	}
-	msg, err := events.Decode(e)
+	msg, err := events.DecodeFor(e, events.FieldPlacement)
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}

@@ -58,6 +58,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case events.PlacementSnapshotted:
 		return s.place(ctx, e, msg.Placement)
 	}
+	if err := msg.Has(events.FieldBinding); err != nil {
+		return nil, outcome.Terminal(err)
+	}
 	b, err := s.bindings.Binding(ctx, *msg.Binding)
 	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil

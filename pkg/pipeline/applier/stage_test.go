@@ -1,0 +1,131 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/suspension"
+)
+
+// braked is a brake on one template; other templates have none. down: nobody can tell.
+type braked struct {
+	template propagation.TemplateKey
+	down     error
+}
+
+func (b braked) Check(_ context.Context, t propagation.TemplateKey, _ propagation.BindingKey, _ string) (suspension.Verdict, error) {
+	return suspension.Verdict{Suspended: t == b.template, By: "policy p"}, b.down
+}
+
+// The applier brings the member up to the Work, behind the brake, and says on the Work
+// how that went: what is asked for again is not written again.
+func TestApplier(t *testing.T) {
+	other := propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "other"}
+	for name, tc := range map[string]struct {
+		brake  braked
+		noWork bool
+		theirs bool // the member has another's object of that name
+		twice  bool
+		says   *propagation.TemplateKey // another template than the Work's
+		tells  []string
+		has    bool
+		writes int
+		fails  bool
+	}{
+		"the member gets what the Work says":             {tells: []string{events.WorkApplied}, has: true, writes: 1},
+		"the same event again writes nothing":            {twice: true, tells: []string{events.WorkApplied, events.WorkApplied}, has: true, writes: 1},
+		"what is suspended is not written":               {brake: braked{template: secretKey}, tells: []string{events.WorkHeld}},
+		"where nobody can tell, nothing is written":      {brake: braked{down: errors.New("redis is down")}, fails: true},
+		"another's brake does not hold it":               {brake: braked{template: other}, tells: []string{events.WorkApplied}, has: true, writes: 1},
+		"what is not ours is left alone, and told":       {theirs: true, tells: []string{events.WorkFailed}, has: true},
+		"a Work that is gone is nobody's":                {noWork: true, tells: []string{events.WorkDeleted}},
+		"an event that names another's template is none": {brake: braked{template: secretKey}, says: &other, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := secretBrought(t)
+			b.keep(propagation.Contents{b.hash: b.whole})
+			if tc.noWork {
+				b.hub.RemoveWork(b.work)
+			}
+			if tc.theirs {
+				b.member.Plant(b.key, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "shop", "name": "token"}})
+			}
+			writes := 0
+			b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { writes++ }
+			stage := applier.New(b.hub, tc.brake, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+			binding, template := propagation.BindingOf(b.key), b.key
+			if tc.says != nil {
+				template = *tc.says
+			}
+			e, err := events.New("renderer", event.New(), events.WorkRendered, events.Data{Template: &template, Binding: &binding, Work: &b.work, Cluster: "m1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tells []string
+			for range map[bool]int{false: 1, true: 2}[tc.twice] {
+				out, err := stage.Handle(t.Context(), e)
+				if (err != nil) != tc.fails {
+					t.Fatalf("it ends with %v", err)
+				}
+				for _, o := range out {
+					tells = append(tells, o.Type())
+				}
+			}
+			if d := cmp.Diff(tc.tells, tells); d != "" {
+				t.Errorf("told (-want +got):\n%s", d)
+			}
+			if has := b.member.Object(b.key) != nil; has != tc.has || writes != tc.writes {
+				t.Errorf("the member has it %t, after %d writes; want %t, after %d", has, writes, tc.has, tc.writes)
+			}
+		})
+	}
+}
+
+// secretKey is the template of the Work of secretBrought.
+var secretKey = propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}
+
+// Whatever an event says: who is asked for the brake is the Work's own template, and of
+// a Work of another binding there is nothing to do.
+func TestZ33TheBrakeIsThatOfTheWorksTemplate(t *testing.T) {
+	b := secretBrought(t)
+	b.keep(propagation.Contents{b.hash: b.whole})
+	for name, tc := range map[string]struct{ template propagation.TemplateKey }{
+		"another version of it": {propagation.TemplateKey{APIVersion: "v9", Kind: "Secret", Namespace: "shop", Name: "token"}},
+		"another binding's":     {propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			writes := 0
+			b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { writes++ }
+			b.hub.Wrote = func(_ context.Context, w pipelinetest.Write) {
+				if w.String() != "update status of work m1/"+b.work.Name {
+					t.Errorf("%s", w)
+				}
+			}
+			stage := applier.New(b.hub, braked{template: secretKey}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+			binding := propagation.BindingOf(tc.template)
+			e, err := events.New("renderer", event.New(), events.WorkRendered, events.Data{Template: &tc.template, Binding: &binding, Work: &b.work, Cluster: "m1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stage.Handle(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			if writes > 0 {
+				t.Errorf("it was written, though it is suspended")
+			}
+		})
+	}
+}
