@@ -31,7 +31,9 @@ type Fleet interface {
 // Works are what members get.
 type Works interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
+	// Works are those of policies, PlacementWorks those of placements.
 	Works(ctx context.Context) ([]*propagation.Work, error)
+	PlacementWorks(ctx context.Context) ([]*propagation.Work, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	WorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)

@@ -98,15 +98,19 @@ func (s *Stage) unfinished(ctx context.Context, bindings []*propagation.Binding,
 	if err != nil {
 		return fmt.Errorf("list Works: %w", err)
 	}
+	placed, err := s.hub.PlacementWorks(ctx)
+	if err != nil && !errors.Is(err, outcome.ErrNotServed) {
+		return fmt.Errorf("list the Works of placements: %w", err)
+	}
 	s.unrendered(bindings, works, ready, r, out)
-	failed := errors.Join(s.unplaced(ctx, works, ready, r, out), s.protection(ctx, bindings, works, r, out), s.unkept(ctx, bindings, works, ready, r, out))
+	failed := errors.Join(s.unplaced(ctx, placed, ready, r, out), s.protection(ctx, bindings, works, r, out), s.unkept(ctx, bindings, works, ready, r, out))
 	bound := make(map[propagation.BindingKey]bool, len(bindings))
 	for _, b := range bindings {
 		bound[b.Key] = !b.AwaitsTemplate()
 	}
 	f := found{ready: ready, bound: bound, now: s.now()}
 	left := map[string][]*propagation.Work{}
-	for _, w := range works {
+	for _, w := range slices.Concat(works, placed) {
 		d, err := aboutWork(w)
 		if err != nil {
 			continue // not ours

@@ -69,7 +69,22 @@ func (c *crowded) Work(context.Context, propagation.WorkKey) (*propagation.Work,
 func (c *crowded) Bindings(context.Context) ([]*propagation.Binding, error) { return c.bindings, nil }
 func (c *crowded) Namespaces(context.Context, string) ([]string, error)     { return nil, nil }
 
-func (c *crowded) Works(context.Context) ([]*propagation.Work, error)      { return c.works, nil }
+func (c *crowded) Works(context.Context) ([]*propagation.Work, error) {
+	return c.ofForm(propagation.PolicyForm), nil
+}
+func (c *crowded) PlacementWorks(context.Context) ([]*propagation.Work, error) {
+	return c.ofForm(propagation.PlacementForm), nil
+}
+
+func (c *crowded) ofForm(form propagation.Form) (out []*propagation.Work) {
+	for _, w := range c.works {
+		if w.Key.Form == form {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 func (c *crowded) Policies(context.Context) ([]*propagation.Policy, error) { return nil, nil }
 func (c *crowded) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil

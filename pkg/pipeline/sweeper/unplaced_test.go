@@ -4,9 +4,12 @@
 package sweeper
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -78,6 +81,60 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 				if tc.written {
 					tc.binding.ResourceVersion = "2"
 				}
+			}
+		})
+	}
+}
+
+// sown is a fleet whose hub lists the Works of placements.
+type sown struct{ fleet }
+
+func (s *sown) Namespaces(context.Context, string) ([]string, error) { return nil, nil }
+
+func (s *sown) PlacementWorks(context.Context) ([]*propagation.Work, error) { return s.works, nil }
+
+// What a placement has given to a member is not announced again; what the member
+// refused, or was not there to take, is.
+func TestWhatAPlacementHasGivenIsNotAnnounced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		applied metav1.ConditionStatus
+		want    []string
+	}{
+		"the member has it":     {applied: metav1.ConditionTrue},
+		"the member refused it": {applied: metav1.ConditionFalse, want: []string{events.WorkRendered}},
+		"nothing was said yet":  {applied: metav1.ConditionUnknown, want: []string{events.WorkRendered}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &placementv1.ClusterResourceBinding{}
+			b.Name, b.ResourceVersion, b.Labels = "shop-m1", "1", map[string]string{placementv1.LabelParentCRP: "shop"}
+			b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, ResourceSnapshotName: "shop-1-snapshot", TargetCluster: "m1"}
+			w := &propagation.Work{
+				Key: propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}, Created: began.Add(-time.Hour), Generation: 1,
+				Labels:      map[string]string{placementv1.LabelParentCRP: "shop"},
+				Annotations: map[string]string{placementv1.AnnotationParentSnapshotName: "shop-1-snapshot", rendering.AnnotationWorks: "1"},
+			}
+			w.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionApplied, Status: tc.applied, ObservedGeneration: 1}}
+			f, now := &sown{fleet{works: []*propagation.Work{w}, bindings: []*placementv1.ClusterResourceBinding{b}}}, began
+			s := New(f, nil, nil, nil, func() time.Time { return now }).Mirroring(f, nil)
+			for range 2 {
+				out := events.From(Name, event.New())
+				r := newRounds(nil)
+				none := func() ([]*propagation.Work, error) { return nil, nil }
+				if err := s.unfinished(t.Context(), nil, none, map[string]bool{"m1": true}, r, out); err != nil {
+					t.Fatal(err)
+				}
+				told, err := out.Events()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, e := range told {
+					got = append(got, e.Type())
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("announced (-want +got):\n%s", diff)
+				}
+				now = now.Add(2 * time.Second)
 			}
 		})
 	}
