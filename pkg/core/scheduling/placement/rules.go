@@ -49,7 +49,7 @@ func connected(now time.Time) rule {
 		switch {
 		case healthy == nil:
 			return "is not connected to the fleet: nothing is known of its health"
-		case foreign(m) && now.Sub(agent.LastReceivedHeartbeat.Time) > Silence:
+		case foreign(m) && !agent.LastReceivedHeartbeat.IsZero() && now.Sub(agent.LastReceivedHeartbeat.Time) > Silence:
 			return noHeartbeat
 		case healthy.Status == metav1.ConditionTrue || now.Sub(healthy.LastTransitionTime.Time) <= Silence:
 			return ""
