@@ -149,6 +149,9 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	} else {
 		field("Gate", o.gate(r))
 	}
+	if r.Suspended != "" {
+		field("Suspended", s.Paint(screen.Bad, r.Suspended)+fmt.Sprintf(", by itself: '%s resume %s%s' goes on", name, refOf(r.Template), inNamespace(r.Template.Namespace)))
+	}
 	if r.NotGranted != "" {
 		field("Rights", s.Paint(screen.Bad, reporting.ReasonKindNotGranted)+": "+r.NotGranted)
 	}

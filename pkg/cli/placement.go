@@ -115,38 +115,6 @@ func (o *historyOptions) placement(ctx context.Context, h *hub.Hub, key propagat
 	return nil
 }
 
-func suspendCommand(s *session) *cobra.Command {
-	var clusters []string
-	cmd := &cobra.Command{
-		Use:   "suspend crp/NAME",
-		Short: "Hold a placement back, in all members or in some",
-		Long: `Hold a placement back: nothing that it placed is written in its members, or in
-those that --cluster names, until it is resumed. What is there stays. The placement
-carries the annotation ` + propagation.AnnotationSuspended + `, for everybody to see.
-
-A policy says itself what is suspended: edit its spec.suspension.`,
-		Example: examples(`
-			kubectl sluice suspend crp/shop
-
-			# In one member only
-			kubectl sluice suspend crp/shop --cluster member1`),
-		Args:              oneArg("crp/NAME"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := s.objects(args)
-			if err != nil {
-				return err
-			}
-			if _, ok := hub.PlacementKeyOf(keys[0]); !ok {
-				return usagef("%q names no placement: want crp/NAME. A policy says itself what is suspended, in spec.suspension", args[0])
-			}
-			return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Suspend(was, clusters), nil })
-		},
-	}
-	s.onClusters(cmd, &clusters, "hold back in these members only")
-	return cmd
-}
-
 // onClusters is the flag --cluster.
 func (s *session) onClusters(cmd *cobra.Command, clusters *[]string, usage string) {
 	cmd.Flags().StringSliceVar(clusters, "cluster", nil, usage)

@@ -21,10 +21,11 @@ func resumeCommand(s *session) *cobra.Command {
 	var clusters []string
 	cmd := &cobra.Command{
 		Use:   "resume KIND/NAME | crp/NAME",
-		Short: "Lift the suspension of a placement, or one whose policy is gone",
-		Long: `Lift a suspension that stayed behind when the policy that asked for it was
+		Short: "Let a placement or a template go on that was suspended",
+		Long: `Let a template go on that was suspended by itself, with 'kubectl sluice suspend';
+or lift a suspension that stayed behind when the policy that asked for it was
 deleted. What was held back reaches the members at once. While a policy holds
-the template, that policy says what is suspended: edit its spec.suspension.
+the template, that policy says what else is suspended: edit its spec.suspension.
 
 Or let a placement that was suspended go on, in all members or in those that
 --cluster names.`,
@@ -41,24 +42,27 @@ Or let a placement that was suspended go on, in all members or in those that
 			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
 				return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Resume(was, clusters) })
 			}
-			if len(clusters) > 0 {
-				return usagef("--cluster is for placements: a policy says itself where its templates are suspended")
-			}
 			h, err := s.hub()
 			if err != nil {
 				return err
 			}
-			return again(func() error { return s.resume(cmd.Context(), h, keys[0]) })
+			return again(func() error { return s.resume(cmd.Context(), h, keys[0], clusters) })
 		},
 	}
-	s.onClusters(cmd, &clusters, "of a placement: resume in these members only")
+	s.onClusters(cmd, &clusters, "resume in these members only")
 	return cmd
 }
 
-func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
+func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, clusters []string) error {
 	sub, err := subject(ctx, h, key)
 	if err != nil {
 		return notFound(key, err)
+	}
+	if lifted, err := s.lift(ctx, h, key, sub, clusters); lifted || err != nil {
+		return err
+	}
+	if len(clusters) > 0 {
+		return usagef("nobody suspended %s alone: its policy says itself where its templates are suspended", refOf(key))
 	}
 	b := sub.Binding
 	if b == nil || explaining.Suspended(b.Spec.Suspension) == "none" {

@@ -22,31 +22,44 @@ import (
 
 func rollbackCommand(s *session) *cobra.Command {
 	var (
-		index   int
-		release bool
+		index    int
+		revision int64
+		release  bool
 	)
 	cmd := &cobra.Command{
-		Use:   "rollback crp/NAME --to-index INDEX | --release",
-		Short: "Roll a placement back to an earlier snapshot",
+		Use:   "rollback crp/NAME --to-index INDEX | --release, or KIND/NAME --to-revision REVISION",
+		Short: "Roll a placement or a template back to what it was",
 		Long: `Roll out an earlier snapshot of a placement, at the pace of its strategy, and stay
 at it: what changes on the hub meanwhile makes snapshots, and reaches no member,
 until the placement is released with --release. 'kubectl sluice history crp/NAME'
 lists the snapshots. The placement carries the annotation
-` + placing.AnnotationRollback + `, for everybody to see.`,
+` + placing.AnnotationRollback + `, for everybody to see.
+
+Or make a template say again what a revision says that was let through to the
+members ('kubectl sluice history KIND/NAME'). That is a change of the template as
+any other: it is let through as its policy says, and the next change replaces it.`,
 		Example: examples(`
 			kubectl sluice rollback crp/shop --to-index 3
 
 			# Go on with the newest
-			kubectl sluice rollback crp/shop --release`),
-		Args:              oneArg("crp/NAME"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+			kubectl sluice rollback crp/shop --release
+
+			kubectl sluice rollback deployment/nginx -n shop --to-revision 2`),
+		Args:              oneArg("crp/NAME or KIND/NAME"),
+		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := s.objects(args)
 			if err != nil {
 				return err
 			}
 			if _, ok := hub.PlacementKeyOf(keys[0]); !ok {
-				return usagef("%q names no placement: want crp/NAME", args[0])
+				if revision == 0 || release || cmd.Flags().Changed("to-index") {
+					return usagef("%q names no placement, and a template is rolled back with --to-revision", args[0])
+				}
+				return s.rewrite(cmd.Context(), keys[0], revision)
+			}
+			if revision != 0 {
+				return usagef("--to-revision is for templates: of a placement, say --to-index")
 			}
 			if chosen := cmd.Flags().Changed("to-index"); chosen == release {
 				return usagef("say either --to-index, with the index of a snapshot, or --release")
@@ -59,6 +72,7 @@ lists the snapshots. The placement carries the annotation
 		},
 	}
 	cmd.Flags().IntVar(&index, "to-index", 0, "index of the snapshot to roll out and to stay at")
+	cmd.Flags().Int64Var(&revision, "to-revision", 0, "of a template: the revision that it shall say again")
 	cmd.Flags().BoolVar(&release, "release", false, "roll out the newest snapshot again, and each that comes")
 	return cmd
 }

@@ -28,9 +28,14 @@ func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.W
 	return h.works.get(key.String(), key.String())
 }
 
-// Works are the Works of all members.
+// Works are the Works of policies, of all members.
 func (h *Hub) Works(ctx context.Context) ([]*propagation.Work, error) {
-	return h.listWorks(ctx, func(*propagation.Work) bool { return true })
+	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Form == propagation.PolicyForm })
+}
+
+// PlacementWorks are the Works of placements, of all members.
+func (h *Hub) PlacementWorks(ctx context.Context) ([]*propagation.Work, error) {
+	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Form == propagation.PlacementForm })
 }
 
 // WorksOf are the Works of a binding.

@@ -38,6 +38,28 @@ type Subject struct {
 	Works []*propagation.Work
 }
 
+// Brake is what holds the one template back, whatever its policy says, as the template
+// and its binding say.
+func (s Subject) Brake() string {
+	brakes := []string{s.Template.Brake()}
+	if s.Binding != nil {
+		brakes = append(brakes, s.Binding.Brake())
+	}
+	all, clusters := gating.Braked(nil, brakes...).Dispatch()
+	if all {
+		return "true"
+	}
+	return joined(clusters)
+}
+
+// told is a brake for people; empty: nothing is held back.
+func told(brake string) string {
+	if brake == "true" {
+		return "all"
+	}
+	return brake
+}
+
 // With is the world with p in place of the policy of its key, or in addition.
 func (w World) With(p *propagation.Policy) World {
 	policies := []*propagation.Policy{p}

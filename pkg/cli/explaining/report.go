@@ -23,8 +23,11 @@ type Report struct {
 	Policies []Policy `json:"policies"`
 	Gate     Gate     `json:"gate"`
 	// Pending is what waits; absent: nothing.
-	Pending   *Pending  `json:"pending,omitempty"`
-	InForce   *InForce  `json:"inForce,omitempty"`
+	Pending *Pending `json:"pending,omitempty"`
+	InForce *InForce `json:"inForce,omitempty"`
+	// Suspended says where the template is held back by itself, whatever its policy
+	// says: "all", or the clusters; absent: nowhere.
+	Suspended string    `json:"suspended,omitempty"`
 	Scheduled Verdict   `json:"scheduled"`
 	Clusters  []Cluster `json:"clusters"`
 	// NotChosen are the joined clusters that the template does not go to.
@@ -107,6 +110,7 @@ func (w World) Explain(s Subject) Report {
 			PolicyPending: d.PolicyPending, ContentPending: d.ContentPending && d.Verdict == gating.Closed,
 		},
 		InForce:   inForce(in.Binding, s.Revision),
+		Suspended: told(s.Brake()),
 		Scheduled: w.scheduled(in.Binding),
 		Clusters:  clusters(in.Binding, s.Works),
 		NotChosen: w.notChosen(in.Binding),

@@ -14,9 +14,9 @@ import (
 // immediately before the decision.
 type PlacementEvidence struct {
 	// Work that put the object into the member.
-	Work      *propagation.Work
-	Object    propagation.TemplateKey
-	Cluster   Read[*clusterv1alpha1.Cluster]
+	Work    *propagation.Work
+	Object  propagation.TemplateKey
+	Cluster Read[*clusterv1alpha1.Cluster]
 	// Member is the cluster as placements see it.
 	Member    Read[*memberclusterv1.MemberCluster]
 	Placement Read[*placementv1.ClusterResourcePlacement]

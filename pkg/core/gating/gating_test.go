@@ -143,6 +143,39 @@ func TestSuspensionIsNeverDeferred(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one template is suspended by itself, as it or its binding says", func(t *testing.T) {
+		for name, tc := range map[string]struct {
+			template, binding string
+			policy            make.PolicyBuilder
+			want              string
+		}{
+			"it says so":                          {template: "true", policy: lazy, want: "member1 member2"},
+			"its binding says so":                 {binding: "member2", policy: lazy, want: "member2"},
+			"each says something":                 {template: "member1", binding: "member2", policy: lazy, want: "member1 member2"},
+			"its policy says something else":      {template: "member1", policy: lazy.Suspending("member2"), want: "member1 member2"},
+			"nobody does any more":                {policy: lazy},
+			"its policy does, and nobody besides": {policy: lazy.Suspending("member1"), want: "member1"},
+		} {
+			b := after(nginx, lazy).WithBrake(tc.binding)
+			tmpl := nginx.Baseline().ClaimedBy(lazy).Template()
+			tmpl.Object = map[string]any{"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationSuspended: tc.template}}}
+			in := gating.Input{Template: tmpl, Policy: tc.policy.Policy(), Binding: b}
+			next := gating.Decide(in).Next
+			var got []string
+			for _, c := range []string{"member1", "member2"} {
+				if next.SuspendedOn(c) {
+					got = append(got, c)
+				}
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("%s: suspended on %q, want %q", name, got, tc.want)
+			}
+			in.Binding = next
+			if again := gating.Decide(in); again.Next != next {
+				t.Errorf("%s: a second look changes the binding again", name)
+			}
+		}
+	})
 	t.Run("S25 a suspension stays when its policy is gone", func(t *testing.T) {
 		b := after(nginx, lazy.Suspending())
 		next := gating.Decide(gating.Input{Template: nginx.Template(), Binding: b}).Next

@@ -54,8 +54,10 @@ func (in Input) deferred() *propagation.Binding {
 	claim := propagation.Claim{}
 	if in.Policy != nil {
 		claim = in.Policy.Claim()
-		b.Spec.Suspension = suspension(in.Policy.Spec.Suspension, b.Spec.Suspension)
+		all, clusters := in.Policy.Spec.Suspension.Dispatch()
+		b.Spec.Suspension = suspension(all, clusters, b.Spec.Suspension)
 	}
+	b.Spec.Suspension = Braked(b.Spec.Suspension, in.Template.Brake(), b.Brake())
 	labels, annotations := claim.Metadata()
 	merge(b.Labels, labels)
 	merge(b.Annotations, annotations)
@@ -72,10 +74,14 @@ func (in Input) deferred() *propagation.Binding {
 func (in Input) base() *propagation.Binding {
 	if in.Binding == nil {
 		k := in.Template.Key
+		annotations := map[string]string{}
+		if brake := in.Template.Brake(); brake != "" { // it outlives the template's, as that outlived the former binding
+			annotations[propagation.AnnotationSuspended] = brake
+		}
 		return &propagation.Binding{
 			Key:         propagation.BindingOf(k),
 			Labels:      map[string]string{},
-			Annotations: map[string]string{},
+			Annotations: annotations,
 			Spec: workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{
 				APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, UID: in.Template.UID,
 			}},
@@ -108,14 +114,33 @@ func inForce(p *propagation.Policy, b *propagation.Binding) bool {
 		b.Annotations[propagation.AnnotationActivePolicy] == p.Key.ID() && equality.Semantic.DeepEqual(is, shall)
 }
 
-// suspension is the policy's, in the released form, and of the binding's own
+// Braked is the suspension with what is held back of the one template, as the template
+// and its binding say.
+func Braked(s *workv1alpha2.Suspension, brakes ...string) *workv1alpha2.Suspension {
+	if !slices.ContainsFunc(brakes, func(v string) bool { return v != "" }) {
+		return s
+	}
+	all, clusters := s.Dispatch()
+	clusters = slices.Clone(clusters)
+	for _, v := range brakes {
+		everywhere, here := propagation.Brake(v)
+		all = all || everywhere
+		for _, c := range here {
+			if !slices.Contains(clusters, c) {
+				clusters = append(clusters, c)
+			}
+		}
+	}
+	return suspension(all, clusters, s)
+}
+
+// suspension of all, or of clusters, in the released form, and of the binding's own
 // what no policy says: whether scheduling is suspended.
-func suspension(p *policyv1alpha1.Suspension, own *workv1alpha2.Suspension) *workv1alpha2.Suspension {
+func suspension(all bool, clusters []string, own *workv1alpha2.Suspension) *workv1alpha2.Suspension {
 	out := &workv1alpha2.Suspension{}
 	if own != nil {
 		out.Scheduling = own.Scheduling
 	}
-	all, clusters := p.Dispatch()
 	switch {
 	case all:
 		out.Dispatching = ptr.To(true)

@@ -157,22 +157,6 @@ func (w *Work) Placement() string {
 	return w.Labels[placementv1.LabelParentCRP]
 }
 
-// AnnotationSuspended on a placement holds its Works back: "true" in all members,
-// else in those that it names, separated by commas.
-const AnnotationSuspended = "sluice.dev/suspended"
-
-// PlacementSuspended tells whether the annotations of a placement hold its Works
-// back in the cluster.
-func PlacementSuspended(annotations map[string]string, cluster string) bool {
-	v := annotations[AnnotationSuspended]
-	return v == "true" || slices.Contains(strings.Split(v, ","), cluster)
-}
-
-// PlacementKey is the key of a placement, as of any object of the hub.
-func PlacementKey(name string) TemplateKey {
-	return TemplateKey{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement, Name: name}
-}
-
 // Suspended is the Work's own brake.
 func (w *Work) Suspended() bool {
 	return w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // newBinding is a binding that gives the member nothing yet. The placement owns it,
@@ -34,6 +35,11 @@ func annotate(b *placementv1.ClusterResourceBinding, key, value string) {
 		b.Annotations = map[string]string{}
 	}
 	b.Annotations[key] = value
+}
+
+// Suspended tells whether the binding says that its Works are held back.
+func Suspended(b *placementv1.ClusterResourceBinding) bool {
+	return propagation.PlacementSuspended(b.Annotations, b.Spec.TargetCluster)
 }
 
 // availability is what is known of what a member has.

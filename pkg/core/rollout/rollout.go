@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling/placement"
 )
 
@@ -312,9 +313,24 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 	} else {
 		p.waits(s, next)
 	}
-	if s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
+	if p.brake(next) || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
 		p.step(Step{Old: s.old, Next: next})
 	}
+}
+
+// brake says on the binding whether the placement is suspended in its member, so that
+// its Works follow; false: it says so already.
+func (p *planner) brake(next *placementv1.ClusterResourceBinding) bool {
+	suspended := propagation.PlacementSuspended(p.Placement.Annotations, next.Spec.TargetCluster)
+	if suspended == Suspended(next) {
+		return false
+	}
+	if suspended {
+		annotate(next, propagation.AnnotationSuspended, "true")
+	} else {
+		delete(next.Annotations, propagation.AnnotationSuspended)
+	}
+	return true
 }
 
 // fresh is the binding of a member that has none.

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 const second = "shop-1-snapshot"
@@ -258,5 +261,32 @@ func TestC66ThreeOfTwentyFail(t *testing.T) {
 	w.settle()
 	if got := len(w.has("shop-2-snapshot")); got != 20 {
 		t.Errorf("%d have what was mended, want 20", got)
+	}
+}
+
+// A suspension is written on the bindings, whose Works follow, and makes nobody wait;
+// its end is, too.
+func TestASuspensionIsSaidOnTheBinding(t *testing.T) {
+	w := newWorld("1", "1", "a", "b").settle()
+	bound := w.of("a").Spec.DeepCopy()
+	for _, tc := range []struct {
+		says string
+		want map[string]bool
+	}{
+		{"a", map[string]bool{"a": true}}, {"true", map[string]bool{"a": true, "b": true}}, {"", nil},
+	} {
+		w.placement.Annotations = map[string]string{propagation.AnnotationSuspended: tc.says}
+		w.roll()
+		for _, c := range []string{"a", "b"} {
+			if got := Suspended(w.of(c)); got != tc.want[c] {
+				t.Errorf("%q: %s is suspended: %t, want %t", tc.says, c, got, tc.want[c])
+			}
+		}
+		if p := w.next(); len(p.Steps) != 0 || len(p.Waits) != 0 {
+			t.Errorf("%q: %d steps and %d waits are left", tc.says, len(p.Steps), len(p.Waits))
+		}
+	}
+	if diff := cmp.Diff(*bound, w.of("a").Spec); diff != "" {
+		t.Errorf("the binding (-before +after):\n%s", diff)
 	}
 }

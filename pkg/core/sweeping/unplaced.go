@@ -11,11 +11,12 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/core/rollout"
 )
 
 // Unplaced tells whether a Work is missing that the placement's binding gives to its
-// member, or is of another snapshot, while nothing stands against it. Works are
-// those of the placement in the member.
+// member, is of another snapshot, or is held back otherwise than the binding says,
+// while nothing stands against it. Works are those of the placement in the member.
 func Unplaced(b *placementv1.ClusterResourceBinding, works []*propagation.Work) bool {
 	if b.DeletionTimestamp != nil || b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName == "" || unplaceable(b) {
 		return false
@@ -27,6 +28,9 @@ func Unplaced(b *placementv1.ClusterResourceBinding, works []*propagation.Work) 
 		}
 		if !w.Deleting {
 			there++
+			if w.Suspended() != rollout.Suspended(b) {
+				return true
+			}
 		}
 		if n, err := strconv.Atoi(w.Annotations[rendering.AnnotationWorks]); err == nil {
 			want = n

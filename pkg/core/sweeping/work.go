@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 )
@@ -37,7 +38,7 @@ const settleFor = 5 * time.Second
 // StateOf a Work whose member answers.
 func StateOf(w *propagation.Work, now time.Time) State {
 	switch {
-	case reporting.Finished(w):
+	case finished(w):
 		return Finished
 	case refused(w):
 		return Failing
@@ -45,6 +46,14 @@ func StateOf(w *propagation.Work, now time.Time) State {
 		return Overdue
 	}
 	return Underway
+}
+
+// finished tells whether nothing is left to do about the Work.
+func finished(w *propagation.Work) bool {
+	if w.Key.Form == propagation.PlacementForm {
+		return telling.Finished(w)
+	}
+	return reporting.Finished(w)
 }
 
 // refused tells whether the member has said no to the Work as it is now. That it

@@ -35,13 +35,33 @@ func (s *Stage) placed(ctx context.Context, w *propagation.Work) (result, error)
 		return result{event: events.WorkHeld, reason: "PlacementGone", message: "the placement is gone, and its Works follow"}, nil
 	}
 	if w.Suspended() || propagation.PlacementSuspended(p.Annotations, w.Key.Cluster) {
-		const why = "the placement is suspended"
-		if _, err := s.hub.CommitWorkResults(ctx, w, telling.Suspended(w, why, s.now())); err != nil {
-			return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
-		}
-		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
+		return s.holdPlaced(ctx, w)
 	}
 	return s.applyPlaced(ctx, w)
+}
+
+func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, error) {
+	const why = "the placement is suspended"
+	if _, err := s.hub.CommitWorkResults(ctx, w, telling.Suspended(w, why, s.now())); err != nil {
+		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
+}
+
+// brakeEvery is how long manifests of a Work are written until the brake is asked
+// again: a Work may have hundreds, and a member may be slow.
+const brakeEvery = time.Second
+
+// braked tells whether the placement has been suspended in the Work's member.
+func (s *Stage) braked(ctx context.Context, w *propagation.Work) (bool, error) {
+	p, err := s.hub.PlacementNow(ctx, w.Placement())
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil // the Work follows
+	}
+	if err != nil {
+		return false, fmt.Errorf("get placement %s: %w", w.Placement(), err)
+	}
+	return propagation.PlacementSuspended(p.Annotations, w.Key.Cluster), nil
 }
 
 // applyPlaced applies what the Work says, and takes away what it said before.
@@ -56,7 +76,18 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 	}
 	outcomes, began := make([]telling.Outcome, len(w.Spec.Workload.Manifests)), time.Now()
 	defer func() { measure(began, outcomes) }()
+	asked := s.now()
 	for i, raw := range w.Spec.Workload.Manifests {
+		if now := s.now(); now.Sub(asked) >= brakeEvery {
+			suspended, err := s.braked(ctx, w)
+			if err != nil {
+				return result{}, err
+			}
+			if suspended {
+				return s.holdPlaced(ctx, w)
+			}
+			asked = now
+		}
 		if outcomes[i], err = s.applyManifest(ctx, m, w, identity, raw, contents); err != nil {
 			return s.unreached(ctx, w, err)
 		}

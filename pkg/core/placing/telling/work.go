@@ -124,6 +124,22 @@ func Suspended(w *propagation.Work, why string, now time.Time) placementv1.WorkS
 	return placementv1.WorkStatus{Conditions: list, ManifestConditions: w.Results}
 }
 
+// Finished tells whether nothing is left to do about the Work: its member has what
+// it says, or was asked how it differs, or the Work says itself that it is held back.
+func Finished(w *propagation.Work) bool {
+	says := func(condition string, status metav1.ConditionStatus) bool {
+		c := meta.FindStatusCondition(w.Status.Conditions, condition)
+		return c != nil && c.Status == status && c.ObservedGeneration == w.Generation
+	}
+	switch {
+	case w.Suspended():
+		return says(placementv1.ConditionApplied, metav1.ConditionUnknown)
+	case ReportsDiff(w.Strategy):
+		return says(placementv1.ConditionDiffReported, metav1.ConditionTrue)
+	}
+	return says(placementv1.ConditionApplied, metav1.ConditionTrue)
+}
+
 // Unreachable is the status of a Work whose member could not be asked.
 func Unreachable(w *propagation.Work, reason, message string, now time.Time) placementv1.WorkStatus {
 	list := keep(w.Status.Conditions, placementv1.ConditionApplied)

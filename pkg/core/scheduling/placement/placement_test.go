@@ -140,6 +140,10 @@ func TestDecide(t *testing.T) {
 			policy:  policy(pickN(placementv1.PlacementPolicy{TopologySpreadConstraints: []placementv1.TopologySpreadConstraint{spread("env", 1, placementv1.ScheduleAnyway)}}), 4),
 			members: append(members{member("member4", "env=prod")}, three...), want: "member1 member2 member3 member4",
 		},
+		"C43: who does not have its label comes last": {
+			policy:  policy(pickN(placementv1.PlacementPolicy{TopologySpreadConstraints: []placementv1.TopologySpreadConstraint{spread("env", 1, placementv1.ScheduleAnyway)}}), 2),
+			members: members{member("a", "env=prod"), member("b", "env=canary"), member("c")}, want: "a b",
+		},
 		"C44: all constraints have to hold": {
 			policy: policy(pickN(placementv1.PlacementPolicy{TopologySpreadConstraints: []placementv1.TopologySpreadConstraint{
 				spread("env", 1, placementv1.DoNotSchedule), spread("region", 1, placementv1.DoNotSchedule),
@@ -167,6 +171,9 @@ func TestDecide(t *testing.T) {
 		},
 		"C49: nor who is silent for long": {
 			policy: policy(nil, -1), members: members{member("a"), silent(member("b"), 5*time.Minute+time.Second)}, want: "a", unpicked: map[string]string{"b": "no heartbeat"},
+		},
+		"C49: nor, of those that another agent tells of, who sent no heartbeat for long": {
+			policy: policy(nil, -1), members: members{member("a"), change(member("b"), func(m *memberclusterv1.MemberCluster) { m.Finalizers = nil })}, want: "a", unpicked: map[string]string{"b": "no heartbeat"},
 		},
 		"C49: who is picked already stays": {
 			policy: kept(policy(nil, -1), "b"), members: members{member("a"), silent(member("b"), time.Hour)}, want: "a b",

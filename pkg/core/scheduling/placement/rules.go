@@ -5,6 +5,7 @@ package placement
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +33,8 @@ func leaving(m *memberclusterv1.MemberCluster) string {
 
 // connected keeps placements out of a member that has not joined yet, was not heard
 // of for long, or is not healthy for long. That is read off the condition Healthy and
-// not off the time of the last heartbeat, which is not written while nothing changes.
+// not off the time of the last heartbeat, which Sluice does not write while nothing
+// changes. Of a MemberCluster that another agent tells of, the heartbeat counts.
 // No time is told that would differ each time that it is asked for.
 func connected(now time.Time) rule {
 	return func(m *memberclusterv1.MemberCluster) string {
@@ -47,13 +49,23 @@ func connected(now time.Time) rule {
 		switch {
 		case healthy == nil:
 			return "is not connected to the fleet: nothing is known of its health"
+		case foreign(m) && !agent.LastReceivedHeartbeat.IsZero() && now.Sub(agent.LastReceivedHeartbeat.Time) > Silence:
+			return noHeartbeat
 		case healthy.Status == metav1.ConditionTrue || now.Sub(healthy.LastTransitionTime.Time) <= Silence:
 			return ""
 		case healthy.Status == metav1.ConditionUnknown:
-			return fmt.Sprintf("is not connected to the fleet: no heartbeat for more than %s", minutes(Silence))
+			return noHeartbeat
 		}
 		return fmt.Sprintf("is not connected to the fleet: not healthy for more than %s", minutes(Silence))
 	}
+}
+
+var noHeartbeat = fmt.Sprintf("is not connected to the fleet: no heartbeat for more than %s", minutes(Silence))
+
+// foreign tells whether somebody else than Sluice tells of the member: it has no
+// Cluster, and so lacks the finalizer of those that have.
+func foreign(m *memberclusterv1.MemberCluster) bool {
+	return !slices.Contains(m.Finalizers, memberclusterv1.Finalizer)
 }
 
 func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }

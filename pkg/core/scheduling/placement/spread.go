@@ -13,7 +13,7 @@ import (
 )
 
 // penalty is what a member's score loses where it breaks a constraint that may be
-// broken.
+// broken, or does not have the label, and so helps no spread.
 const penalty = 1000
 
 // without is the domain of a member that does not have a constraint's label.
@@ -91,14 +91,10 @@ func (c *constraint) after(domain int) (least, most int) {
 // weigh is what one member more in the domain does to the score; false: it must not
 // be there.
 func (c *constraint) weigh(domain int) (change int32, allowed bool) {
-	if domain == without {
-		return 0, !c.hard
-	}
-	violated := c.counts[domain]+1-c.least > c.maxSkew
-	if violated && c.hard {
-		return 0, false
-	}
-	if violated {
+	if domain == without || c.counts[domain]+1-c.least > c.maxSkew {
+		if c.hard {
+			return 0, false
+		}
 		return -penalty, true
 	}
 	least, most := c.after(domain)

@@ -21,7 +21,7 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // member is healthy; its labels are given as "env=prod".
 func member(name string, labels ...string) *memberclusterv1.MemberCluster {
 	m := &memberclusterv1.MemberCluster{}
-	m.Name, m.Labels = name, map[string]string{}
+	m.Name, m.Labels, m.Finalizers = name, map[string]string{}, []string{memberclusterv1.Finalizer}
 	for _, l := range labels {
 		key, value, _ := strings.Cut(l, "=")
 		m.Labels[key] = value

@@ -6,6 +6,7 @@ package auditor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -84,13 +85,14 @@ func (b Books) elsewhere(cluster string) bool {
 func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
 	strays(t, b.Bindings)
 	unrendered(t, b)
-	failed := errors.Join(a.unplaced(ctx, t, b), a.protection(ctx, t, b), a.unkept(ctx, t, b))
+	placed, err := a.unplaced(ctx, t, b)
+	failed := errors.Join(err, a.protection(ctx, t, b), a.unkept(ctx, t, b))
 	bound := make(map[propagation.BindingKey]bool, len(b.Bindings))
 	for _, one := range b.Bindings {
 		bound[one.Key] = !one.AwaitsTemplate()
 	}
 	f := found{ready: b.Ready, bound: bound, now: a.now()}
-	for _, w := range b.Works {
+	for _, w := range slices.Concat(b.Works, placed) {
 		d, err := aboutWork(w)
 		if err != nil {
 			continue // not ours

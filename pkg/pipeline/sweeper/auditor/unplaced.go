@@ -21,24 +21,25 @@ type seat struct{ placement, cluster string }
 
 // unplaced announces the bindings of placements that lack a Work in a cluster that is
 // joined, and the Works of placements that lack a binding: what one was to be told was
-// lost. It has to be so in two sweeps, between which nobody wrote the binding.
-func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) error {
+// lost. It has to be so in two sweeps, between which nobody wrote the binding. It
+// returns all Works of placements.
+func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) ([]*propagation.Work, error) {
 	if a.placements == nil {
-		return nil
+		return nil, nil
 	}
 	bindings, err := a.placements.PlacementBindings(ctx)
 	if errors.Is(err, outcome.ErrNotServed) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("list the bindings of placements: %w", err)
+		return nil, fmt.Errorf("list the bindings of placements: %w", err)
 	}
 	works, err := a.placements.PlacementWorks(ctx)
 	if errors.Is(err, outcome.ErrNotServed) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("list the Works of placements: %w", err)
+		return nil, fmt.Errorf("list the Works of placements: %w", err)
 	}
 	made := map[seat][]*propagation.Work{}
 	for _, w := range works {
@@ -67,5 +68,5 @@ func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) error
 	for _, at := range tick.Twice(t, roundUnplaced, suspects, tick.Batch) {
 		t.Out.Emit(events.PlacementBound, events.Data{Placement: at.placement, Cluster: at.cluster, Reason: "Unplaced"})
 	}
-	return nil
+	return works, nil
 }

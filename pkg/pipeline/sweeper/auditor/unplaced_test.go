@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -101,7 +103,7 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 			a, at := New(nil, nil).Placing(f), map[string]string{}
 			for sweep := 1; sweep <= 2; sweep++ {
 				now := tick.New(event.New(), at, time.Time{})
-				if err := a.unplaced(t.Context(), now, Books{Ready: map[string]bool{tc.joined: true}}); err != nil {
+				if _, err := a.unplaced(t.Context(), now, Books{Ready: map[string]bool{tc.joined: true}}); err != nil {
 					t.Fatal(err)
 				}
 				told := told(t, now, at)
@@ -111,6 +113,54 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 				if tc.written {
 					tc.binding.ResourceVersion = "2"
 				}
+			}
+		})
+	}
+}
+
+// books is a hub without anything of policies.
+type books struct{ Hub }
+
+func (*books) Namespaces(context.Context, string) ([]string, error) { return nil, nil }
+
+// What a placement has given to a member is not announced again; what the member
+// refused, or was not there to take, is.
+func TestWhatAPlacementHasGivenIsNotAnnounced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		applied metav1.ConditionStatus
+		want    []string
+	}{
+		"the member has it":     {applied: metav1.ConditionTrue},
+		"the member refused it": {applied: metav1.ConditionFalse, want: []string{events.WorkRendered}},
+		"nothing was said yet":  {applied: metav1.ConditionUnknown, want: []string{events.WorkRendered}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+			b := &placementv1.ClusterResourceBinding{}
+			b.Name, b.ResourceVersion, b.Labels = "shop-m1", "1", map[string]string{placementv1.LabelParentCRP: "shop"}
+			b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, ResourceSnapshotName: "shop-1-snapshot", TargetCluster: "m1"}
+			w := &propagation.Work{
+				Key: propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}, Created: now.Add(-time.Hour), Generation: 1,
+				Labels:      map[string]string{placementv1.LabelParentCRP: "shop"},
+				Annotations: map[string]string{placementv1.AnnotationParentSnapshotName: "shop-1-snapshot", rendering.AnnotationWorks: "1"},
+			}
+			w.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionApplied, Status: tc.applied, ObservedGeneration: 1}}
+			f := &placed{works: []*propagation.Work{w}, bindings: []*placementv1.ClusterResourceBinding{b}}
+			auditor, at := New(&books{}, func() time.Time { return now }).Placing(f), map[string]string{}
+			ready := map[string]bool{"m1": true}
+			for range 2 {
+				sweep := tick.New(event.New(), at, now)
+				if err := auditor.Sweep(t.Context(), sweep, Books{Ready: ready, Here: ready}); err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, e := range told(t, sweep, at) {
+					got = append(got, e.Type())
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("announced (-want +got):\n%s", diff)
+				}
+				now = now.Add(2 * time.Second)
 			}
 		})
 	}

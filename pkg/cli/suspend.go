@@ -1,0 +1,173 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+)
+
+// suspendCommand holds back what people name.
+func suspendCommand(s *session) *cobra.Command {
+	var clusters []string
+	cmd := &cobra.Command{
+		Use:   "suspend crp/NAME | KIND/NAME",
+		Short: "Hold a placement or a template back, in all members or in some",
+		Long: `Hold a placement back: nothing that it placed is written in its members, or in
+those that --cluster names, until it is resumed. What is there stays. The placement
+carries the annotation ` + propagation.AnnotationSuspended + `, for everybody to see.
+
+Or hold one template back, whatever its policy says; so the policy's other templates
+go on. The template and its binding carry the annotation, and 'kubectl sluice
+explain' says so.
+
+A policy says itself what is suspended: edit its spec.suspension.`,
+		Example: examples(`
+			kubectl sluice suspend crp/shop
+			kubectl sluice suspend deployment/nginx -n shop
+
+			# In one member only
+			kubectl sluice suspend crp/shop --cluster member1`),
+		Args:              oneArg("crp/NAME or KIND/NAME"),
+		ValidArgsFunction: s.completeObjects(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			change := func(was string) (string, error) { return explaining.Suspend(was, clusters), nil }
+			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
+				return s.brake(cmd.Context(), keys[0], change)
+			}
+			if _, ok := hub.PolicyKeyOf(keys[0]); ok {
+				return usagef("a policy says itself what is suspended: edit its spec.suspension")
+			}
+			h, err := s.hub()
+			if err != nil {
+				return err
+			}
+			return again(func() error { return s.brakeTemplate(cmd.Context(), h, keys[0], change) })
+		},
+	}
+	s.onClusters(cmd, &clusters, "hold back in these members only")
+	return cmd
+}
+
+// brakeTemplate suspends one template: on its binding first, for that is asked in front
+// of each write, and on the template, which outlives the binding.
+func (s *session) brakeTemplate(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, change func(was string) (string, error)) error {
+	sub, err := subject(ctx, h, key)
+	if err != nil {
+		return notFound(key, err)
+	}
+	was := sub.Brake()
+	is, err := change(was)
+	if err != nil {
+		return err
+	}
+	if b := sub.Binding; b != nil {
+		next := b.WithBrake(is)
+		next.Spec.Suspension = gating.Braked(b.Spec.Suspension, is)
+		if _, err := h.CommitBinding(ctx, b, next); err != nil {
+			return err
+		}
+	}
+	if _, err := h.CommitBrake(ctx, sub.Template, is); err != nil {
+		return err
+	}
+	s.screen.Println(refOf(key) + " " + brakeSays(was, is))
+	return nil
+}
+
+// lift takes the template's own brake off, or what clusters names of it; false: there
+// is none. The template is written first: what is left says that it is suspended.
+func (s *session) lift(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, sub explaining.Subject, clusters []string) (bool, error) {
+	was := sub.Brake()
+	if was == "" {
+		return false, nil
+	}
+	is, err := explaining.Resume(was, clusters)
+	if err != nil {
+		return true, err
+	}
+	if _, err := h.CommitBrake(ctx, sub.Template, is); err != nil {
+		return true, err
+	}
+	if b := sub.Binding; b != nil {
+		next := b.WithBrake(is)
+		if !sub.Template.Claim.Held() { // else Sluice follows what the policy says
+			next.Spec.Suspension = gating.Braked(schedulingOf(b), is)
+		}
+		if _, err := h.CommitBinding(ctx, b, next); err != nil {
+			return true, err
+		}
+	}
+	s.screen.Println(refOf(key) + " " + brakeSays(was, is))
+	return true, nil
+}
+
+// schedulingOf is what remains of the binding's suspension without what is held back.
+func schedulingOf(b *propagation.Binding) *workv1alpha2.Suspension {
+	if b.Spec.Suspension == nil || b.Spec.Suspension.Scheduling == nil {
+		return nil
+	}
+	return &workv1alpha2.Suspension{Scheduling: b.Spec.Suspension.Scheduling}
+}
+
+// rewrite makes the template say again what a revision says.
+func (s *session) rewrite(ctx context.Context, key propagation.TemplateKey, revision int64) error {
+	h, err := s.hub()
+	if err != nil {
+		return err
+	}
+	return again(func() error {
+		sub, err := subject(ctx, h, key)
+		if err != nil {
+			return notFound(key, err)
+		}
+		if sub.Binding == nil {
+			return fmt.Errorf("%s was never propagated: there is no revision of it", refOf(key))
+		}
+		r, err := revisionOf(ctx, h, sub.Binding, key, revision)
+		if err != nil {
+			return err
+		}
+		if is, was := sub.Template.Object["apiVersion"], r.Content["apiVersion"]; is != was {
+			return fmt.Errorf("revision %d of %s is of %v, and the hub serves it as %v: '%s history %s --revision %d' shows what it says", revision, refOf(key), was, is, name, refOf(key), revision)
+		}
+		if _, err := h.CommitContent(ctx, sub.Template, r.Content); err != nil {
+			return err
+		}
+		s.screen.Printf("%s says again what revision %d says: it is let through as its policy says\n", refOf(key), revision)
+		return nil
+	})
+}
+
+func revisionOf(ctx context.Context, h *hub.Hub, b *propagation.Binding, key propagation.TemplateKey, revision int64) (*propagation.Revision, error) {
+	all, err := h.Revisions(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	var kept []string
+	for _, r := range all {
+		if b.Genuine(r) != nil {
+			continue
+		}
+		if r.Number == revision {
+			return r, nil
+		}
+		kept = append(kept, strconv.FormatInt(r.Number, 10))
+	}
+	return nil, fmt.Errorf("%s has no revision %d: there are %s ('%s history %s%s')", refOf(key), revision, strings.Join(kept, ", "), name, refOf(key), inNamespace(key.Namespace))
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/pipelinetest/make"
+)
+
+// A brake that is pulled while a Work of many objects is written stops it in the midst,
+// and the rest follows when it is released.
+func TestABrakeStopsAWorkInTheMidst(t *testing.T) {
+	const many = 20
+	now := make.Start
+	clock := func() time.Time { return now }
+	hub, m := pipelinetest.NewHub(pipelinetest.Options{Now: clock}), pipelinetest.NewMember("m1")
+	key := propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}
+	if err := hub.EnsureNamespace(t.Context(), key.Namespace()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.EnsureNamespace(t.Context(), "shop", nil); err != nil {
+		t.Fatal(err)
+	}
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name = "shop"
+	hub.Put(p)
+	w := &propagation.Work{Key: key, Labels: map[string]string{placementv1.LabelParentCRP: "shop"}}
+	for i := range many {
+		raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"cm-%02d"}}`, i)
+		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(raw)}})
+	}
+	if _, err := hub.CommitWork(t.Context(), nil, w); err != nil {
+		t.Fatal(err)
+	}
+	suspend := func(says string) {
+		next := p.DeepCopy()
+		next.Annotations = map[string]string{propagation.AnnotationSuspended: says}
+		hub.Put(next)
+	}
+	looks := 0
+	stage := applier.New(hub, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time {
+		if looks++; looks == 5 {
+			suspend("m1")
+		}
+		now = now.Add(300 * time.Millisecond)
+		return now
+	})
+	apply := func(want string) {
+		t.Helper()
+		template := propagation.PlacementKey("shop")
+		e, err := events.New("test", event.New(), events.WorkRendered, events.Data{Template: &template, Placement: "shop", Work: &key, Cluster: "m1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := stage.Handle(t.Context(), e)
+		if err != nil || len(out) != 1 || out[0].Type() != want {
+			t.Fatalf("it ends with %v, %v, want %s", out, err, want)
+		}
+	}
+	apply(events.WorkHeld)
+	if n := len(m.Objects()); n == 0 || n > many/2 {
+		t.Errorf("%d of %d objects were written", n, many)
+	}
+	suspend("")
+	apply(events.WorkApplied)
+	if n := len(m.Objects()); n < many {
+		t.Errorf("%d of %d objects are there", n, many)
+	}
+}
