@@ -53,6 +53,7 @@ func (w *world) do(o op) {
 		if w.people(o) {
 			w.past.note(w, o)
 		}
+		w.safety.proofs.look(w)
 	}
 }
 
@@ -99,7 +100,8 @@ func (w *world) people(o op) bool {
 		w.meddle(o)
 		return false // nobody asked for anything
 	case removeWork:
-		return w.hub.RemoveWork(propagation.WorkKey{Cluster: o.cluster, Name: propagation.WorkName(propagation.BindingOf(o.key))})
+		work := w.workOf(o.key, o.cluster)
+		return work != nil && w.hub.RemoveWork(work.Key)
 	}
 	return w.tamper(o)
 }

@@ -129,7 +129,7 @@ func (w *world) step(dice *rand.Rand) {
 		}
 	}
 	if garbage := w.hub.Garbage(); len(garbage) > 0 {
-		add(1, func() { w.hub.Collect(garbage[dice.IntN(len(garbage))]) })
+		add(1, func() { w.collect(garbage[dice.IntN(len(garbage))]) })
 	}
 	if len(b.late) > 0 {
 		add(1, func() { w.comeLate(dice) })
@@ -141,6 +141,12 @@ func (w *world) step(dice *rand.Rand) {
 			return
 		}
 	}
+}
+
+// collect lets the hub's garbage collector end something.
+func (w *world) collect(garbage string) {
+	w.hub.Collect(garbage)
+	w.safety.proofs.look(w)
 }
 
 func (w *world) comeLate(dice *rand.Rand) {
@@ -302,7 +308,7 @@ func (w *world) tellAll() bool {
 		told = true
 	}
 	for _, g := range w.hub.Garbage() {
-		w.hub.Collect(g)
+		w.collect(g)
 		told = true
 	}
 	for _, name := range clusters {

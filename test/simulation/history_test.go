@@ -94,7 +94,9 @@ func (p *past) note(w *world, o op) {
 		delete(m.things, o.key.ID())
 		if t := w.hub.Live(o.key); t != nil {
 			m.things[o.key.ID()] = p.thing(w, old.things[o.key.ID()], t)
-			w.safety.wrote(t)
+			if err := w.safety.contents.learn(t); err != nil {
+				w.fail("%v", err)
+			}
 		}
 	}
 	for _, l := range w.hub.LivePolicies() {
@@ -108,7 +110,7 @@ func (p *past) note(w *world, o op) {
 }
 
 func (p *past) thing(w *world, old thing, t *propagation.Template) thing {
-	next := thing{key: t.Key, uid: string(t.UID), hash: t.Hash, labels: t.Labels, deleting: t.Deleting, changed: p.count, second: t.LastUserWrite}
+	next := thing{key: t.Key, uid: string(t.UID), hash: contentOf(t.Object), labels: t.Labels, deleting: t.Deleting, changed: p.count, second: t.LastUserWrite}
 	switch {
 	case old.uid != next.uid:
 	case old.hash == next.hash:

@@ -19,7 +19,7 @@ import (
 // meddle makes the kept content that is in force for a template anew, or deletes
 // it, as an editor of the namespace may.
 func (w *world) meddle(o op) {
-	b := w.hub.LiveBinding(propagation.BindingOf(o.key))
+	b := w.bindingOf(o.key)
 	if b == nil || b.Revision() == "" {
 		return
 	}
@@ -73,5 +73,5 @@ func (w *world) keptNoMore(b *propagation.Binding) bool {
 		return false
 	}
 	t := w.hub.Live(b.Template())
-	return t == nil || t.UID != b.Spec.Resource.UID || t.Hash != b.ActedHash()
+	return t == nil || t.UID != b.Spec.Resource.UID || contentOf(t.Object) != w.safety.contents.of(b.ActedHash())
 }

@@ -227,6 +227,8 @@ type flight struct {
 	// reasons held back each of the flight's Works, by its cluster, when this attempt
 	// began.
 	reasons map[string]map[string]bool
+	// tick is how far the proofs had come.
+	tick int
 	// asked counts alike requests, so that each has a fate of its own.
 	mu    sync.Mutex
 	asked map[string]int
