@@ -99,9 +99,9 @@ func (w *world) people(o op) bool {
 	case forgeContent, loseContent:
 		w.meddle(o)
 		return false // nobody asked for anything
-	case removeWork:
-		work := w.workOf(o.key, o.cluster)
-		return work != nil && w.hub.RemoveWork(work.Key)
+	}
+	if changed, known := w.byHand(o); known {
+		return changed
 	}
 	return w.tamper(o)
 }
@@ -171,6 +171,7 @@ func (w *world) rest() {
 		m.Down = false
 	}
 	w.hub.Join("m3")
+	w.makeKinds()
 	// One sweep may be cut off where others take their time; the next goes on.
 	for round, quiet := 0, 0; w.err == nil; round++ {
 		before := w.writes.Load()
@@ -192,6 +193,10 @@ func (w *world) rest() {
 		}
 		w.pass(time.Minute)
 		w.useKept()
+		w.makeNamespaces()
+		if w.makeKinds() {
+			w.safety.proofs.look(w)
+		}
 		w.tick()
 	}
 	if w.err == nil {

@@ -30,6 +30,8 @@ type moment struct {
 	// that changed its claim; nil: not at all.
 	written string
 	tamper  func(claimed) claimed
+	// unbinds tells whether somebody deleted a template's binding just now; nil: no.
+	unbinds func(key propagation.TemplateKey) bool
 }
 
 // past is what people did, and where that may have led since the last rest.
@@ -46,10 +48,12 @@ type past struct {
 	required map[string]bool
 	// ever are all templates there ever were, by ID.
 	ever map[string]propagation.TemplateKey
+	// unbound are the templates, by uid, whose binding people ever deleted.
+	unbound map[string]bool
 }
 
 func (p *past) begin(w *world) {
-	p.ever, p.lag = map[string]propagation.TemplateKey{}, w.lag
+	p.ever, p.unbound, p.lag = map[string]propagation.TemplateKey{}, map[string]bool{}, w.lag
 	p.settle(w, map[string]state{})
 }
 
@@ -58,7 +62,7 @@ func (p *past) settle(w *world, states map[string]state) {
 	now := moment{things: map[string]thing{}, gates: w.hub.LiveFeatures()}
 	if len(p.moments) > 0 {
 		now = p.moments[len(p.moments)-1]
-		now.written, now.tamper = "", nil
+		now.written, now.tamper, now.unbinds = "", nil, nil
 	}
 	p.moments, p.from, p.before, p.required = []moment{now}, p.count, states, map[string]bool{}
 	for _, b := range w.hub.LiveBindings() {
@@ -88,7 +92,7 @@ func (p *past) note(w *world, o op) {
 	p.count++
 	old := p.moments[len(p.moments)-1]
 	m := moment{things: maps.Clone(old.things), gates: w.hub.LiveFeatures()}
-	if o.key.Name != "" {
+	if o.key.Name != "" && o.verb != dropBinding && o.verb != stripObject {
 		p.ever[o.key.ID()] = o.key
 		m.written, m.tamper = o.key.ID(), tampering(w, o)
 		delete(m.things, o.key.ID())
@@ -97,6 +101,12 @@ func (p *past) note(w *world, o op) {
 			if err := w.safety.contents.learn(t); err != nil {
 				w.fail("%v", err)
 			}
+		}
+	}
+	if o.verb == dropBinding || o.verb == dropBindings {
+		m.unbinds = o.unbinds
+		for _, t := range w.hub.LiveTemplates() {
+			p.unbound[string(t.UID)] = p.unbound[string(t.UID)] || o.unbinds(t.Key)
 		}
 	}
 	for _, l := range w.hub.LivePolicies() {
@@ -212,6 +222,15 @@ func (r *reaching) forget() {
 func (r *reaching) move(j int) {
 	now, before := r.moments[j].things[r.id], r.moments[j-1].things[r.id]
 	m := r.moments[j]
+	if m.unbinds != nil && now.uid != "" && m.unbinds(now.key) {
+		next := map[state]bool{}
+		for s := range r.set {
+			next[state{claimed: s.claimed}] = true
+		}
+		r.set = next
+		r.forget()
+		return
+	}
 	switch {
 	case now.uid != before.uid:
 		r.set = map[state]bool{{}: true} // gone, or another

@@ -278,6 +278,9 @@ func (w *world) checkWorks() {
 			if work != nil && work.Deleting && b.SuspendedOn(c) {
 				continue // somebody deleted it: it ends when nothing holds it
 			}
+			if work == nil && w.neverKept(b) {
+				continue // nothing ever came of it
+			}
 			if work == nil || work.Deleting {
 				w.fail("%s has no Work in %s", b.Key, c)
 				continue
@@ -287,7 +290,7 @@ func (w *world) checkWorks() {
 	}
 	for _, work := range w.hub.LiveWorks() {
 		b := w.bindingOf(templateOf(work))
-		if !wanted[work.Key] && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
+		if !wanted[work.Key] && !w.unbound(templateOf(work)) && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
 			w.fail("%s has to be gone", work.Key)
 		}
 	}
@@ -315,7 +318,9 @@ func (w *world) checkMember(m *pipelinetest.Member) {
 		}
 	}
 	for _, o := range m.Objects() {
-		if o.Work != "" && works[o.Ref.ID()] == nil {
+		if works[o.Ref.ID()] != nil {
+			delete(w.orphans, place{m.Name, o.Ref.ID()})
+		} else if o.Work != "" && !w.orphan(m.Name, o) {
 			w.fail("%s has to be gone from %s", o.Ref, m.Name)
 		}
 	}

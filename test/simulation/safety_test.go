@@ -185,6 +185,10 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 		old, _ := write.Old.(*propagation.Binding)
 		w.past.require(next)
 		w.wroteBinding(flightOf(ctx), old, next)
+	case *propagation.Revision:
+		if b := w.hub.LiveBinding(next.Binding); b != nil {
+			w.frozen[keptContent{b.UID, next.Hash}] = true
+		}
 	case *propagation.Template:
 		old := write.Old.(*propagation.Template)
 		if old.Claim != next.Claim || old.Baseline != next.Baseline {

@@ -37,7 +37,7 @@ func (l *lab) shrink(c climate, h []op, failure error) (climate, []op, error) {
 	}
 	h = calmer(c, h, fails)
 	for _, simpler := range []func(*climate){
-		func(c *climate) { c.flights = 1 }, func(c *climate) { c.flights = 2 }, func(c *climate) { c.late = false },
+		func(c *climate) { c.flights = 1 }, func(c *climate) { c.flights = 2 }, func(c *climate) { c.late = false }, func(c *climate) { c.pair = false },
 		func(c *climate) { c.echo = false }, func(c *climate) { c.lag = false }, func(c *climate) { c.follow = false },
 		func(c *climate) { c.lanes = true },
 	} {
