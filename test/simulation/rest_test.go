@@ -207,8 +207,14 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 	may := maps.Clone(must)
 	for _, r := range b.Spec.RequiredBy {
 		p := w.hub.LiveBinding(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name})
-		if p == nil {
-			continue // that is found below
+		if key := (propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}); p == nil {
+			if w.outlived(key) { // it stays with what members have of its parent
+				want[key.ID()] = have[key.ID()]
+				for _, c := range clusters {
+					may[c] = true
+				}
+			}
+			continue // else that is found below
 		}
 		stays := len(r.Clusters) > 0
 		for _, c := range clusters {
@@ -229,6 +235,13 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 			w.fail("%s inherits suspensions on %v, must on %v, may on %v", b.Key, b.InheritedSuspensions(), must, may)
 		}
 	}
+}
+
+// outlived tells whether people deleted the binding, and Works of it are left.
+func (w *world) outlived(key propagation.BindingKey) bool {
+	return slices.ContainsFunc(w.hub.LiveWorks(), func(work *propagation.Work) bool {
+		return work.Binding() == key && w.unbound(templateOf(work))
+	})
 }
 
 // historyLimit is how many revisions a binding keeps.
