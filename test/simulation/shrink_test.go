@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long a history is shrunk.
-const patience = 40 * time.Second
+const patience = 20 * time.Second
 
 // shrink leaves out of a failing history, and of its climate, what it does not
 // need to fail in the same way.
