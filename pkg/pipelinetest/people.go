@@ -139,6 +139,24 @@ func (h *Hub) DropBinding(key propagation.BindingKey) bool {
 	return true
 }
 
+// AnnotateBinding lets somebody set an annotation of a binding.
+func (h *Hub) AnnotateBinding(key propagation.BindingKey, name, value string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.bindings.live[key.ID()]
+	if r == nil || r.value.Annotations[name] == value {
+		return false
+	}
+	next := *r.value
+	next.Annotations = maps.Clone(next.Annotations)
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	next.Annotations[name] = value
+	h.storeBinding(&next, false)
+	return true
+}
+
 // Strip lets somebody take the marks of Sluice off an object in a member.
 func (m *Member) Strip(ref member.Ref) bool {
 	old := m.objects[ref]

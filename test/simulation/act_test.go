@@ -164,6 +164,15 @@ func (w *world) foreign(o op) map[string]any {
 // rounds is how many sweeps it may take until nothing changes.
 const rounds = 40
 
+// patience is in how many sweeps nothing must change. What a sweeper has to find
+// twice each process finds by itself.
+func (w *world) patience() int {
+	if w.pair {
+		return 6
+	}
+	return 2
+}
+
 // rest lets everything be delivered, and sweeps until nothing changes.
 func (w *world) rest() {
 	w.noRedis = false
@@ -185,7 +194,7 @@ func (w *world) rest() {
 		} else {
 			quiet = 0
 		}
-		if quiet == 2 {
+		if quiet == w.patience() {
 			break
 		}
 		if round == rounds {

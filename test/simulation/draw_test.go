@@ -80,6 +80,9 @@ func (d drawer) history() []op {
 	}
 	for range s.length {
 		h = append(h, d.userOp(s))
+		if d.chance(6) {
+			h = append(h, op{verb: activate, key: d.template(s)})
+		}
 		if s.hand && d.chance(15) {
 			h = append(h, d.handy(s)...)
 		}

@@ -69,7 +69,7 @@ func (p *past) settle(w *world, states map[string]state) {
 		p.require(b)
 	}
 	for id, t := range now.things {
-		t.seen, t.former = w.watches(t.key), nil
+		t.seen, t.former, t.asked = w.watches(t.key), nil, nil
 		now.things[id] = t
 	}
 }
@@ -92,7 +92,7 @@ func (p *past) note(w *world, o op) {
 	p.count++
 	old := p.moments[len(p.moments)-1]
 	m := moment{things: maps.Clone(old.things), gates: w.hub.LiveFeatures()}
-	if o.key.Name != "" && o.verb != dropBinding && o.verb != stripObject {
+	if o.key.Name != "" && o.verb != dropBinding && o.verb != stripObject && o.verb != activate {
 		p.ever[o.key.ID()] = o.key
 		m.written, m.tamper = o.key.ID(), tampering(w, o)
 		delete(m.things, o.key.ID())
@@ -102,6 +102,10 @@ func (p *past) note(w *world, o op) {
 				w.fail("%v", err)
 			}
 		}
+	}
+	if t, ok := m.things[o.key.ID()]; ok && o.verb == activate {
+		t.asked = append(slices.Clone(t.asked), w.bindingOf(o.key).Annotations["sluice.dev/activate"])
+		m.things[o.key.ID()] = t
 	}
 	if o.verb == dropBinding || o.verb == dropBindings {
 		m.unbinds = o.unbinds
@@ -124,10 +128,10 @@ func (p *past) thing(w *world, old thing, t *propagation.Template) thing {
 	switch {
 	case old.uid != next.uid:
 	case old.hash == next.hash:
-		next.changed, next.faint, next.seen, next.lost, next.former = old.changed, old.faint, old.seen, old.lost, old.former
+		next.changed, next.faint, next.seen, next.lost, next.former, next.asked = old.changed, old.faint, old.seen, old.lost, old.former, old.asked
 		next.marked, next.blurred = true, old.blurred || !old.seen
 	default:
-		next.former = map[string]bool{old.hash: true}
+		next.former, next.asked = map[string]bool{old.hash: true}, old.asked
 		maps.Copy(next.former, old.former)
 		// The API server notes no time where something was only taken away.
 		next.faint = !t.LastUserWrite.Equal(w.now.Truncate(time.Second))
@@ -362,6 +366,9 @@ func (r *reaching) activations(j int) {
 			}
 			for _, required := range r.requirements() {
 				r.turn(l.bound, r.activation(l.moment, k, required, l.state))
+				if next, ok := r.requested(l.moment, k, l.state); ok {
+					r.turn(l.bound, next)
+				}
 			}
 		}
 		r.tried[i] = j + 1
@@ -390,8 +397,19 @@ func (r *reaching) activation(i, k int, required bool, s state) bound {
 	if !stands {
 		return s.bound
 	}
-	next, _ := activate(t, holder, r.moments[k].gates, required, s.claimed, s.bound)
+	next, _ := act(t, holder, r.moments[k].gates, required, s.claimed, s.bound)
 	return next
+}
+
+// requested is what comes of s at the gate where somebody asked for that; false:
+// nobody did.
+func (r *reaching) requested(i, k int, s state) (bound, bool) {
+	t := r.moments[i].things[r.id]
+	holder, stands := holderOf(r.moments[k].rules, t, s.claimed)
+	if !stands || holder == nil || t.deleting || !slices.Contains(r.moments[len(r.moments)-1].things[r.id].asked, wishFor(holder.Policy)) {
+		return bound{}, false
+	}
+	return bound{acted: t.hash, form: formOf(holder.Policy), used: s.wait}, true
 }
 
 // holderOf is the policy that the claim names; false: it does not stand.

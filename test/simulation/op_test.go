@@ -85,7 +85,7 @@ func (o op) String() string {
 	switch o.verb {
 	case putTemplate, replaceTemplate:
 		return fmt.Sprintf("%s %s: %s", o.verb, o.key, o.content.describe(o.key))
-	case dropTemplate, unclaimTemplate, holdTemplate, releaseTemplate, forgeContent, loseContent, dropBinding:
+	case dropTemplate, unclaimTemplate, holdTemplate, releaseTemplate, forgeContent, loseContent, dropBinding, activate:
 		return fmt.Sprintf("%s %s", o.verb, o.key)
 	case markTemplate, reportTemplate:
 		return fmt.Sprintf("%s %s: %d", o.verb, o.key, o.n)

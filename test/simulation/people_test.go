@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"fmt"
 	"slices"
 
 	"sluice.dev/pkg/core/propagation"
@@ -18,7 +19,8 @@ const (
 	dropBindings  verb = "delete the kind of bindings"
 	dropWorks     verb = "delete the kind of Works"
 	makeKinds     verb = "make the deleted kinds again"
-	stripObject   verb = "strip" // the marks of Sluice from an object in a member
+	activate      verb = "activate" // kubectl sluice activate
+	stripObject   verb = "strip"    // the marks of Sluice from an object in a member
 )
 
 // byHand does what people do to what is Sluice's; false: nothing.
@@ -45,11 +47,26 @@ func (w *world) byHand(o op) (changed, known bool) {
 	case removeWork:
 		work := w.workOf(o.key, o.cluster)
 		return work != nil && w.hub.RemoveWork(work.Key), true
+	case activate:
+		return w.activate(o.key), true
 	case stripObject:
 		return w.members[o.cluster].Strip(o.key), true
 	}
 	return false, false
 }
+
+// activate asks that the policy acts on the template in exactly its present form.
+func (w *world) activate(key propagation.TemplateKey) bool {
+	t, b := w.hub.Live(key), w.bindingOf(key)
+	if t == nil || b == nil {
+		return false
+	}
+	p := w.hub.LivePolicy(t.Claim.Policy)
+	return p != nil && p.ID == t.Claim.ID && w.hub.AnnotateBinding(b.Key, "sluice.dev/activate", wishFor(p))
+}
+
+// wishFor is what is asked for.
+func wishFor(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
 // hasWorks tells whether any Work is left of the binding. Nothing notices that one
 // without Works is missing until its template, or its policy, changes: a known gap,

@@ -87,7 +87,10 @@ func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	}
 	b := w.bindingOf(key)
 	required := b != nil && len(b.Spec.RequiredBy) > 0
-	next, pending := activate(t, holder, m.gates, required, s.claimed, s.bound)
+	if b != nil && holder != nil && !t.deleting && b.Annotations["sluice.dev/activate"] == wishFor(holder.Policy) {
+		w.fail("somebody asked that %s acts on %s, and it does not", holder.Key, key)
+	}
+	next, pending := act(t, holder, m.gates, required, s.claimed, s.bound)
 	if now := (state{s.claimed, next}); now.normal() != s.normal() {
 		w.fail("%s is %s, and has to be %s", key, s.describe(w), now.describe(w))
 	}
