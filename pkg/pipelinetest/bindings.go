@@ -102,11 +102,9 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 	}
 	h.storeBinding(b, true)
 	if old == nil {
-		h.wrote(ctx, verb, next.Key.String(), nil, b)
-	} else {
-		h.wrote(ctx, verb, next.Key.String(), old, b)
+		return b, h.wrote(ctx, verb, next.Key.String(), nil, b)
 	}
-	return b, nil
+	return b, h.wrote(ctx, verb, next.Key.String(), old, b)
 }
 
 // patched is live with what makes next of old, as a merge patch does: what neither
@@ -149,8 +147,7 @@ func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, s
 	next := *r.value
 	next.Status = copyOf(status)
 	h.storeBinding(&next, true)
-	h.wrote(ctx, "update", about, r.value, &next)
-	return &next, nil
+	return &next, h.wrote(ctx, "update", about, r.value, &next)
 }
 
 // DeleteBinding deletes that very binding, if it still is as it was read.
@@ -169,8 +166,7 @@ func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
 		return err
 	}
 	h.bindings.remove(b.Key.ID(), true)
-	h.wrote(ctx, "delete", b.Key.String(), r.value, nil)
-	return nil
+	return h.wrote(ctx, "delete", b.Key.String(), r.value, nil)
 }
 
 // LiveBinding is the binding as it is; nil: there is none. For tests.

@@ -55,8 +55,7 @@ func (h *Hub) CommitContents(ctx context.Context, w *propagation.Work, old *prop
 		next.UID = is.UID
 	}
 	h.contents[w.Key] = next
-	h.wrote(ctx, verb, about, is, next)
-	return nil
+	return h.wrote(ctx, verb, about, is, next)
 }
 
 // DropContents forgets what is kept beside a Work.
@@ -69,7 +68,7 @@ func (h *Hub) DropContents(ctx context.Context, key propagation.WorkKey, old *pr
 	defer h.mu.Unlock()
 	if is := h.contents[key]; is != nil && is.UID == old.UID {
 		delete(h.contents, key)
-		h.wrote(ctx, "delete", about, is, nil)
+		return h.wrote(ctx, "delete", about, is, nil)
 	}
 	return nil
 }

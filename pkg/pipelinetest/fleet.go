@@ -95,8 +95,7 @@ func (h *Hub) CommitPolicyStatus(ctx context.Context, p *propagation.Policy, sta
 	next := *r.value
 	next.Status = copyOf(status)
 	h.storePolicy(&next, true)
-	h.wrote(ctx, "update", about, r.value, &next)
-	return nil
+	return h.wrote(ctx, "update", about, r.value, &next)
 }
 
 func policyObject(p *propagation.Policy) propagation.TemplateKey {
@@ -184,15 +183,22 @@ func (h *Hub) NamespaceState(ctx context.Context, name string) (hub.NamespaceSta
 
 // EnsureNamespace makes a namespace where there is none.
 func (h *Hub) EnsureNamespace(ctx context.Context, name string) error {
-	if h.namespaces[name] {
+	h.mu.Lock()
+	is, leaving := h.hasNamespace(name)
+	h.mu.Unlock()
+	switch {
+	case is:
 		return nil
+	case leaving:
+		return errLeaving(name)
 	}
 	if err := h.ask(ctx, "create", "namespace "+name); err != nil {
 		return err
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.namespaces[name] = true
-	h.wrote(ctx, "create", "namespace "+name, nil, name)
-	return nil
+	return h.wrote(ctx, "create", "namespace "+name, nil, name)
 }
 
 // Cluster is the member of that name.
@@ -233,8 +239,7 @@ func (h *Hub) CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluste
 	next := r.value.DeepCopy()
 	next.Status = copyOf(status)
 	h.storeCluster(next, true)
-	h.wrote(ctx, "update", about, r.value, next)
-	return nil
+	return h.wrote(ctx, "update", about, r.value, next)
 }
 
 func (h *Hub) storeCluster(c *clusterv1alpha1.Cluster, own bool) {

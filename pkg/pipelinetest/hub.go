@@ -6,6 +6,7 @@ package pipelinetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -72,6 +73,9 @@ type Hub struct {
 	Ask func(ctx context.Context, r Request) error
 	// Wrote is told of each request that changed something.
 	Wrote func(ctx context.Context, w Write)
+	// Lost tells whether the answer to a request that changed something is lost on its
+	// way; nil: none is.
+	Lost func(ctx context.Context, r Request) bool
 	// Watching tells whether a source tells of objects of the kind; nil: of none.
 	Watching func(k propagation.TemplateKey) bool
 	// Retired tells that the kinds of placements and of their members are on their way
@@ -101,12 +105,15 @@ type Hub struct {
 	placing   placing
 
 	namespaces map[string]bool
-	features   propagation.Features
+	// leaving are the namespaces, and dropped the kinds, that are on their way out.
+	leaving  map[string]bool
+	dropped  map[Kind]bool
+	features propagation.Features
 }
 
 // NewHub is a hub without objects.
 func NewHub(o Options) *Hub {
-	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}}
+	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, leaving: map[string]bool{}, dropped: map[Kind]bool{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}}
 	h.templates = newTable[*propagation.Template](h)
 	h.policies = newTable[*propagation.Policy](h)
 	h.overrides = newTable[propagation.Override](h)
@@ -148,17 +155,29 @@ func (h *Hub) ask(ctx context.Context, verb, about string) error {
 		h.reads++
 		h.mu.Unlock()
 	}
-	if h.Ask == nil {
-		return nil
+	if h.Ask != nil {
+		if err := h.Ask(ctx, r); err != nil {
+			return err
+		}
 	}
-	return h.Ask(ctx, r)
+	if h.options.Lag && !r.Writes() {
+		return nil // it is read from what a watch told
+	}
+	return h.unserved(verb, about)
 }
 
-func (h *Hub) wrote(ctx context.Context, verb, about string, old, new any) {
+// wrote tells of what was written; an error: the answer is lost on its way.
+func (h *Hub) wrote(ctx context.Context, verb, about string, old, new any) error {
 	if h.Wrote != nil {
 		h.Wrote(ctx, Write{Request{verb, about}, old, new})
 	}
+	if h.Lost != nil && h.Lost(ctx, Request{verb, about}) {
+		return errAnswerLost
+	}
+	return nil
 }
+
+var errAnswerLost = errors.New("it was done, and the answer is lost")
 
 // Record tells people.
 func (h *Hub) Record(_ context.Context, about hub.About, _, reason, message string) {

@@ -67,6 +67,9 @@ type Member struct {
 	Ask func(ctx context.Context, r Request) error
 	// Wrote is told of each request that changed something.
 	Wrote func(ctx context.Context, w MemberWrite)
+	// Lost tells whether the answer to such a request is lost on its way; nil: none
+	// is.
+	Lost func(ctx context.Context, r Request) bool
 
 	version    int
 	uids       int
@@ -176,7 +179,11 @@ func (m *Member) Write(ctx context.Context, w *propagation.Work, hub string, man
 	if ref.Namespace != "" && !m.namespaces[ref.Namespace] {
 		return nil, &member.NoNamespace{Cluster: m.Name, Namespace: ref.Namespace}
 	}
-	return m.apply(ctx, w, hub, ref, manifest).observed(), nil
+	o := m.apply(ctx, w, hub, ref, manifest)
+	if m.Lost != nil && m.Lost(ctx, Request{"apply", ref.String() + " in " + m.Name}) {
+		return nil, &member.Unreachable{Cluster: m.Name, Err: errAnswerLost}
+	}
+	return o.observed(), nil
 }
 
 // apply writes; the same again is no write.
@@ -237,6 +244,9 @@ func (m *Member) Delete(ctx context.Context, ref member.Ref, r applying.Removal)
 	m.remove(old, true)
 	if m.Wrote != nil {
 		m.Wrote(ctx, MemberWrite{Cluster: m.Name, Verb: "delete", Old: old})
+	}
+	if m.Lost != nil && m.Lost(ctx, Request{"delete", ref.String() + " in " + m.Name}) {
+		return false, &member.Unreachable{Cluster: m.Name, Err: errAnswerLost}
 	}
 	return true, nil
 }

@@ -36,6 +36,9 @@ func live[T any](ctx context.Context, h *Hub, t *table[T], id, about string) (va
 	if err := h.ask(ctx, "get", about); err != nil {
 		return value, err
 	}
+	if err := h.unserved("get", about); err != nil {
+		return value, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := t.live[id]

@@ -109,8 +109,7 @@ func (t *wires[O]) commit(ctx context.Context, old, next O, make bool) (O, error
 		o.SetUID(t.hub.newUID())
 		o.SetGeneration(1)
 		t.put(o, true)
-		t.hub.wrote(ctx, verb, t.about(id), nil, o)
-		return o, nil
+		return o, t.hub.wrote(ctx, verb, t.about(id), nil, o)
 	}
 	r, err := t.current(id, old.GetUID(), old.GetResourceVersion())
 	if err != nil {
@@ -118,8 +117,7 @@ func (t *wires[O]) commit(ctx context.Context, old, next O, make bool) (O, error
 	}
 	o.SetGeneration(r.value.GetGeneration() + 1)
 	t.put(o, true)
-	t.hub.wrote(ctx, verb, t.about(id), r.value, o)
-	return o, nil
+	return o, t.hub.wrote(ctx, verb, t.about(id), r.value, o)
 }
 
 // status writes next, of which only the status differs from what was read.
@@ -139,8 +137,7 @@ func (t *wires[O]) status(ctx context.Context, old, next O) (O, error) {
 	}
 	o, _ := next.DeepCopyObject().(O)
 	t.put(o, true)
-	t.hub.wrote(ctx, "update", about, r.value, o)
-	return o, nil
+	return o, t.hub.wrote(ctx, "update", about, r.value, o)
 }
 
 func (t *wires[O]) put(o O, own bool) {
@@ -327,6 +324,5 @@ func (h *Hub) CommitWorkResults(ctx context.Context, w *propagation.Work, status
 	status = copyOf(status)
 	next.Status.Conditions, next.Results = status.Conditions, status.ManifestConditions
 	h.storeWork(&next, true)
-	h.wrote(ctx, "update", about, r.value, &next)
-	return &next, nil
+	return &next, h.wrote(ctx, "update", about, r.value, &next)
 }

@@ -82,14 +82,14 @@ func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *pro
 		next.Namespace = namespaceOf(b)
 		next.Content = unshared(r.Content)
 		h.storeRevision(b, &next)
-		h.wrote(ctx, "create", "revision "+r.Name, nil, &next)
+		return h.wrote(ctx, "create", "revision "+r.Name, nil, &next)
 	case !says(b, known.value, r):
 		h.revisions.look(id)
 		return outcome.Conflict(fmt.Errorf("create revision %s: another is in its place", r.Name))
 	case known.owner != b.UID:
 		next := *known.value
 		h.storeRevision(b, &next)
-		h.wrote(ctx, "patch", "revision "+r.Name, known.value, &next)
+		return h.wrote(ctx, "patch", "revision "+r.Name, known.value, &next)
 	}
 	return nil
 }
@@ -172,8 +172,7 @@ func (h *Hub) DeleteRevision(ctx context.Context, b *propagation.Binding, name s
 		return nil
 	}
 	h.revisions.remove(id, true)
-	h.wrote(ctx, "delete", "revision "+name, r.value, nil)
-	return nil
+	return h.wrote(ctx, "delete", "revision "+name, r.value, nil)
 }
 
 // LiveRevisions are all frozen contents as they are, sorted. For tests.

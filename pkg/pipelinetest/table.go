@@ -70,6 +70,15 @@ func (t *table[T]) list() []T {
 	return all
 }
 
+// rows are all objects as they are, sorted.
+func (t *table[T]) rows() []T {
+	var all []T
+	for _, id := range slices.Sorted(maps.Keys(t.live)) {
+		all = append(all, t.live[id].value)
+	}
+	return all
+}
+
 // current refuses a write unless the object is still that one, in that version.
 // After that it is seen as it is.
 func (t *table[T]) current(id string, uid types.UID, version string) (*row[T], error) {

@@ -176,8 +176,7 @@ func (h *Hub) CommitClaim(ctx context.Context, t *propagation.Template, c propag
 		return nil, err
 	}
 	written := h.writeTemplate(next, t, t.LastUserWrite, true)
-	h.wrote(ctx, "patch", about, t, written)
-	return written, nil
+	return written, h.wrote(ctx, "patch", about, t, written)
 }
 
 func patch(meta map[string]any, field string, changes map[string]*string) {
@@ -217,8 +216,7 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
 		return false, err
 	}
-	h.wrote(ctx, "patch", about, t, h.writeTemplate(next, t, t.LastUserWrite, true))
-	return true, nil
+	return true, h.wrote(ctx, "patch", about, t, h.writeTemplate(next, t, t.LastUserWrite, true))
 }
 
 // writeTemplate makes obj, which is nobody else's, the template that was old.

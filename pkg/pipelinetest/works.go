@@ -86,8 +86,9 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 	w := copyOf(next)
 	w.Contents = nil // they are kept beside it
 	if old == nil {
+		is, _ := h.hasNamespace(next.Key.Namespace())
 		switch {
-		case !h.namespaces[next.Key.Namespace()]:
+		case !is:
 			return nil, fmt.Errorf("create %s: no such namespace: %w", id, outcome.ErrGone)
 		case h.works.live[id] != nil:
 			h.works.look(id)
@@ -95,8 +96,7 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 		}
 		w.UID, w.Generation, w.Deleting, w.Status = types.UID(fmt.Sprintf("uid of %s %d", id, h.works.next(id))), 1, false, workv1alpha1.WorkStatus{}
 		h.storeWork(w, true)
-		h.wrote(ctx, verb, id, nil, w)
-		return w, nil
+		return w, h.wrote(ctx, verb, id, nil, w)
 	}
 	r, err := h.works.current(id, old.UID, old.ResourceVersion)
 	if err != nil {
@@ -108,8 +108,7 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 		w.Generation++
 	}
 	h.storeWork(w, true)
-	h.wrote(ctx, verb, id, r.value, w)
-	return w, nil
+	return w, h.wrote(ctx, verb, id, r.value, w)
 }
 
 func workObject(k propagation.WorkKey) propagation.TemplateKey {
@@ -143,8 +142,7 @@ func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status 
 	next := *r.value
 	next.Status = copyOf(status)
 	h.storeWork(&next, true)
-	h.wrote(ctx, "update", about, r.value, &next)
-	return &next, nil
+	return &next, h.wrote(ctx, "update", about, r.value, &next)
 }
 
 // DeleteWork deletes that very Work, which waits for its finalizers.
@@ -163,8 +161,7 @@ func (h *Hub) DeleteWork(ctx context.Context, w *propagation.Work) error {
 		return err
 	}
 	h.deleteWork(r, true)
-	h.wrote(ctx, "delete", w.Key.String(), r.value, nil)
-	return nil
+	return h.wrote(ctx, "delete", w.Key.String(), r.value, nil)
 }
 
 func (h *Hub) deleteWork(r *row[*propagation.Work], own bool) {
@@ -205,8 +202,7 @@ func (h *Hub) ReleaseWork(ctx context.Context, w *propagation.Work) error {
 	} else {
 		h.storeWork(&next, true)
 	}
-	h.wrote(ctx, "patch", about, r.value, nil)
-	return nil
+	return h.wrote(ctx, "patch", about, r.value, nil)
 }
 
 // LiveWork is the Work as it is; nil: there is none. For tests.

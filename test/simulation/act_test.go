@@ -53,6 +53,7 @@ func (w *world) do(o op) {
 		if w.people(o) {
 			w.past.note(w, o)
 		}
+		w.safety.proofs.look(w)
 	}
 }
 
@@ -98,8 +99,9 @@ func (w *world) people(o op) bool {
 	case forgeContent, loseContent:
 		w.meddle(o)
 		return false // nobody asked for anything
-	case removeWork:
-		return w.hub.RemoveWork(propagation.WorkKey{Cluster: o.cluster, Name: propagation.WorkName(propagation.BindingOf(o.key))})
+	}
+	if changed, known := w.byHand(o); known {
+		return changed
 	}
 	return w.tamper(o)
 }
@@ -162,6 +164,15 @@ func (w *world) foreign(o op) map[string]any {
 // rounds is how many sweeps it may take until nothing changes.
 const rounds = 40
 
+// patience is in how many sweeps nothing must change. What a sweeper has to find
+// twice each process finds by itself.
+func (w *world) patience() int {
+	if w.pair {
+		return 6
+	}
+	return 2
+}
+
 // rest lets everything be delivered, and sweeps until nothing changes.
 func (w *world) rest() {
 	w.noRedis = false
@@ -169,6 +180,7 @@ func (w *world) rest() {
 		m.Down = false
 	}
 	w.hub.Join("m3")
+	w.makeKinds()
 	// One sweep may be cut off where others take their time; the next goes on.
 	for round, quiet := 0, 0; w.err == nil; round++ {
 		before := w.writes.Load()
@@ -182,7 +194,7 @@ func (w *world) rest() {
 		} else {
 			quiet = 0
 		}
-		if quiet == 2 {
+		if quiet == w.patience() {
 			break
 		}
 		if round == rounds {
@@ -190,6 +202,10 @@ func (w *world) rest() {
 		}
 		w.pass(time.Minute)
 		w.useKept()
+		w.makeNamespaces()
+		if w.makeKinds() {
+			w.safety.proofs.look(w)
+		}
 		w.tick()
 	}
 	if w.err == nil {

@@ -45,6 +45,8 @@ type broker struct {
 	// what members told.
 	count map[string]int
 	fates uint64
+	// started counts the flights, which go to the processes in turn.
+	started int
 }
 
 func (b *broker) clear() {
@@ -65,7 +67,7 @@ func (w *world) publish(e event.Event) {
 		b.count[e.Type()]++
 	}
 	for _, r := range b.routes.For(e) {
-		if w.stages[r.Stage] == nil {
+		if w.processes[0][r.Stage] == nil {
 			continue // there are no placements in this world
 		}
 		lane, _ := e.Extensions()[events.ExtPartitionKey].(string)
@@ -129,7 +131,7 @@ func (w *world) step(dice *rand.Rand) {
 		}
 	}
 	if garbage := w.hub.Garbage(); len(garbage) > 0 {
-		add(1, func() { w.hub.Collect(garbage[dice.IntN(len(garbage))]) })
+		add(1, func() { w.collect(garbage[dice.IntN(len(garbage))]) })
 	}
 	if len(b.late) > 0 {
 		add(1, func() { w.comeLate(dice) })
@@ -141,6 +143,12 @@ func (w *world) step(dice *rand.Rand) {
 			return
 		}
 	}
+}
+
+// collect lets the hub's garbage collector end something.
+func (w *world) collect(garbage string) {
+	w.hub.Collect(garbage)
+	w.safety.proofs.look(w)
 }
 
 func (w *world) comeLate(dice *rand.Rand) {
@@ -175,7 +183,10 @@ func (w *world) startOne(dice *rand.Rand) {
 }
 
 func (w *world) newFlight(d delivery, fate uint64) *flight {
-	return &flight{w: w, delivery: d, fate: fate, asked: map[string]int{}}
+	b := &w.broker
+	b.started++
+	stage := w.processes[b.started%len(w.processes)][d.stage]
+	return &flight{w: w, delivery: d, stage: stage, fate: fate, asked: map[string]int{}}
 }
 
 // resume lets a flight go on to its next request, or crashes its process.
@@ -302,7 +313,7 @@ func (w *world) tellAll() bool {
 		told = true
 	}
 	for _, g := range w.hub.Garbage() {
-		w.hub.Collect(g)
+		w.collect(g)
 		told = true
 	}
 	for _, name := range clusters {

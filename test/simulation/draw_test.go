@@ -60,14 +60,14 @@ type style struct {
 	few bool
 	// gates may be switched.
 	gates bool
-	// tamper lets people write what is the system's.
-	tamper bool
+	// tamper lets people write what is the system's, and hand delete it.
+	tamper, hand bool
 }
 
 func (d drawer) style() style {
 	return style{
 		length: 6 + d.IntN(16), restEvery: pick(d, []int{5, 15, 15, 100}), trouble: pick(d, []int{0, 10, 25}),
-		few: d.chance(60), gates: d.chance(60), tamper: d.chance(40),
+		few: d.chance(60), gates: d.chance(60), tamper: d.chance(40), hand: d.chance(40),
 	}
 }
 
@@ -80,6 +80,12 @@ func (d drawer) history() []op {
 	}
 	for range s.length {
 		h = append(h, d.userOp(s))
+		if d.chance(6) {
+			h = append(h, op{verb: activate, key: d.template(s)})
+		}
+		if s.hand && d.chance(15) {
+			h = append(h, d.handy(s)...)
+		}
 		if d.chance(20) {
 			continue // the next one comes before anything is delivered
 		}

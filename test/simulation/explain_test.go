@@ -18,7 +18,7 @@ import (
 // waits, and what each member has.
 func (w *world) checkExplained(key propagation.TemplateKey, s state, pending bool) {
 	seen := explaining.World{Policies: w.hub.LivePolicies(), Clusters: w.fleet(), Features: w.hub.LiveFeatures()}
-	sub := explaining.Subject{Template: w.hub.Live(key), Binding: w.hub.LiveBinding(propagation.BindingOf(key))}
+	sub := explaining.Subject{Template: w.hub.Live(key), Binding: w.bindingOf(key)}
 	if b := sub.Binding; b != nil {
 		sub.Revision = w.revision(b)
 		sub.Works = w.worksOf(b)
@@ -41,7 +41,7 @@ func (w *world) checkExplained(key propagation.TemplateKey, s state, pending boo
 	if r.InForce != nil {
 		acted = r.InForce.Hash
 	}
-	if acted != s.acted {
+	if w.safety.contents.of(acted) != s.acted {
 		w.fail("explain says that content %q of %s is in force; it is %s", acted, key, s.describe(w))
 	}
 	w.checkClustersExplained(r, sub)
@@ -55,7 +55,7 @@ func (w *world) checkClustersExplained(r explaining.Report, sub explaining.Subje
 		}
 		return
 	}
-	targets := sub.Binding.TargetClusters()
+	targets := w.goesTo(sub.Binding)
 	for _, name := range clusters {
 		i := slices.IndexFunc(r.Clusters, func(c explaining.Cluster) bool { return c.Name == name })
 		j := slices.IndexFunc(sub.Works, func(work *propagation.Work) bool { return work.Key.Cluster == name })

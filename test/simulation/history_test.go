@@ -30,6 +30,8 @@ type moment struct {
 	// that changed its claim; nil: not at all.
 	written string
 	tamper  func(claimed) claimed
+	// unbinds tells whether somebody deleted a template's binding just now; nil: no.
+	unbinds func(key propagation.TemplateKey) bool
 }
 
 // past is what people did, and where that may have led since the last rest.
@@ -46,10 +48,12 @@ type past struct {
 	required map[string]bool
 	// ever are all templates there ever were, by ID.
 	ever map[string]propagation.TemplateKey
+	// unbound are the templates, by uid, whose binding people ever deleted.
+	unbound map[string]bool
 }
 
 func (p *past) begin(w *world) {
-	p.ever, p.lag = map[string]propagation.TemplateKey{}, w.lag
+	p.ever, p.unbound, p.lag = map[string]propagation.TemplateKey{}, map[string]bool{}, w.lag
 	p.settle(w, map[string]state{})
 }
 
@@ -58,14 +62,14 @@ func (p *past) settle(w *world, states map[string]state) {
 	now := moment{things: map[string]thing{}, gates: w.hub.LiveFeatures()}
 	if len(p.moments) > 0 {
 		now = p.moments[len(p.moments)-1]
-		now.written, now.tamper = "", nil
+		now.written, now.tamper, now.unbinds = "", nil, nil
 	}
 	p.moments, p.from, p.before, p.required = []moment{now}, p.count, states, map[string]bool{}
 	for _, b := range w.hub.LiveBindings() {
 		p.require(b)
 	}
 	for id, t := range now.things {
-		t.seen, t.former = w.watches(t.key), nil
+		t.seen, t.former, t.asked = w.watches(t.key), nil, nil
 		now.things[id] = t
 	}
 }
@@ -88,13 +92,25 @@ func (p *past) note(w *world, o op) {
 	p.count++
 	old := p.moments[len(p.moments)-1]
 	m := moment{things: maps.Clone(old.things), gates: w.hub.LiveFeatures()}
-	if o.key.Name != "" {
+	if o.key.Name != "" && o.verb != dropBinding && o.verb != stripObject && o.verb != activate {
 		p.ever[o.key.ID()] = o.key
 		m.written, m.tamper = o.key.ID(), tampering(w, o)
 		delete(m.things, o.key.ID())
 		if t := w.hub.Live(o.key); t != nil {
 			m.things[o.key.ID()] = p.thing(w, old.things[o.key.ID()], t)
-			w.safety.wrote(t)
+			if err := w.safety.contents.learn(t); err != nil {
+				w.fail("%v", err)
+			}
+		}
+	}
+	if t, ok := m.things[o.key.ID()]; ok && o.verb == activate {
+		t.asked = append(slices.Clone(t.asked), w.bindingOf(o.key).Annotations["sluice.dev/activate"])
+		m.things[o.key.ID()] = t
+	}
+	if o.verb == dropBinding || o.verb == dropBindings {
+		m.unbinds = o.unbinds
+		for _, t := range w.hub.LiveTemplates() {
+			p.unbound[string(t.UID)] = p.unbound[string(t.UID)] || o.unbinds(t.Key)
 		}
 	}
 	for _, l := range w.hub.LivePolicies() {
@@ -108,14 +124,14 @@ func (p *past) note(w *world, o op) {
 }
 
 func (p *past) thing(w *world, old thing, t *propagation.Template) thing {
-	next := thing{key: t.Key, uid: string(t.UID), hash: t.Hash, labels: t.Labels, deleting: t.Deleting, changed: p.count, second: t.LastUserWrite}
+	next := thing{key: t.Key, uid: string(t.UID), hash: contentOf(t.Object), labels: t.Labels, deleting: t.Deleting, changed: p.count, second: t.LastUserWrite}
 	switch {
 	case old.uid != next.uid:
 	case old.hash == next.hash:
-		next.changed, next.faint, next.seen, next.lost, next.former = old.changed, old.faint, old.seen, old.lost, old.former
+		next.changed, next.faint, next.seen, next.lost, next.former, next.asked = old.changed, old.faint, old.seen, old.lost, old.former, old.asked
 		next.marked, next.blurred = true, old.blurred || !old.seen
 	default:
-		next.former = map[string]bool{old.hash: true}
+		next.former, next.asked = map[string]bool{old.hash: true}, old.asked
 		maps.Copy(next.former, old.former)
 		// The API server notes no time where something was only taken away.
 		next.faint = !t.LastUserWrite.Equal(w.now.Truncate(time.Second))
@@ -210,6 +226,15 @@ func (r *reaching) forget() {
 func (r *reaching) move(j int) {
 	now, before := r.moments[j].things[r.id], r.moments[j-1].things[r.id]
 	m := r.moments[j]
+	if m.unbinds != nil && now.uid != "" && m.unbinds(now.key) {
+		next := map[state]bool{}
+		for s := range r.set {
+			next[state{claimed: s.claimed}] = true
+		}
+		r.set = next
+		r.forget()
+		return
+	}
 	switch {
 	case now.uid != before.uid:
 		r.set = map[state]bool{{}: true} // gone, or another
@@ -341,6 +366,9 @@ func (r *reaching) activations(j int) {
 			}
 			for _, required := range r.requirements() {
 				r.turn(l.bound, r.activation(l.moment, k, required, l.state))
+				if next, ok := r.requested(l.moment, k, l.state); ok {
+					r.turn(l.bound, next)
+				}
 			}
 		}
 		r.tried[i] = j + 1
@@ -369,8 +397,19 @@ func (r *reaching) activation(i, k int, required bool, s state) bound {
 	if !stands {
 		return s.bound
 	}
-	next, _ := activate(t, holder, r.moments[k].gates, required, s.claimed, s.bound)
+	next, _ := act(t, holder, r.moments[k].gates, required, s.claimed, s.bound)
 	return next
+}
+
+// requested is what comes of s at the gate where somebody asked for that; false:
+// nobody did.
+func (r *reaching) requested(i, k int, s state) (bound, bool) {
+	t := r.moments[i].things[r.id]
+	holder, stands := holderOf(r.moments[k].rules, t, s.claimed)
+	if !stands || holder == nil || t.deleting || !slices.Contains(r.moments[len(r.moments)-1].things[r.id].asked, wishFor(holder.Policy)) {
+		return bound{}, false
+	}
+	return bound{acted: t.hash, form: formOf(holder.Policy), used: s.wait}, true
 }
 
 // holderOf is the policy that the claim names; false: it does not stand.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/types"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
@@ -19,7 +20,7 @@ import (
 // meddle makes the kept content that is in force for a template anew, or deletes
 // it, as an editor of the namespace may.
 func (w *world) meddle(o op) {
-	b := w.hub.LiveBinding(propagation.BindingOf(o.key))
+	b := w.bindingOf(o.key)
 	if b == nil || b.Revision() == "" {
 		return
 	}
@@ -66,12 +67,23 @@ func (w *world) useKept() {
 	}
 }
 
+// keptContent is a content that was kept for a binding, by the product's hash.
+type keptContent struct {
+	uid  types.UID
+	hash string
+}
+
+func (w *world) neverKept(b *propagation.Binding) bool {
+	return !w.frozen[keptContent{b.UID, b.ActedHash()}]
+}
+
 // keptNoMore tells whether the content that is in force for a binding cannot be
-// kept again: people meddled with it, and the template says it no more.
+// kept again: people meddled with it, or a process ended between the first binding of
+// the template and its content, and the template says it no more.
 func (w *world) keptNoMore(b *propagation.Binding) bool {
-	if !w.meddled[b.Key] {
+	if !w.meddled[b.Key] && !w.neverKept(b) {
 		return false
 	}
 	t := w.hub.Live(b.Template())
-	return t == nil || t.UID != b.Spec.Resource.UID || t.Hash != b.ActedHash()
+	return t == nil || t.UID != b.Spec.Resource.UID || contentOf(t.Object) != w.safety.contents.of(b.ActedHash())
 }

@@ -42,6 +42,8 @@ type thing struct {
 	lost bool
 	// former are all contents that it had since the last rest.
 	former map[string]bool
+	// asked are the forms of policies that somebody asked to act on it.
+	asked []string
 }
 
 // doubtful tells whether nothing can tell whether the template's content or the
@@ -281,10 +283,10 @@ func (c claimed) waiting(t thing, b bound) bool {
 	return b.form != "" && b.acted == t.hash
 }
 
-// activate is what is in force next, when the gate looks at the template; p is
+// act is what is in force next, when the gate looks at the template; p is
 // the policy that holds it (nil: nobody), required tells whether another
 // template takes it along. Pending tells that something waits then.
-func activate(t thing, p *rule, f propagation.Features, required bool, c claimed, b bound) (next bound, pending bool) {
+func act(t thing, p *rule, f propagation.Features, required bool, c claimed, b bound) (next bound, pending bool) {
 	outdated := b.acted != t.hash
 	if t.deleting {
 		return b, outdated || p != nil && b.form != formOf(p.Policy)

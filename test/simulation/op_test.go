@@ -85,7 +85,7 @@ func (o op) String() string {
 	switch o.verb {
 	case putTemplate, replaceTemplate:
 		return fmt.Sprintf("%s %s: %s", o.verb, o.key, o.content.describe(o.key))
-	case dropTemplate, unclaimTemplate, holdTemplate, releaseTemplate, forgeContent, loseContent:
+	case dropTemplate, unclaimTemplate, holdTemplate, releaseTemplate, forgeContent, loseContent, dropBinding, activate:
 		return fmt.Sprintf("%s %s", o.verb, o.key)
 	case markTemplate, reportTemplate:
 		return fmt.Sprintf("%s %s: %d", o.verb, o.key, o.n)
@@ -97,9 +97,9 @@ func (o op) String() string {
 		return fmt.Sprintf("delete %s", o.policy)
 	case switchGates:
 		return fmt.Sprintf("gates: preemption %t, static %t", o.gates.Preemption, o.gates.Static)
-	case joinCluster, memberDown, memberUp:
+	case joinCluster, memberDown, memberUp, dropNamespace:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
-	case spoilObject, loseObject, plantObject, removeWork:
+	case spoilObject, loseObject, plantObject, removeWork, stripObject:
 		return fmt.Sprintf("%s %s in %s", o.verb, o.key, o.cluster)
 	case deliver:
 		if o.seed == 0 {

@@ -40,19 +40,19 @@ func (w *world) atRest() {
 
 // state is where a template is.
 func (w *world) state(key propagation.TemplateKey) state {
-	t, b := w.hub.Live(key), w.hub.LiveBinding(propagation.BindingOf(key))
+	t, b := w.hub.Live(key), w.bindingOf(key)
 	if t == nil {
 		return state{}
 	}
 	s := state{}
 	if b != nil && b.Spec.Resource.UID == t.UID {
-		s.bound = bound{acted: b.ActedHash(), form: formIn(b)}
+		s.bound = bound{acted: w.safety.contents.of(b.ActedHash()), form: formIn(b)}
 	}
 	if t.Claim.Held() {
 		s.policy, s.id = t.Claim.Policy.ID(), t.Claim.ID
 	}
 	if b == nil || b.Annotations[propagation.AnnotationConsumedBaseline] != string(t.Baseline) {
-		s.wait = t.Baseline.Hash()
+		s.wait = w.safety.contents.of(t.Baseline.Hash())
 	}
 	return s
 }
@@ -85,9 +85,12 @@ func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 		w.fail("the claim of %s does not stand: %s", key, s.describe(w))
 		return
 	}
-	b := w.hub.LiveBinding(propagation.BindingOf(key))
+	b := w.bindingOf(key)
 	required := b != nil && len(b.Spec.RequiredBy) > 0
-	next, pending := activate(t, holder, m.gates, required, s.claimed, s.bound)
+	if b != nil && holder != nil && !t.deleting && b.Annotations["sluice.dev/activate"] == wishFor(holder.Policy) {
+		w.fail("somebody asked that %s acts on %s, and it does not", holder.Key, key)
+	}
+	next, pending := act(t, holder, m.gates, required, s.claimed, s.bound)
 	if now := (state{s.claimed, next}); now.normal() != s.normal() {
 		w.fail("%s is %s, and has to be %s", key, s.describe(w), now.describe(w))
 	}
@@ -151,12 +154,12 @@ func (w *world) checkBindings() {
 			w.fail("%s has %d replicas in %d clusters, want %d in each", b.Key, sum, len(names), b.Spec.Replicas)
 		}
 		for _, k := range w.refers(b) {
-			required[propagation.BindingOf(k)] = append(required[propagation.BindingOf(k)], b)
-		}
-	}
-	for key, by := range required {
-		if w.hub.LiveBinding(key) == nil {
-			w.fail("%s refers to what %s is for, which does not exist", by[0].Key, key)
+			d := w.bindingOf(k)
+			if d == nil {
+				w.fail("%s refers to %s, which has no binding", b.Key, k)
+				continue
+			}
+			required[d.Key] = append(required[d.Key], b)
 		}
 	}
 	for _, b := range w.hub.LiveBindings() {
@@ -166,11 +169,10 @@ func (w *world) checkBindings() {
 
 // refers is what a binding's content takes along.
 func (w *world) refers(b *propagation.Binding) []propagation.TemplateKey {
-	if !b.Spec.PropagateDeps || b.ActedHash() == "" {
+	if !b.Spec.PropagateDeps || b.ActedHash() == "" || formIn(b) == "" {
 		return nil
 	}
-	r := w.revision(b)
-	if r == nil || !strings.Contains(fmt.Sprint(r.Content["spec"]), settings.Name) {
+	if !strings.Contains(fmt.Sprint(w.safety.contents.byHash[b.ActedHash()].object["spec"]), settings.Name) {
 		return nil
 	}
 	key := settings
@@ -199,8 +201,8 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 	}
 	must := map[string]bool{}
 	for _, p := range by {
-		want[p.Key.ID()] = strings.Join(p.TargetClusters(), "+")
-		for _, c := range p.TargetClusters() {
+		want[p.Key.ID()] = strings.Join(w.goesTo(p), "+")
+		for _, c := range w.goesTo(p) {
 			must[c] = must[c] || p.SuspendedOn(c)
 		}
 	}
@@ -208,8 +210,14 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 	may := maps.Clone(must)
 	for _, r := range b.Spec.RequiredBy {
 		p := w.hub.LiveBinding(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name})
-		if p == nil {
-			continue // that is found below
+		if key := (propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}); p == nil {
+			if w.outlived(key) { // it stays with what members have of its parent
+				want[key.ID()] = have[key.ID()]
+				for _, c := range clusters {
+					may[c] = true
+				}
+			}
+			continue // else that is found below
 		}
 		stays := len(r.Clusters) > 0
 		for _, c := range clusters {
@@ -232,6 +240,13 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 	}
 }
 
+// outlived tells whether people deleted the binding, and Works of it are left.
+func (w *world) outlived(key propagation.BindingKey) bool {
+	return slices.ContainsFunc(w.hub.LiveWorks(), func(work *propagation.Work) bool {
+		return work.Binding() == key && w.unbound(templateOf(work))
+	})
+}
+
 // historyLimit is how many revisions a binding keeps.
 const historyLimit = 3
 
@@ -250,37 +265,48 @@ func (w *world) checkRevisions() {
 			continue
 		}
 		r := w.revision(b)
-		genuine := r != nil && r.Hash == b.ActedHash() && b.Genuine(r) == nil
+		genuine := r != nil && contentOf(r.Content) == w.safety.contents.of(b.ActedHash()) && of(r.Content, b.Template())
 		if !genuine && !w.keptNoMore(b) {
 			w.fail("%s has no revision of what is in force", b.Key)
 		}
 	}
 }
 
+// of tells whether an object is the one of that key.
+func of(obj map[string]any, k propagation.TemplateKey) bool {
+	meta, _ := obj["metadata"].(map[string]any)
+	namespace, _ := meta["namespace"].(string)
+	return obj["apiVersion"] == k.APIVersion && obj["kind"] == k.Kind && meta["name"] == k.Name && namespace == k.Namespace
+}
+
 // checkWorks checks that there are those that have to be, and no others.
 func (w *world) checkWorks() {
-	wanted := map[propagation.WorkKey]*propagation.Binding{}
+	wanted := map[propagation.WorkKey]bool{}
 	for _, b := range w.hub.LiveBindings() {
-		for _, c := range b.TargetClusters() {
-			if w.hub.Joined(c) && b.ActedHash() != "" && b.Spec.Resource.UID != "" {
-				wanted[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}] = b
-			}
-		}
-	}
-	for key, b := range wanted {
-		work := w.hub.LiveWork(key)
-		if work != nil && work.Deleting && b.SuspendedOn(key.Cluster) {
-			continue // somebody deleted it: it ends when nothing holds it
-		}
-		if work == nil || work.Deleting {
-			w.fail("%s has no Work in %s", b.Key, key.Cluster)
+		if !inForce(b) {
 			continue
 		}
-		w.checkWork(work, b)
+		for _, c := range w.goesTo(b) {
+			work := w.workOf(b.Template(), c)
+			if work != nil {
+				wanted[work.Key] = true
+			}
+			if work != nil && work.Deleting && b.SuspendedOn(c) {
+				continue // somebody deleted it: it ends when nothing holds it
+			}
+			if work == nil && w.neverKept(b) {
+				continue // nothing ever came of it
+			}
+			if work == nil || work.Deleting {
+				w.fail("%s has no Work in %s", b.Key, c)
+				continue
+			}
+			w.checkWork(work, b)
+		}
 	}
 	for _, work := range w.hub.LiveWorks() {
-		b := w.hub.LiveBinding(work.Binding())
-		if wanted[work.Key] == nil && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
+		b := w.bindingOf(templateOf(work))
+		if !wanted[work.Key] && !w.unbound(templateOf(work)) && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
 			w.fail("%s has to be gone", work.Key)
 		}
 	}
@@ -291,7 +317,7 @@ func (w *world) checkWork(work *propagation.Work, b *propagation.Binding) {
 		w.fail("%s is suspended: %t, its binding is: %t", work.Key, work.Suspended(), !work.Suspended())
 	}
 	content := pipelinetest.Manifest(work)
-	if normal(content) != w.safety.normal[b.ActedHash()] {
+	if normal(content) != w.safety.contents.byHash[b.ActedHash()].normal {
 		w.fail("%s is not made of what is in force", work.Key)
 	}
 	if spec, ok := content["spec"].(map[string]any); ok && b.Template().Kind == "Deployment" && !reflect.DeepEqual(spec["replicas"], int64(b.Spec.Replicas)) {
@@ -308,7 +334,9 @@ func (w *world) checkMember(m *pipelinetest.Member) {
 		}
 	}
 	for _, o := range m.Objects() {
-		if o.Work != "" && works[o.Ref.ID()] == nil {
+		if works[o.Ref.ID()] != nil {
+			delete(w.orphans, place{m.Name, o.Ref.ID()})
+		} else if o.Work != "" && !w.orphan(m.Name, o) {
 			w.fail("%s has to be gone from %s", o.Ref, m.Name)
 		}
 	}

@@ -6,9 +6,7 @@ package simulation
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
-	"strings"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -23,8 +21,8 @@ import (
 type safety struct {
 	// flags are the brakes that were set since the policy last said otherwise.
 	flags map[propagation.PolicyKey]suspension.Flag
-	// normal is the hash of what members get of a content, by the content's.
-	normal map[string]string
+	// contents are all that people ever wrote.
+	contents contents
 	// through are what the gate let through, and to which clusters.
 	through map[passed]bool
 	// owner is the uid of the template of each binding there ever was.
@@ -34,46 +32,17 @@ type safety struct {
 	acts map[string]int
 	// claims is the moment at which the present claim was decided at the earliest.
 	claims map[string]int
+	// proofs are what may leave the members.
+	proofs proofs
 }
 
 // passed is a content that the gate let through, to a cluster.
 type passed struct{ uid, normal, cluster string }
 
 func (s *safety) init() {
-	s.flags, s.normal, s.through = map[propagation.PolicyKey]suspension.Flag{}, map[string]string{}, map[passed]bool{}
+	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Flag{}, newContents(), map[passed]bool{}
+	s.proofs = newProofs()
 	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
-}
-
-// wrote notes a content that people wrote.
-func (s *safety) wrote(t *propagation.Template) { s.normal[t.Hash] = normal(t.Object) }
-
-// normal is the hash of what members get of an object, but for the number of
-// replicas, which may differ.
-func normal(obj map[string]any) string {
-	meta := obj["metadata"].(map[string]any)
-	kept := map[string]any{"name": meta["name"], "namespace": meta["namespace"]}
-	for _, field := range []string{"labels", "annotations"} {
-		users := map[string]any{}
-		m, _ := meta[field].(map[string]any)
-		for k, v := range m {
-			if !strings.Contains(k, ".karmada.io") && !strings.Contains(k, "sluice.dev/") {
-				users[k] = v
-			}
-		}
-		kept[field] = users
-	}
-	out := map[string]any{"metadata": kept}
-	for k, v := range obj {
-		if k != "metadata" && k != "status" {
-			out[k] = v
-		}
-	}
-	if spec, ok := out["spec"].(map[string]any); ok {
-		spec = maps.Clone(spec)
-		delete(spec, "replicas")
-		out["spec"] = spec
-	}
-	return propagation.HashJSON(out)
 }
 
 // braking notes which brakes were set.
@@ -93,7 +62,7 @@ func (b braking) SetPolicy(ctx context.Context, key propagation.PolicyKey, f sus
 
 // begin notes what holds back each Work when an attempt to apply it begins.
 func (s *safety) begin(f *flight) {
-	f.reasons = nil
+	f.reasons, f.tick = nil, s.proofs.tick
 	if f.delivery.stage != applier.Name {
 		return
 	}
@@ -178,9 +147,11 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 			}
 		}
 	}
-	if m.New != nil {
-		w.checkThrough(m)
+	if m.New == nil {
+		w.safety.proofs.left(w, f, m)
+		return
 	}
+	w.checkThrough(m)
 }
 
 // lives tells whether the very template lives that the Work is of.
@@ -199,6 +170,7 @@ func (w *world) checkThrough(m pipelinetest.MemberWrite) {
 	if p.cluster = m.Cluster; !w.safety.through[p] {
 		w.fail("%s got a content of %s that no policy wanted there", m.Cluster, m.New.Ref)
 	}
+	w.safety.proofs.placed(w, m, uid)
 }
 
 // wrote checks what a stage just wrote to the hub.
@@ -206,12 +178,17 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 	w.trace("      %s", write)
 	if b, ok := write.Old.(*propagation.Binding); ok && write.New == nil {
 		w.checkRemoved(b)
+		w.safety.proofs.look(w)
 	}
 	switch next := write.New.(type) {
 	case *propagation.Binding:
 		old, _ := write.Old.(*propagation.Binding)
 		w.past.require(next)
 		w.wroteBinding(flightOf(ctx), old, next)
+	case *propagation.Revision:
+		if b := w.hub.LiveBinding(next.Binding); b != nil {
+			w.frozen[keptContent{b.UID, next.Hash}] = true
+		}
 	case *propagation.Template:
 		old := write.Old.(*propagation.Template)
 		if old.Claim != next.Claim || old.Baseline != next.Baseline {
@@ -250,10 +227,12 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 	s := &w.safety
 	uid := string(next.Spec.Resource.UID)
 	s.owner[string(next.UID)] = uid
+	s.proofs.attached(w, next)
+	s.proofs.look(w)
 	if next.ActedHash() == "" {
 		return
 	}
-	hash := s.normal[next.ActedHash()]
+	hash := s.contents.byHash[next.ActedHash()].normal
 	s.through[passed{uid, hash, ""}] = true
 	for _, c := range w.wantedOn(next) {
 		s.through[passed{uid, hash, c}] = true
@@ -294,18 +273,6 @@ func (w *world) wantedOn(b *propagation.Binding) []string {
 	return slices.Compact(names)
 }
 
-func (w *world) joined() []string {
-	return slices.DeleteFunc(slices.Clone(clusters), func(c string) bool { return !w.hub.Joined(c) })
-}
-
-// targets are the clusters that a placement wants, of those that are joined.
-func targets(p *policyv1alpha1.Placement, joined []string) []string {
-	if p == nil || p.ClusterAffinity == nil {
-		return joined
-	}
-	return slices.DeleteFunc(slices.Clone(joined), func(c string) bool { return !slices.Contains(p.ClusterAffinity.ClusterNames, c) })
-}
-
 // checkActivation checks, by the count of changes and not by any hash, that a
 // policy that acted was not Lazy, or that the template changed since a policy
 // last acted on it and, where it was claimed after that, since it was claimed.
@@ -320,7 +287,7 @@ func (w *world) checkActivation(f *flight, old, next *propagation.Binding) {
 			if r.Key.ID() != next.Annotations[propagation.AnnotationActivePolicy] || formOf(r.Policy) != formIn(next) {
 				continue
 			}
-			if !r.lazy() || w.mayAct(f, uid, next.Template().ID(), r, old) {
+			if !r.lazy() || old != nil && old.Annotations["sluice.dev/activate"] == wishFor(r.Policy) || w.mayAct(f, uid, next.Template().ID(), r, old) {
 				return
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long a history is shrunk.
-const patience = 40 * time.Second
+const patience = 20 * time.Second
 
 // shrink leaves out of a failing history, and of its climate, what it does not
 // need to fail in the same way.
@@ -37,7 +37,7 @@ func (l *lab) shrink(c climate, h []op, failure error) (climate, []op, error) {
 	}
 	h = calmer(c, h, fails)
 	for _, simpler := range []func(*climate){
-		func(c *climate) { c.flights = 1 }, func(c *climate) { c.flights = 2 }, func(c *climate) { c.late = false },
+		func(c *climate) { c.flights = 1 }, func(c *climate) { c.flights = 2 }, func(c *climate) { c.late = false }, func(c *climate) { c.pair = false },
 		func(c *climate) { c.echo = false }, func(c *climate) { c.lag = false }, func(c *climate) { c.follow = false },
 		func(c *climate) { c.lanes = true },
 	} {

@@ -72,6 +72,9 @@ func (l *lab) run(c climate, h []op) error { return l.start(c).run(h) }
 // TestSimulation runs histories, each drawn from a seed, against the model.
 func TestSimulation(t *testing.T) {
 	first, last := seeds()
+	if n := number("SIM_FROM"); n > 0 {
+		first, last = n, n+last-first
+	}
 	var next atomic.Int64
 	next.Store(int64(first) - 1)
 	var wg sync.WaitGroup

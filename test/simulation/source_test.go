@@ -154,7 +154,7 @@ func (w *world) makeUp() {
 }
 
 func (w *world) complete(c hub.Change) bool {
-	t, b := w.hub.Live(c.Key), w.hub.LiveBinding(propagation.BindingOf(c.Key))
+	t, b := w.hub.Live(c.Key), w.bindingOf(c.Key)
 	if c.Type == hub.Deleted || t == nil || b == nil {
 		return false
 	}

@@ -52,6 +52,8 @@ type climate struct {
 	flights int
 	// late: m3 joins later.
 	late bool
+	// pair: each stage runs in two processes.
+	pair bool
 }
 
 // standalone is the climate of one process, knative that of many.
@@ -59,7 +61,7 @@ func (d drawer) climate() climate {
 	if d.chance(50) {
 		return climate{lag: true, lanes: true, follow: true, keeps: d.chance(30), flights: 1 + d.IntN(3), late: d.chance(15)}
 	}
-	return climate{echo: d.chance(40), lanes: d.chance(30), keeps: true, flights: 1 + d.IntN(3), late: d.chance(15)}
+	return climate{echo: d.chance(40), lanes: d.chance(30), keeps: true, flights: 1 + d.IntN(3), late: d.chance(15), pair: d.chance(40)}
 }
 
 // world is the system, and all that is around it.
@@ -70,9 +72,10 @@ type world struct {
 	members map[string]*pipelinetest.Member
 	redis   *pipelinetest.Redis
 	claims  *claims.Map
-	stages  map[string]function.Stage
-	sweeper *sweeper.Stage
-	now     time.Time
+	// processes are those that run, each with all stages.
+	processes []map[string]function.Stage
+	sweeper   *sweeper.Stage
+	now       time.Time
 
 	broker  broker
 	follows map[string]bool
@@ -81,6 +84,10 @@ type world struct {
 	missed []hub.Change
 	// meddled are the bindings whose kept content people wrote or deleted.
 	meddled map[propagation.BindingKey]bool
+	// frozen are the contents that were ever kept.
+	frozen map[keptContent]bool
+	// orphans are what members may have although nothing on the hub tells of it.
+	orphans map[place]bool
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -94,7 +101,7 @@ type world struct {
 func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
 	w := &world{
 		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		members: map[string]*pipelinetest.Member{}, meddled: map[propagation.BindingKey]bool{}, trace: func(string, ...any) {},
+		members: map[string]*pipelinetest.Member{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
 	}
 	redis.Ask = nil
 	redis.FlushAll(w.ctx)
@@ -102,10 +109,10 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 	redis.Pass(0, w.now)
 	redis.Ask = w.askRedis
 	w.hub = pipelinetest.NewHub(pipelinetest.Options{Lag: c.lag, Now: w.time})
-	w.hub.Ask, w.hub.Wrote, w.hub.Watching = w.ask, w.wrote, w.watches
+	w.hub.Ask, w.hub.Wrote, w.hub.Lost, w.hub.Watching = w.ask, w.wrote, w.loses, w.watches
 	for _, name := range clusters {
 		m := pipelinetest.NewMember(name)
-		m.Ask, m.Wrote = w.askMember, w.wroteMember
+		m.Ask, m.Wrote, m.Lost = w.askMember, w.wroteMember, w.loses
 		w.members[name] = m
 		if !c.late || name != "m3" {
 			w.hub.Join(name)
@@ -129,14 +136,21 @@ func (w *world) pass(d time.Duration) {
 
 // assemble makes the stages, as a process that starts does.
 func (w *world) assemble() {
-	w.claims = claims.New(w.redis)
-	flags := suspension.New(w.redis)
-	brakes := braking{flags, w}
-	w.sweeper = sweeper.New(w.hub, w.claims, positions.New(w.redis), w.probe, w.time)
-	w.stages = map[string]function.Stage{}
+	w.processes = []map[string]function.Stage{w.process()}
+	if w.pair {
+		w.processes = append(w.processes, w.process())
+	}
+}
+
+// process makes the stages of one process.
+func (w *world) process() map[string]function.Stage {
+	index := claims.New(w.redis)
+	brakes := braking{suspension.New(w.redis), w}
+	w.claims, w.sweeper = index, sweeper.New(w.hub, index, positions.New(w.redis), w.probe, w.time)
+	stages := map[string]function.Stage{}
 	for _, s := range []function.Stage{
-		detector.New(w.hub, w.claims, w.claims, brakes),
-		preemptor.New(w.hub, w.claims),
+		detector.New(w.hub, index, index, brakes),
+		preemptor.New(w.hub, index),
 		gate.New(w.hub, w.time),
 		dependencies.New(w.hub, brakes),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
@@ -145,8 +159,9 @@ func (w *world) assemble() {
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		w.sweeper,
 	} {
-		w.stages[s.Name()] = s
+		stages[s.Name()] = s
 	}
+	return stages
 }
 
 func (w *world) member(ctx context.Context, cluster string) (*pipelinetest.Member, error) {
@@ -221,12 +236,15 @@ type flightKey struct{}
 type flight struct {
 	w        *world
 	delivery delivery
+	stage    function.Stage
 	turn     *pipelinetest.Turn
 	// since is the prefix of the history at which this attempt began.
 	since int
 	// reasons held back each of the flight's Works, by its cluster, when this attempt
 	// began.
 	reasons map[string]map[string]bool
+	// tick is how far the proofs had come.
+	tick int
 	// asked counts alike requests, so that each has a fate of its own.
 	mu    sync.Mutex
 	asked map[string]int
@@ -249,7 +267,7 @@ func (f *flight) run(ctx context.Context) {
 	for n := 0; ; n++ {
 		f.since = f.w.past.last()
 		f.w.safety.begin(f)
-		f.out, f.err = f.w.stages[f.delivery.stage].Handle(ctx, f.delivery.event)
+		f.out, f.err = f.stage.Handle(ctx, f.delivery.event)
 		if !outcome.IsConflict(f.err) || n == conflictRetries {
 			break
 		}
@@ -282,6 +300,12 @@ func (w *world) ask(ctx context.Context, r pipelinetest.Request) error {
 		return outcome.Conflict(errLost)
 	}
 	return nil
+}
+
+// loses tells whether the answer to a request that was done gets lost.
+func (w *world) loses(ctx context.Context, r pipelinetest.Request) bool {
+	f := flightOf(ctx)
+	return f != nil && f.fate != 0 && f.chance("the answer to "+r.String()) < 8
 }
 
 // parallel tells whether a stage makes several such requests at once.

@@ -136,6 +136,25 @@ func hold(w *propagation.Work) Step {
 	return Step{Action: Update, Existing: w, Desired: &held}
 }
 
+// Brake is the plan where the frozen content is not there, and no manifest can be
+// made: of Works that stay as they are, the suspension is brought up to the binding
+// nevertheless. Sorted by cluster.
+func Brake(b *propagation.Binding, existing []*propagation.Work) []Step {
+	var steps []Step
+	for _, w := range existing {
+		if held := b.SuspendedOn(w.Key.Cluster); !w.Deleting && held != w.Suspended() {
+			next := *w
+			next.Spec.SuspendDispatching = nil
+			if held {
+				next.Spec.SuspendDispatching = new(true)
+			}
+			steps = append(steps, Step{Action: Update, Existing: w, Desired: &next})
+		}
+	}
+	slices.SortFunc(steps, func(x, y Step) int { return cmp.Compare(x.Key().String(), y.Key().String()) })
+	return steps
+}
+
 func rank(a Action) int {
 	if a == Delete || a == Leave {
 		return 1

@@ -93,24 +93,30 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 
 // strays lets go a binding that follows parents which do not say so: whoever
 // deleted them, nobody was left who knew what had been attached. A parent whose
-// binding is missing may be about to get it back: that counts when the sweeper has
-// found it missing for a while (late). A binding that only a suspension kept goes
-// with that. It tells whether there was anything.
+// binding is missing may be about to get it back, and one that was made anew about to
+// say so: that counts when the sweeper has found it so for a while (late), and of the
+// missing one no Work is left: where members have a template, they have what it refers
+// to. A binding that only a suspension kept goes with that. It tells whether there was
+// anything.
 func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Binding, late bool) (bool, error) {
 	var failed error
-	missing := map[propagation.BindingKey]bool{}
+	stays := map[propagation.BindingKey]bool{}
 	stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding {
 		p, err := s.hub.Binding(ctx, key)
 		if err != nil && !errors.Is(err, outcome.ErrGone) {
 			failed = fmt.Errorf("get %s: %w", key, err)
 		}
-		missing[key] = p == nil
+		if p == nil && late && failed == nil {
+			stays[key], failed = s.outlived(ctx, key)
+			return p
+		}
+		stays[key] = !late && (p == nil || p.Spec.PropagateDeps && len(dependencies.Recorded(p)) == 0)
 		return p
 	})
 	if failed != nil {
 		return false, failed
 	}
-	stray = slices.DeleteFunc(stray, func(key propagation.BindingKey) bool { return missing[key] && !late })
+	stray = slices.DeleteFunc(stray, func(key propagation.BindingKey) bool { return stays[key] })
 	for _, parent := range stray {
 		if err := s.detach(ctx, out, b.Template(), parent); err != nil {
 			return false, err
@@ -126,6 +132,15 @@ func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Bi
 		return true, s.bury(ctx, out, b)
 	}
 	return true, nil
+}
+
+// outlived tells whether Works of a binding are left that is missing.
+func (s *Stage) outlived(ctx context.Context, key propagation.BindingKey) (bool, error) {
+	works, err := s.hub.WorksOf(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("list the Works of %s: %w", key, err)
+	}
+	return len(works) > 0, nil
 }
 
 // wanted is what the binding's frozen content refers to, if that shall follow.

@@ -82,3 +82,64 @@ func TestABindingGoes(t *testing.T) {
 		})
 	}
 }
+
+// Somebody deletes a parent's binding. Its template lives, and runs where its Works
+// are: what it refers to stays there with it, however long nothing is in force. So it
+// does where the binding was made anew and has not said yet what it refers to.
+func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
+	nginx := make.Deployment("nginx").Template().Key
+	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
+	for name, tc := range map[string]struct {
+		work, anew, late bool
+		stays            bool
+	}{
+		"it is missing, a moment":                          {work: true, stays: true},
+		"it is missing, and its Works are there":           {work: true, late: true, stays: true},
+		"it is missing, and so are its Works":              {late: true},
+		"it was made anew, and has not said yet":           {work: true, anew: true, stays: true},
+		"it was made anew long since, and says nothing":    {work: true, anew: true, late: true},
+		"it is missing without Works, and may be made yet": {stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			bare := &propagation.Binding{Key: propagation.BindingOf(nginx), Spec: workv1alpha2.ResourceBindingSpec{
+				Resource:      workv1alpha2.ObjectReference{APIVersion: nginx.APIVersion, Kind: nginx.Kind, Namespace: nginx.Namespace, Name: nginx.Name},
+				PropagateDeps: true, Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}},
+			}}
+			follower, err := h.CommitBinding(ctx, nil, core.Attach(&propagation.Template{Key: settings}, nil, core.Record(bare, []propagation.TemplateKey{settings})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.work {
+				w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(bare.Key)}}
+				if err := h.EnsureNamespace(ctx, w.Key.Namespace()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := h.CommitWork(ctx, nil, w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.anew {
+				if _, err := h.CommitBinding(ctx, nil, bare); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reason := ""
+			if tc.late {
+				reason = events.ReasonFollowsNobody
+			}
+			e, err := events.New("sweeper", event.Event{}, events.BindingScheduled, events.Data{Template: &settings, Binding: &follower.Key, Reason: reason})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := dependencies.New(h, noBrakes{}).Handle(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			b := h.LiveBinding(follower.Key)
+			if stays := b != nil && len(b.Spec.RequiredBy) > 0; stays != tc.stays {
+				t.Errorf("it follows still: %t, want %t", stays, tc.stays)
+			}
+		})
+	}
+}

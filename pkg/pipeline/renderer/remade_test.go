@@ -209,3 +209,38 @@ func TestZ3OfAWorkThatCannotBeMadeAnewNowNobodyIsTold(t *testing.T) {
 		t.Errorf("the Work for m2 is %v", w)
 	}
 }
+
+// Nothing can be rendered while the frozen content is missing. A suspension does not
+// wait for that, and neither does its end.
+func TestABrakeDoesNotWaitForLostContent(t *testing.T) {
+	r := secretBound(t)
+	r.render()
+	m1, _ := r.keys()
+	r.hub.LoseRevision(r.bound, r.bound.Revision())
+	for _, suspended := range []bool{true, false} {
+		next := *r.bound
+		next.Spec.Suspension = nil
+		if suspended {
+			next.Spec.Suspension = &workv1alpha2.Suspension{DispatchingOnClusters: &policyv1alpha1.SuspendClusters{ClusterNames: []string{"m1"}}}
+		}
+		var err error
+		if r.bound, err = r.hub.CommitBinding(t.Context(), r.bound, &next); err != nil {
+			t.Fatal(err)
+		}
+		before := r.work("m1").Spec.Workload
+		out := r.render()
+		if d := cmp.Diff([]string{"update " + m1}, r.writes); d != "" {
+			t.Errorf("suspended %t: writes (-want +got)\n%s", suspended, d)
+		}
+		if w := r.work("m1"); w.Suspended() != suspended || !cmp.Equal(w.Spec.Workload, before) {
+			t.Errorf("the Work is suspended: %t, want %t, and carries what it did: %t", w.Suspended(), suspended, cmp.Equal(w.Spec.Workload, before))
+		}
+		if len(out) != 2 || out[0].Type() != events.WorkRendered || out[1].Type() != events.TemplateTouched {
+			t.Errorf("told %v, want the applier and the gate woken", out)
+		}
+		r.render()
+		if len(r.writes) > 0 {
+			t.Errorf("nothing changed, and was written: %v", r.writes)
+		}
+	}
+}

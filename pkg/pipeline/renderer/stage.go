@@ -87,7 +87,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		}
 		settled, err := s.desire(ctx, b, &d)
 		if errors.Is(err, outcome.ErrGone) {
-			return s.refreeze(e, template)
+			return s.refreeze(ctx, e, msg, b, existing)
 		}
 		if err != nil || !settled {
 			return nil, err // the scheduler's event follows
@@ -138,10 +138,17 @@ func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works 
 }
 
 // refreeze wakes the gate: the content that the binding names is not there, for
-// a crash came in between or somebody deleted it. The gate puts it back.
-func (s *Stage) refreeze(e event.Event, template propagation.TemplateKey) ([]event.Event, error) {
+// a crash came in between or somebody deleted it. The gate puts it back, if it can.
+// A suspension, or its end, does not wait for that.
+func (s *Stage) refreeze(ctx context.Context, e event.Event, msg events.Data, b *propagation.Binding, existing []*propagation.Work) ([]event.Event, error) {
+	steps := rendering.Brake(b, existing)
+	works, err := s.takeAll(ctx, steps, nil)
+	if err != nil {
+		return nil, err
+	}
 	out := events.From(Name, e)
-	out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
+	announce(out, msg, steps, works, nil)
+	out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "RevisionMissing"})
 	return out.Events()
 }
 

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/claiming"
@@ -78,7 +79,7 @@ func loadClaim(ctx context.Context, hub Hub, view claims.View, key propagation.T
 			continue
 		}
 		if err != nil {
-			return in, fmt.Errorf("get %s: %w", c.Policy, err)
+			return in, fmt.Errorf("get %s: %w", c.Policy, ours(err))
 		}
 		if propagation.Version(p.ResourceVersion) < c.Version {
 			return in, outcome.Conflict(fmt.Errorf("%s was read older than it is indexed", c.Policy))
@@ -144,7 +145,7 @@ func loadGate(ctx context.Context, hub Hub, in gating.Input) (_ gating.Input, er
 		return in, ErrStale
 	}
 	if err != nil {
-		return in, fmt.Errorf("get %s: %w", claim.Policy, err)
+		return in, fmt.Errorf("get %s: %w", claim.Policy, ours(err))
 	}
 	if !claiming.Stands(in.Template, p) {
 		return in, ErrStale
@@ -165,12 +166,27 @@ func lost(ctx context.Context, hub Hub, in gating.Input) error {
 	case errors.Is(err, outcome.ErrGone):
 		return nil
 	case err != nil:
-		return fmt.Errorf("get %s: %w", bound.Policy, err)
+		return fmt.Errorf("get %s: %w", bound.Policy, ours(err))
 	case claiming.Lost(in.Template, in.Binding, p):
 		return ErrStale
 	}
 	return nil
 }
+
+// ours is the error of a read of what is Sluice's own. That the hub does not serve
+// that kind now says nothing of the template, as outcome.ErrNotServed would to whoever
+// asked: it is asked again.
+func ours(err error) error {
+	if errors.Is(err, outcome.ErrNotServed) {
+		return outcome.After(unserved, errUnserved)
+	}
+	return err
+}
+
+// unserved is how long a kind of Sluice's that is not served is waited for at a time.
+const unserved = 5 * time.Second
+
+var errUnserved = errors.New("the hub does not serve the kind")
 
 // binding is that of the template; nil: there is none.
 func binding(ctx context.Context, hub Hub, key propagation.TemplateKey) (*propagation.Binding, error) {
@@ -179,7 +195,7 @@ func binding(ctx context.Context, hub Hub, key propagation.TemplateKey) (*propag
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get binding of %s: %w", key, err)
+		return nil, fmt.Errorf("get binding of %s: %w", key, ours(err))
 	}
 	return b, nil
 }
