@@ -111,7 +111,7 @@ type requests []request
 // requests are those since the last call.
 func (l *lab) requests() (requests, error) {
 	var all requests
-	for _, c := range append([]*cluster{l.hub}, l.members...) {
+	for _, c := range l.all() {
 		some, err := c.audit.next()
 		if err != nil {
 			return nil, err

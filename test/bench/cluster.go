@@ -29,12 +29,22 @@ const agent = "bench"
 type cluster struct {
 	name       string
 	kubeconfig string
+	relayed    string // the kubeconfig by way of a relay that the pipeline gets; empty: there is none
 	client     rest.Interface
 	audit      *auditLog
 }
 
 func connect(dir, name string) (*cluster, error) {
-	c := &cluster{name: name, kubeconfig: filepath.Join(dir, "kubeconfig", name), audit: &auditLog{path: filepath.Join(dir, "lab", name, "audit.log"), cluster: name}}
+	c, err := dial(name, filepath.Join(dir, "kubeconfig", name))
+	if err != nil {
+		return nil, err
+	}
+	c.audit = &auditLog{path: filepath.Join(dir, "lab", name, "audit.log"), cluster: name}
+	return c, nil
+}
+
+func dial(name, kubeconfig string) (*cluster, error) {
+	c := &cluster{name: name, kubeconfig: kubeconfig}
 	cfg, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)

@@ -208,6 +208,11 @@ func (b *bench) restart(ctx context.Context) error {
 	if _, err := b.since(ctx); err != nil {
 		return err
 	}
+	return b.startAgain(ctx, 500)
+}
+
+// startAgain times a start on what is there.
+func (b *bench) startAgain(ctx context.Context, megabytes int) error {
 	if err := b.pipeline.kill(); err != nil {
 		return err
 	}
@@ -230,8 +235,8 @@ func (b *bench) restart(ctx context.Context) error {
 		return err
 	}
 	took, works := last.Sub(began), rs.of("works").writes()
-	b.table.row("restart with 5,000 templates until quiet: ≤ 60 s, 0 Work writes, ≤ 500 MB",
-		verdict(took <= time.Minute && len(works) == 0 && peak <= 500, "%s, %d Work writes, %d MB (at most %d MB), with %d templates", seconds(took), len(works), now, peak, b.held),
+	b.table.row(fmt.Sprintf("restart with 5,000 templates until quiet: ≤ 60 s, 0 Work writes, ≤ %d MB", megabytes),
+		verdict(took <= time.Minute && len(works) == 0 && peak <= megabytes, "%s, %d Work writes, %d MB (at most %d MB), with %d templates", seconds(took), len(works), now, peak, b.held),
 		fmt.Sprintf("kill -9 and start; ready after %s, CPU %s; quiet: nothing handled from then on; all writes: %s; resident memory as the kernel counts it", seconds(ready), seconds(cpu), rs.writes().by(byResource)))
 	b.verbs(fmt.Sprintf("restart with %d templates", b.held), rs)
 	return b.alive(ctx)

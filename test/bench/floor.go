@@ -145,8 +145,8 @@ type writing struct {
 	replace map[string]string
 }
 
-func (b *bench) writing(kind, name string, slot chan struct{}) *writing {
-	return &writing{sample: b.models[kind], lab: b.lab, name: name, slot: slot, replace: map[string]string{sampleName: name, sampleNamespace: floorNamespace}}
+func (b *bench) writing(l *lab, kind, name string, slot chan struct{}) *writing {
+	return &writing{sample: b.models[kind], lab: l, name: name, slot: slot, replace: map[string]string{sampleName: name, sampleNamespace: floorNamespace}}
 }
 
 // do makes one request, and returns uid and version of the object.
@@ -258,6 +258,11 @@ func (w *writing) deliver(ctx context.Context, ready func(member string) error) 
 // floor makes the requests for many templates, so many at a time: one template
 // after the other where that is one. It tells how long all took, and each.
 func (b *bench) floor(ctx context.Context, kind string, names []string, slots int) (time.Duration, []time.Duration, error) {
+	return b.floorOn(ctx, b.lab, kind, names, slots)
+}
+
+// floorOn makes them to this lab.
+func (b *bench) floorOn(ctx context.Context, l *lab, kind string, names []string, slots int) (time.Duration, []time.Duration, error) {
 	each := make([]time.Duration, len(names))
 	var slot chan struct{}
 	group, gctx := errgroup.WithContext(ctx)
@@ -269,7 +274,7 @@ func (b *bench) floor(ctx context.Context, kind string, names []string, slots in
 	began := time.Now()
 	for i, name := range names {
 		group.Go(func() (err error) {
-			each[i], err = b.writing(kind, name, slot).run(gctx, func(member string) error {
+			each[i], err = b.writing(l, kind, name, slot).run(gctx, func(member string) error {
 				if kind != "Deployment" {
 					return nil
 				}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -19,12 +21,19 @@ import (
 
 // lab is the hub and the members that the run has for itself.
 type lab struct {
-	bin     string
-	dir     string
-	kept    bool // it stays when the run ends
-	hub     *cluster
+	bin  string
+	dir  string
+	kept bool // it stays when the run ends
+	hub  *cluster
+	// members are those that templates go to, spare are others that have joined.
 	members []*cluster
+	spare   []*cluster
+	// simulated is the process of the members that are; nil: they are real.
+	simulated *exec.Cmd
 }
+
+// all are the hub and all members that have joined.
+func (l *lab) all() []*cluster { return slices.Concat([]*cluster{l.hub}, l.members, l.spare) }
 
 // startLab starts the clusters and gives the hub the CRDs and the members.
 func startLab(ctx context.Context, o options) (*lab, error) {
@@ -42,9 +51,19 @@ func startLab(ctx context.Context, o options) (*lab, error) {
 		return nil, err
 	}
 	say("starting a hub and %d members in %s", o.members, l.dir)
-	if err := l.command(ctx, "up", "--members", fmt.Sprint(o.members), "--audit", "--kube", filepath.Join(bin, "kube")); err != nil {
+	servers := o.members
+	if o.simulated {
+		servers = 0
+	}
+	if err := l.command(ctx, "up", "--members", fmt.Sprint(servers), "--audit", "--kube", filepath.Join(bin, "kube")); err != nil {
 		l.end(context.WithoutCancel(ctx))
 		return nil, err
+	}
+	if o.simulated { // the lab begins with an empty folder
+		if err := l.simulate(o.members); err != nil {
+			l.end(context.WithoutCancel(ctx))
+			return nil, err
+		}
 	}
 	if err := l.connect(o.members); err != nil {
 		l.end(context.WithoutCancel(ctx))
@@ -68,6 +87,7 @@ func (l *lab) command(ctx context.Context, args ...string) error {
 
 // end ends the clusters, and forgets them unless they were to stay.
 func (l *lab) end(ctx context.Context) {
+	l.endSimulated()
 	err := l.command(ctx, "down")
 	if err == nil && !l.kept {
 		err = os.RemoveAll(l.dir)
@@ -92,7 +112,7 @@ func (l *lab) connect(members int) error {
 	return nil
 }
 
-// install gives the hub what every installation has, and the members.
+// install gives the hub what every installation has.
 func (l *lab) install(ctx context.Context) error {
 	files, err := filepath.Glob("config/300-crds/*.yaml")
 	if err != nil {
@@ -109,6 +129,11 @@ func (l *lab) install(ctx context.Context) error {
 	if err := l.hub.namespace(ctx, "sluice-system"); err != nil {
 		return err
 	}
+	return nil
+}
+
+// joinAll joins the members that templates go to.
+func (l *lab) joinAll(ctx context.Context) error {
 	for _, m := range l.members {
 		if err := l.join(ctx, m); err != nil {
 			return fmt.Errorf("join %s: %w", m.name, err)
@@ -150,7 +175,7 @@ func (l *lab) define(ctx context.Context, file string) error {
 }
 
 func (l *lab) join(ctx context.Context, m *cluster) error {
-	kubeconfig, err := os.ReadFile(m.kubeconfig)
+	kubeconfig, err := os.ReadFile(cmp.Or(m.relayed, m.kubeconfig))
 	if err != nil {
 		return err
 	}
@@ -189,7 +214,7 @@ func (l *lab) joined(ctx context.Context) error {
 
 // namespaces makes a namespace on the hub and on all members.
 func (l *lab) namespaces(ctx context.Context, name string) error {
-	for _, c := range append([]*cluster{l.hub}, l.members...) {
+	for _, c := range l.all() {
 		if err := c.namespace(ctx, name); err != nil {
 			return err
 		}

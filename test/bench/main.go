@@ -24,6 +24,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -38,11 +39,21 @@ type options struct {
 	templates int    // that a restart finds
 	only      string // phases, separated by commas; empty: all
 	profile   string // folder for CPU profiles; empty: the real program runs, unprofiled
+	simulated bool   // the members are
+	ladder    string // short, full, or the name of one; empty: the phases run
+	docs      string // folder that gets the ladder's curves and its page; empty: none
 }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == profiledChild {
 		runProfiled(os.Args[2:])
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == simulatedChild {
+		if err := runSimulated(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "simulated members:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	o, full := options{}, false
@@ -56,6 +67,9 @@ func main() {
 	flag.BoolVar(&full, "full", false, "with 5,000 templates, as the budget says")
 	flag.StringVar(&o.only, "only", "", "`phases` to run, separated by commas: "+strings.Join(phaseNames(), ", "))
 	flag.StringVar(&o.profile, "profile", "", "`folder` for CPU profiles of the bursts; what they cost is in the times")
+	flag.BoolVar(&o.simulated, "simulated", false, "with simulated members in the place of real ones")
+	flag.StringVar(&o.ladder, "ladder", "", "climb a ladder with simulated members instead: short, small, full, templates or members")
+	flag.StringVar(&o.docs, "docs", "", "`folder` that gets performance.md's measurements and curves")
 	flag.Parse()
 	if full {
 		o.templates = 5000
@@ -122,8 +136,12 @@ type bench struct {
 	options
 	lab      *lab
 	pipeline *pipeline
-	track    *tracker
-	table    table
+	// bytes between the pipeline and the hub, and the members; where they are relayed.
+	hubBytes, memberBytes, floorBytes atomic.Int64
+	// targets is how many members templates go to, for those who watch.
+	targets atomic.Int64
+	track   *tracker
+	table   table
 	// models are what the floor replays, by kind.
 	models map[string]*sample
 	// held is how many templates have been propagated so far.
@@ -131,6 +149,9 @@ type bench struct {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.ladder != "" {
+		return climb(ctx, o)
+	}
 	some, err := chosen(o.only)
 	if err != nil {
 		return err
@@ -141,6 +162,9 @@ func run(ctx context.Context, o options) error {
 	}
 	defer l.end(context.WithoutCancel(ctx))
 	b := &bench{options: o, lab: l, track: newTracker(), models: map[string]*sample{}}
+	if err := l.joinAll(ctx); err != nil {
+		return err
+	}
 	if b.pipeline, err = newPipeline(l, o); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func newPipeline(l *lab, o options) (*pipeline, error) {
 		return nil, err
 	}
 	p := &pipeline{path: filepath.Join(l.bin, "standalone"), address: address, log: filepath.Join(l.dir, "pipeline.log")}
-	p.args = []string{"--hub-kubeconfig", l.hub.kubeconfig, "--listen", address}
+	p.args = []string{"--hub-kubeconfig", cmp.Or(l.hub.relayed, l.hub.kubeconfig), "--listen", address}
 	if o.profile == "" {
 		return p, nil
 	}

@@ -79,6 +79,9 @@ func (l *lab) spent() spent {
 			all[where+strings.TrimSuffix(filepath.Base(file), ".pid")] += cpuOf(n)
 		}
 	}
+	if l.simulated != nil {
+		all["simulated members"] = cpuOf(l.simulated.Process.Pid)
+	}
 	return all
 }
 

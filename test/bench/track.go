@@ -68,12 +68,13 @@ func reported(kind, name string) string { return kind + " " + name + " reported"
 // follow watches what the measurements wait for, from the start to the end, so
 // that what this costs the API servers it costs pipeline and floor alike.
 func (b *bench) follow(ctx context.Context) error {
+	b.targets.Store(int64(len(b.lab.members)))
 	err := b.lab.hub.watch(ctx, "/apis/work.karmada.io/v1alpha2/resourcebindings", b.seeBinding)
 	if err != nil {
 		return err
 	}
 	err = b.lab.hub.watch(ctx, paths["Deployment"], func(o object) {
-		if o.Status.AvailableReplicas == len(b.lab.members) {
+		if o.Status.AvailableReplicas == int(b.targets.Load()) {
 			b.track.see(reported("Deployment", o.Metadata.Name))
 		}
 	})
@@ -81,16 +82,23 @@ func (b *bench) follow(ctx context.Context) error {
 		return err
 	}
 	for _, m := range b.lab.members {
-		for kind, path := range paths {
-			err := m.watch(ctx, path, func(o object) {
-				b.track.see(inPlace(m.name, kind, o.Metadata.Name))
-				if o.Status.AvailableReplicas > 0 {
-					b.track.see(available(m.name, kind, o.Metadata.Name))
-				}
-			})
-			if err != nil {
-				return err
+		if err := b.followMember(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) followMember(ctx context.Context, m *cluster) error {
+	for kind, path := range paths {
+		err := m.watch(ctx, path, func(o object) {
+			b.track.see(inPlace(m.name, kind, o.Metadata.Name))
+			if o.Status.AvailableReplicas > 0 {
+				b.track.see(available(m.name, kind, o.Metadata.Name))
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -99,7 +107,7 @@ func (b *bench) follow(ctx context.Context) error {
 // seeBinding takes a ConfigMap, which has no status, for reported when its
 // binding is.
 func (b *bench) seeBinding(o object) {
-	if o.condition("FullyApplied") == "True" && len(o.Status.AggregatedStatus) == len(b.lab.members) && o.Spec.Resource.Kind == "ConfigMap" {
+	if o.condition("FullyApplied") == "True" && len(o.Status.AggregatedStatus) == int(b.targets.Load()) && o.Spec.Resource.Kind == "ConfigMap" {
 		b.track.see(reported(o.Spec.Resource.Kind, o.Spec.Resource.Name))
 	}
 }
