@@ -4,11 +4,17 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"knative.dev/eventing/pkg/adapter/apiserver"
 	"sigs.k8s.io/yaml"
 
@@ -16,6 +22,7 @@ import (
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // adapterConfig is what the source has Knative's adapter watch.
@@ -111,4 +118,50 @@ func passes(t *testing.T, f eventingv1.SubscriptionsAPIFilter, attributes map[st
 	}
 	t.Fatalf("this test does not know the filter %+v", f)
 	return false
+}
+
+// Of all that is written into bindings the source hears what a person asks for, and no
+// more: to who watches as it does, the binding goes when it is labelled, and comes back.
+func TestABindingInWhichSomebodyAsksSeemsToGo(t *testing.T) {
+	c, selectors := adapterConfig(t, "source-hub.yaml"), map[string]string{}
+	for _, r := range c.Resources {
+		selectors[r.GVR.Resource+"."+r.GVR.Group] = r.LabelSelector
+	}
+	if selectors["resourcebindings.work.karmada.io"] != "!"+propagation.LabelAsked || selectors["clusterresourcebindings.work.karmada.io"] != "!"+propagation.LabelAsked {
+		t.Errorf("bindings are watched as %v", selectors)
+	}
+	l := newLab(t)
+	crd, err := os.ReadFile("300-crds/work.karmada.io_resourcebindings.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.apply(bytes.TrimPrefix(crd, []byte("---\n")))
+	namespace := l.namespace("")
+	binding := "{apiVersion: work.karmada.io/v1alpha2, kind: ResourceBinding, metadata: {namespace: " + namespace + ", name: b%s}, spec: {resource: {apiVersion: apps/v1, kind: Deployment, name: b}}}"
+	l.apply(fmt.Appendf(nil, binding, ""))
+	o, err := object(fmt.Appendf(nil, binding, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	watching, err := of(l.admin, o).Watch(t.Context(), metav1.ListOptions{LabelSelector: selectors["resourcebindings.work.karmada.io"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watching.Stop()
+	tells := func(want watch.EventType) {
+		t.Helper()
+		select {
+		case e := <-watching.ResultChan():
+			if e.Type != want {
+				t.Errorf("it tells %s, want %s", e.Type, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("it does not tell %s", want)
+		}
+	}
+	tells(watch.Added)
+	l.apply(fmt.Appendf(nil, binding, ", labels: {"+propagation.LabelAsked+": 'true'}"))
+	tells(watch.Deleted)
+	l.apply(fmt.Appendf(nil, binding, ", annotations: {a: b}"))
+	tells(watch.Added)
 }

@@ -100,6 +100,9 @@ func TestActivateWritesTheWishAndNothingElse(t *testing.T) {
 	annotations := before.GetAnnotations()
 	annotations[propagation.AnnotationActivate] = "id-web/2"
 	before.SetAnnotations(annotations)
+	labels := before.GetLabels()
+	labels[propagation.LabelAsked] = "true" // by which sources hear of it
+	before.SetLabels(labels)
 	before.SetResourceVersion(after.GetResourceVersion())
 	before.SetGeneration(after.GetGeneration())
 	before.SetOwnerReferences(after.GetOwnerReferences())

@@ -114,7 +114,7 @@ func (o *activateOptions) release(ctx context.Context, h *hub.Hub, key propagati
 		if !r.Pending {
 			return nil
 		}
-		_, err = h.CommitBinding(ctx, r.Current, r.Wished)
+		_, err = h.CommitBinding(ctx, r.Current, r.Wished.Asking())
 		return err
 	})
 	if err != nil {

@@ -77,7 +77,7 @@ func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.Templa
 	if own := b.Spec.Suspension.Scheduling; own != nil {
 		next.Spec.Suspension = &workv1alpha2.Suspension{Scheduling: own}
 	}
-	if _, err := h.CommitBinding(ctx, b, &next); err != nil {
+	if _, err := h.CommitBinding(ctx, b, next.Asking()); err != nil {
 		return err
 	}
 	s.screen.Printf("%s is resumed: what was held back in %s goes on\n", refOf(key), explaining.Suspended(b.Spec.Suspension))

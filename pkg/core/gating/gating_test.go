@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -209,6 +210,43 @@ func TestWhatOthersDependOnIsCarried(t *testing.T) {
 			got := gating.Decide(gating.Input{Template: tmpl, Policy: tc.policy, Binding: required})
 			if got.Next.ActedHash() != want || where(got.Next) != tc.where {
 				t.Errorf("content %q, want %q; in force %q, want %q", got.Next.ActedHash(), want, where(got.Next), tc.where)
+			}
+		})
+	}
+}
+
+// That somebody asked is heard, whatever the gate answers: the label goes, with which
+// sources tell of it, and nothing else follows from it.
+func TestThatSomebodyAskedIsHeard(t *testing.T) {
+	p := make.Policy("p").To("member1")
+	template := make.Deployment("nginx")
+	for name, tc := range map[string]struct {
+		policy   *make.PolicyBuilder
+		features propagation.Features
+	}{
+		"the gate is open":       {policy: &p},
+		"the gate is closed":     {policy: ptr.To(p.To("member2")), features: propagation.Features{Static: true}},
+		"nobody holds it":        {},
+		"a Lazy policy waits":    {policy: ptr.To(p.To("member2").Lazy())},
+		"the policy is the same": {policy: &p, features: propagation.Features{Static: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := after(template, p)
+			in := gating.Input{Template: template.Template(), Binding: b, Features: tc.features}
+			if tc.policy != nil {
+				in.Policy, in.Template = tc.policy.Policy(), template.ClaimedBy(*tc.policy).Template()
+			}
+			quiet := gating.Decide(in)
+			in.Binding = b.Asking()
+			asked := gating.Decide(in)
+			if asked.Next == in.Binding || asked.Next.Labels[propagation.LabelAsked] != "" {
+				t.Errorf("it is not heard: %v", asked.Next.Labels)
+			}
+			if d := cmp.Diff(quiet.Next, asked.Next); d != "" || asked.Verdict != quiet.Verdict {
+				t.Errorf("it changes more (-without +with):\n%s", d)
+			}
+			if b.Labels[propagation.LabelAsked] != "" {
+				t.Error("what was read was changed")
 			}
 		})
 	}

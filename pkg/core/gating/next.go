@@ -89,6 +89,7 @@ func (in Input) base() *propagation.Binding {
 	}
 	b := *in.Binding
 	b.Labels, b.Annotations = copied(b.Labels), copied(b.Annotations)
+	delete(b.Labels, propagation.LabelAsked) // it is heard now
 	return &b
 }
 

@@ -6,6 +6,7 @@ package propagation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +56,17 @@ func (b *Binding) ActedHash() string { return b.Annotations[AnnotationContentHas
 
 // Revision is the name of the frozen content; empty: none yet.
 func (b *Binding) Revision() string { return b.Annotations[AnnotationRevision] }
+
+// Asking is the binding with the word that a person asks for something in it.
+func (b *Binding) Asking() *Binding {
+	asking := *b
+	asking.Labels = maps.Clone(b.Labels)
+	if asking.Labels == nil {
+		asking.Labels = map[string]string{}
+	}
+	asking.Labels[LabelAsked] = "true"
+	return &asking
+}
 
 // ForeignScheduler is the scheduler that the binding asks for, where it is not
 // Sluice's; else empty.

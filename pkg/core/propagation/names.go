@@ -63,6 +63,11 @@ const (
 	// that follow it, or follows others: these bindings have to be found by what
 	// they name, among all of a namespace.
 	LabelLinked = "sluice.dev/linked"
+	// LabelAsked on a binding says that a person asks for something in it, which the
+	// gate hears by taking the label away. Knative's sources watch bindings without
+	// it: to them such a binding seems to go, and of that, unlike of all that Sluice
+	// writes into bindings, they tell.
+	LabelAsked = "sluice.dev/asked"
 
 	// LabelBinding on a Work and on a revision is BindingLabel(key).
 	LabelBinding = "sluice.dev/binding"
