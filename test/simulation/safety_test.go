@@ -247,10 +247,11 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 // actedOn is the moment of the content that the gate acted on: where it reads what
 // watches told, that may have changed before the attempt began.
 func (w *world) actedOn(f *flight, b *propagation.Binding) int {
-	hash := w.safety.normal[b.ActedHash()]
+	c := w.safety.contents
+	hash := c.byHash[b.ActedHash()].normal
 	for count := f.since; w.lag && count >= w.past.from; count-- {
 		t := w.past.at(count).things[b.Template().ID()]
-		if t.uid == string(b.Spec.Resource.UID) && w.safety.normal[t.hash] == hash {
+		if t.uid == string(b.Spec.Resource.UID) && c.byHash[c.hashes[t.hash]].normal == hash {
 			return count
 		}
 	}
