@@ -85,6 +85,7 @@ var phases = []phase{
 	{"unchanged", (*bench).unchanged},
 	{"lazy", (*bench).lazy},
 	{"restart", (*bench).restart},
+	{"placement", (*bench).placements},
 	{"size", (*bench).eventSize},
 }
 
