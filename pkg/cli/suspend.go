@@ -46,9 +46,8 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 			if err != nil {
 				return err
 			}
-			change := func(was string) (string, error) { return explaining.Suspend(was, clusters), nil }
 			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
-				return s.brake(cmd.Context(), keys[0], change)
+				return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Suspend(was, clusters), nil })
 			}
 			if _, ok := hub.PolicyKeyOf(keys[0]); ok {
 				return usagef("a policy says itself what is suspended: edit its spec.suspension")
@@ -57,7 +56,7 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 			if err != nil {
 				return err
 			}
-			return again(func() error { return s.brakeTemplate(cmd.Context(), h, keys[0], change) })
+			return again(func() error { return s.brakeTemplate(cmd.Context(), h, keys[0], clusters) })
 		},
 	}
 	s.onClusters(cmd, &clusters, "hold back in these members only")
@@ -66,16 +65,13 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 
 // brakeTemplate suspends one template: on its binding first, for that is asked in front
 // of each write, and on the template, which outlives the binding.
-func (s *session) brakeTemplate(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, change func(was string) (string, error)) error {
+func (s *session) brakeTemplate(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, clusters []string) error {
 	sub, err := subject(ctx, h, key)
 	if err != nil {
 		return notFound(key, err)
 	}
 	was := sub.Brake()
-	is, err := change(was)
-	if err != nil {
-		return err
-	}
+	is := explaining.Suspend(was, clusters)
 	if b := sub.Binding; b != nil {
 		next := b.WithBrake(is)
 		next.Spec.Suspension = gating.Braked(b.Spec.Suspension, is)

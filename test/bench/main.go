@@ -99,6 +99,7 @@ var phases = []phase{
 	{"unchanged", (*bench).unchanged},
 	{"lazy", (*bench).lazy},
 	{"restart", (*bench).restart},
+	{"placement", (*bench).placements},
 	{"size", (*bench).eventSize},
 }
 
