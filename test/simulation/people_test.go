@@ -28,13 +28,13 @@ func (w *world) byHand(o op) (changed, known bool) {
 	switch o.verb {
 	case dropBinding:
 		b := w.bindingOf(o.key)
-		return b != nil && w.hasWorks(b) && w.hub.DropBinding(b.Key), true
+		return b != nil && w.deletable(b) && w.hub.DropBinding(b.Key), true
 	case dropNamespace:
 		w.mayOrphan(o.cluster)
 		return w.hub.DropNamespace("karmada-es-" + o.cluster), true
 	case dropBindings:
 		for _, b := range w.hub.LiveBindings() {
-			if !w.hasWorks(b) {
+			if !w.deletable(b) {
 				return false, true
 			}
 		}
@@ -68,11 +68,12 @@ func (w *world) activate(key propagation.TemplateKey) bool {
 // wishFor is what is asked for.
 func wishFor(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
-// hasWorks tells whether any Work is left of the binding. Nothing notices that one
-// without Works is missing until its template, or its policy, changes: a known gap,
-// see docs/DEVELOPMENT.md, in which no member loses anything.
-func (w *world) hasWorks(b *propagation.Binding) bool {
-	return slices.ContainsFunc(w.worksOf(b), func(work *propagation.Work) bool { return !work.Deleting })
+// deletable tells whether histories delete the binding by hand. There are two known
+// gaps, see docs/DEVELOPMENT.md: nothing notices that one without Works is missing until
+// its template, or its policy, changes; and one that others take along is made anew
+// without them at first, so that members may lose its object for a moment.
+func (w *world) deletable(b *propagation.Binding) bool {
+	return len(b.Spec.RequiredBy) == 0 && slices.ContainsFunc(w.worksOf(b), func(work *propagation.Work) bool { return !work.Deleting })
 }
 
 func (w *world) makeKinds() bool {
