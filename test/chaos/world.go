@@ -41,6 +41,7 @@ type world struct {
 	options
 	pipeline, redis *child
 	address         string // of the pipeline
+	port            int    // the next one to try
 	clusters        map[string]dynamic.Interface
 }
 
@@ -110,7 +111,7 @@ func (w *world) start(ctx context.Context) error {
 	if err := w.join(ctx); err != nil {
 		return err
 	}
-	port, err := freePort()
+	port, err := w.freePort()
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (w *world) start(ctx context.Context) error {
 	if err := w.redis.start(); err != nil {
 		return err
 	}
-	listen, err := freePort()
+	listen, err := w.freePort()
 	if err != nil {
 		return err
 	}
@@ -132,13 +133,15 @@ func (w *world) start(ctx context.Context) error {
 
 func (w *world) kubeconfig(name string) string { return filepath.Join(w.dir, "kubeconfig", name) }
 
-// freePort is one that the kernel does not give to clients.
-func freePort() (string, error) {
+// freePort is one that the kernel does not give to clients, nor this program twice.
+func (w *world) freePort() (string, error) {
 	var errs []error
-	for port := 30000 + os.Getpid()%2000; port < 32768; port++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	for ; w.port < 32768; w.port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", w.port))
 		if err == nil {
-			return fmt.Sprint(port), l.Close()
+			port := fmt.Sprint(w.port)
+			w.port++
+			return port, l.Close()
 		}
 		errs = append(errs, err)
 	}
