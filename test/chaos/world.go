@@ -53,8 +53,6 @@ func (w *world) names() []string {
 	return all
 }
 
-func (w *world) hub() dynamic.Interface { return w.clusters["hub"] }
-
 // up starts the lab, or what of it was killed.
 func (w *world) up(ctx context.Context) error {
 	return w.command(ctx, "lab", "up", "--members", fmt.Sprint(w.members), "--audit", "--dir", w.dir)
@@ -169,7 +167,7 @@ func (w *world) ready(ctx context.Context) error {
 
 // join has the members join the hub.
 func (w *world) join(ctx context.Context) error {
-	if err := w.apply(ctx, "hub", namespaces, made("v1", "Namespace", "", "sluice-system", nil)); err != nil {
+	if err := w.apply(ctx, namespaces, made("v1", "Namespace", "", "sluice-system", nil)); err != nil {
 		return err
 	}
 	for _, name := range w.names() {
@@ -178,13 +176,13 @@ func (w *world) join(ctx context.Context) error {
 			return err
 		}
 		secret := made("v1", "Secret", "sluice-system", name, map[string]any{"stringData": map[string]any{"kubeconfig": string(raw)}})
-		if err := w.apply(ctx, "hub", secrets, secret); err != nil {
+		if err := w.apply(ctx, secrets, secret); err != nil {
 			return err
 		}
 		cluster := made("cluster.karmada.io/v1alpha1", "Cluster", "", name, map[string]any{"spec": map[string]any{
 			"syncMode": "Push", "secretRef": map[string]any{"namespace": "sluice-system", "name": name},
 		}})
-		if err := w.apply(ctx, "hub", clusters, cluster); err != nil {
+		if err := w.apply(ctx, clusters, cluster); err != nil {
 			return err
 		}
 	}
@@ -201,8 +199,9 @@ func made(apiVersion, kind, namespace, name string, more map[string]any) *unstru
 	return u
 }
 
-func (w *world) apply(ctx context.Context, cluster string, gvr schema.GroupVersionResource, u *unstructured.Unstructured) error {
-	_, err := w.at(cluster, gvr, u.GetNamespace()).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: user, Force: true})
+// apply writes an object on the hub.
+func (w *world) apply(ctx context.Context, gvr schema.GroupVersionResource, u *unstructured.Unstructured) error {
+	_, err := w.at("hub", gvr, u.GetNamespace()).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: user, Force: true})
 	return err
 }
 
