@@ -13,6 +13,10 @@ SEEDS ?= 10000
 M ?=
 BENCH ?=
 KNATIVE ?= all
+LADDER ?= full
+DOCS ?=
+DURATION ?= 1h
+SEED ?=
 
 # All is compiled once without cgo, and once with it for the race detector.
 export CGO_ENABLED := 0
@@ -36,7 +40,7 @@ help: ## Show this
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "Variables: MEMBERS=3, OUTPUT=_output, REDIS=ADDRESS (default: embedded), SEEDS=10000, M=member2, BENCH=, KNATIVE=all or core"
+	@echo "Variables: MEMBERS=3, OUTPUT=_output, REDIS=ADDRESS (default: embedded), SEEDS=10000, M=member2, BENCH=, LADDER=full, DURATION=1h, SEED=, KNATIVE=all or core"
 
 .PHONY: run
 run: build ## Start a hub, members and the pipeline, propagate an example, stay until Ctrl-C
@@ -164,6 +168,16 @@ e2e-knative: ## Run the end-to-end tests on a real Knative (needs root)
 bench: build ## Measure the budgets and print the table: BENCH='-full -only writes'
 	@go build -buildvcs=false -o $(BIN)/ ./test/bench
 	@exec $(BIN)/bench -bin $(BIN) $(BENCH)
+
+.PHONY: bench-ladder
+bench-ladder: build ## Measure with more and more templates and members: LADDER=short, small or full; DOCS=docs draws the curves
+	@go build -buildvcs=false -o $(BIN)/ ./test/bench
+	@exec $(BIN)/bench -bin $(BIN) -ladder $(LADDER) $(if $(DOCS),-docs $(DOCS)) $(BENCH)
+
+.PHONY: chaos
+chaos: build ## Kill, stop and restart real processes under load: DURATION=1h SEED=
+	@go build -buildvcs=false -o $(BIN)/ ./test/chaos
+	@exec $(BIN)/chaos -bin $(BIN) -duration $(DURATION) $(if $(SEED),-seed $(SEED))
 
 .PHONY: verify
 verify: verify-generated verify-format verify-modules ## Check that what is generated, formatted and required is up to date

@@ -78,7 +78,7 @@ func (r *relay) serve() {
 
 // carry copies until one of them leaves, and then sends away the other.
 func (r *relay) carry(from, to net.Conn) {
-	defer to.Close()
+	defer func() { _ = to.Close() }() // it may have left by itself
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)

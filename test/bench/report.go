@@ -110,8 +110,13 @@ func (l *climbed) curves() []byte {
 		}
 		return out
 	}
+	return draw("What a new template costs, by "+title, label, !byMembers, panels(line))
+}
+
+// panels are the pictures of a ladder, of lines through its steps.
+func panels(line func(name string, y func(*step) float64, dashed bool) series) []panel {
 	msec := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	return draw("What a new template costs, by "+title, label, !byMembers, []panel{
+	return []panel{
 		{"hub writes for a new template", []series{
 			line("Sluice", func(s *step) float64 { return s.writes }, false),
 			line("floor", func(s *step) float64 { return s.floorWrites }, true),
@@ -128,6 +133,7 @@ func (l *climbed) curves() []byte {
 		}},
 		{"events for a new template", []series{
 			line("handled by all stages", func(s *step) float64 { return s.events }, false),
+			line("budget 8 + 2⌈M/32⌉", (*step).mostEvents, true),
 		}},
 		{"created → in the last member, ms", []series{
 			line("p50", func(s *step) float64 { return msec(s.p50) }, false),
@@ -146,5 +152,5 @@ func (l *climbed) curves() []byte {
 			line("writes", func(s *step) float64 { return float64(s.restWrites) / resting.Seconds() }, false),
 			line("own CPU, ms", func(s *step) float64 { return s.restCPU }, false),
 		}},
-	})
+	}
 }

@@ -36,7 +36,7 @@ func newLoad(w *world) *load {
 func (l *load) prepare(ctx context.Context) error {
 	for i := range spaces {
 		namespace := fmt.Sprintf("chaos-%d", i)
-		if err := l.apply(ctx, "hub", namespaces, made("v1", "Namespace", "", namespace, nil)); err != nil {
+		if err := l.apply(ctx, namespaces, made("v1", "Namespace", "", namespace, nil)); err != nil {
 			return err
 		}
 		if err := l.place(ctx, namespace, l.names()); err != nil {
@@ -98,7 +98,7 @@ func insist(ctx context.Context, f func(context.Context) error) error {
 }
 
 func (l *load) write(ctx context.Context, t template, version int) error {
-	err := insist(ctx, func(ctx context.Context) error { return l.apply(ctx, "hub", t.resource(), t.object(version)) })
+	err := insist(ctx, func(ctx context.Context) error { return l.apply(ctx, t.resource(), t.object(version)) })
 	if err != nil {
 		return fmt.Errorf("write %v: %w", t, err)
 	}
@@ -135,7 +135,7 @@ func (l *load) place(ctx context.Context, namespace string, members []string) er
 		},
 		"placement": map[string]any{"clusterAffinity": map[string]any{"clusterNames": names}},
 	}})
-	if err := insist(ctx, func(ctx context.Context) error { return l.apply(ctx, "hub", policies, policy) }); err != nil {
+	if err := insist(ctx, func(ctx context.Context) error { return l.apply(ctx, policies, policy) }); err != nil {
 		return fmt.Errorf("place %s: %w", namespace, err)
 	}
 	return nil

@@ -81,7 +81,7 @@ func run(ctx context.Context, o options) (err error) {
 	if o.bin, err = filepath.Abs(o.bin); err != nil {
 		return err
 	}
-	w := &world{options: o}
+	w := &world{options: o, port: 30000 + rand.IntN(2000)}
 	defer func() {
 		ended := w.end(context.WithoutCancel(ctx))
 		if err == nil && ended == nil && !kept {

@@ -41,6 +41,7 @@ type world struct {
 	options
 	pipeline, redis *child
 	address         string // of the pipeline
+	port            int    // the next one to try
 	clusters        map[string]dynamic.Interface
 }
 
@@ -51,8 +52,6 @@ func (w *world) names() []string {
 	}
 	return all
 }
-
-func (w *world) hub() dynamic.Interface { return w.clusters["hub"] }
 
 // up starts the lab, or what of it was killed.
 func (w *world) up(ctx context.Context) error {
@@ -110,7 +109,7 @@ func (w *world) start(ctx context.Context) error {
 	if err := w.join(ctx); err != nil {
 		return err
 	}
-	port, err := freePort()
+	port, err := w.freePort()
 	if err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func (w *world) start(ctx context.Context) error {
 	if err := w.redis.start(); err != nil {
 		return err
 	}
-	listen, err := freePort()
+	listen, err := w.freePort()
 	if err != nil {
 		return err
 	}
@@ -132,13 +131,15 @@ func (w *world) start(ctx context.Context) error {
 
 func (w *world) kubeconfig(name string) string { return filepath.Join(w.dir, "kubeconfig", name) }
 
-// freePort is one that the kernel does not give to clients.
-func freePort() (string, error) {
+// freePort is one that the kernel does not give to clients, nor this program twice.
+func (w *world) freePort() (string, error) {
 	var errs []error
-	for port := 30000 + os.Getpid()%2000; port < 32768; port++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	for ; w.port < 32768; w.port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", w.port))
 		if err == nil {
-			return fmt.Sprint(port), l.Close()
+			port := fmt.Sprint(w.port)
+			w.port++
+			return port, l.Close()
 		}
 		errs = append(errs, err)
 	}
@@ -166,7 +167,7 @@ func (w *world) ready(ctx context.Context) error {
 
 // join has the members join the hub.
 func (w *world) join(ctx context.Context) error {
-	if err := w.apply(ctx, "hub", namespaces, made("v1", "Namespace", "", "sluice-system", nil)); err != nil {
+	if err := w.apply(ctx, namespaces, made("v1", "Namespace", "", "sluice-system", nil)); err != nil {
 		return err
 	}
 	for _, name := range w.names() {
@@ -175,13 +176,13 @@ func (w *world) join(ctx context.Context) error {
 			return err
 		}
 		secret := made("v1", "Secret", "sluice-system", name, map[string]any{"stringData": map[string]any{"kubeconfig": string(raw)}})
-		if err := w.apply(ctx, "hub", secrets, secret); err != nil {
+		if err := w.apply(ctx, secrets, secret); err != nil {
 			return err
 		}
 		cluster := made("cluster.karmada.io/v1alpha1", "Cluster", "", name, map[string]any{"spec": map[string]any{
 			"syncMode": "Push", "secretRef": map[string]any{"namespace": "sluice-system", "name": name},
 		}})
-		if err := w.apply(ctx, "hub", clusters, cluster); err != nil {
+		if err := w.apply(ctx, clusters, cluster); err != nil {
 			return err
 		}
 	}
@@ -198,8 +199,9 @@ func made(apiVersion, kind, namespace, name string, more map[string]any) *unstru
 	return u
 }
 
-func (w *world) apply(ctx context.Context, cluster string, gvr schema.GroupVersionResource, u *unstructured.Unstructured) error {
-	_, err := w.at(cluster, gvr, u.GetNamespace()).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: user, Force: true})
+// apply writes an object on the hub.
+func (w *world) apply(ctx context.Context, gvr schema.GroupVersionResource, u *unstructured.Unstructured) error {
+	_, err := w.at("hub", gvr, u.GetNamespace()).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: user, Force: true})
 	return err
 }
 
