@@ -78,6 +78,7 @@ var served = []servedKind{
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcesnapshots", "ClusterResourceSnapshot", "crs", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterschedulingpolicysnapshots", "ClusterSchedulingPolicySnapshot", "csps", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcebindings", "ClusterResourceBinding", "", false},
+	{"placement.kubernetes-fleet.io", "v1", "works", "Work", "", true},
 	{"cluster.kubernetes-fleet.io", "v1", "memberclusters", "MemberCluster", "", false},
 }
 

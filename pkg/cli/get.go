@@ -41,7 +41,8 @@ and what is suspended. With a KIND, templates that a policy holds and that were
 never propagated are shown too. Placements follow, or are shown alone with crp.
 
 "removals" are the templates that would leave a cluster though nobody asked for
-that by name, and that are held there: of every namespace, unless -n names one.`,
+that by name, and that are held there: of every namespace, unless -n names one.
+"clusters" are the members; "orphans" what they have that the hub knows nothing of.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop
@@ -53,7 +54,8 @@ that by name, and that are held there: of every namespace, unless -n names one.`
 			# Placements
 			kubectl sluice get crp
 
-			# What is held in clusters that it would leave
+			# The members, and what is held in clusters that it would leave
+			kubectl sluice get clusters
 			kubectl sluice get removals
 
 			# For programs
@@ -72,7 +74,7 @@ that by name, and that are held there: of every namespace, unless -n names one.`
 	}
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
-	cmd.AddCommand(orphansCommand(s))
+	cmd.AddCommand(clustersCommand(s), orphansCommand(s))
 	return cmd
 }
 
