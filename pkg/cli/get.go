@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -28,6 +29,9 @@ type getOptions struct {
 	// what the arguments name; a nil kind means all kinds.
 	kind *meta.RESTMapping
 	name string
+	// selector of the labels of templates, and of placements, as it was typed.
+	selectorArg string
+	selector    labels.Selector
 }
 
 func getCommand(s *session) *cobra.Command {
@@ -48,6 +52,9 @@ that by name, and that are held there: of every namespace, unless -n names one.
 			kubectl sluice get -n shop
 			kubectl sluice get -A
 
+			# By the templates' labels
+			kubectl sluice get -n shop -l tier=web
+
 			# Deployments only, with what is in force and what went wrong
 			kubectl sluice get deploy -n shop -o wide
 
@@ -64,6 +71,9 @@ that by name, and that are held there: of every namespace, unless -n names one.
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "removals" {
+				if o.selectorArg != "" {
+					return usagef("removals are chosen by namespace, not by labels")
+				}
 				return o.removals(cmd.Context())
 			}
 			if err := o.parse(args); err != nil {
@@ -73,12 +83,17 @@ that by name, and that are held there: of every namespace, unless -n names one.
 		},
 	}
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	cmd.Flags().StringVarP(&o.selectorArg, "selector", "l", "", "templates and placements with these labels, as kubectl's: tier=web,env!=test")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
 	cmd.AddCommand(clustersCommand(s), orphansCommand(s))
 	return cmd
 }
 
 func (o *getOptions) parse(args []string) error {
+	var err error
+	if o.selector, err = labels.Parse(o.selectorArg); err != nil {
+		return usagef("-l %s: %w", o.selectorArg, err)
+	}
 	if len(args) == 0 {
 		return nil
 	}
@@ -86,7 +101,9 @@ func (o *getOptions) parse(args []string) error {
 	if o.all && name != "" {
 		return usagef("an object has one namespace: name it with -n instead of -A")
 	}
-	var err error
+	if o.selectorArg != "" && name != "" {
+		return usagef("templates are chosen by name or with -l, not by both")
+	}
 	o.kind, err = o.session.kind(kind)
 	o.name = name
 	return err
@@ -136,6 +153,8 @@ func (o *getOptions) nothing() error {
 	switch {
 	case err != nil:
 		return err
+	case o.selectorArg != "":
+		o.screen.Note("Nothing that is propagated has the labels %s.", o.selectorArg)
 	case o.all:
 		o.screen.Note("Nothing is propagated.")
 	default:
@@ -173,6 +192,9 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]glance, error) {
 		}
 		bound[key.ID()] = true
 		lines = append(lines, glanceAt(b))
+	}
+	if lines, err = o.selected(ctx, namespace, lines); err != nil {
+		return nil, err
 	}
 	o.datesOf(ctx, lines)
 	if o.kind == nil {
@@ -230,7 +252,7 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]glance, error) {
 	var lines []glance
 	err := eachTemplate(ctx, h, o.kind.GroupVersionKind, namespace, func(t *propagation.Template) {
-		if t.Claim.Held() && !bound[t.Key.ID()] {
+		if t.Claim.Held() && !bound[t.Key.ID()] && o.selector.Matches(labels.Set(t.Labels)) {
 			lines = append(lines, glanceAtTemplate(t))
 		}
 	})

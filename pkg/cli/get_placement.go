@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/explaining"
@@ -48,6 +49,10 @@ func (o *getOptions) placements(ctx context.Context, h *hub.Hub) error {
 		return o.screen.Encode(o.format, map[string]any{"items": lines})
 	}
 	if len(lines) == 0 {
+		if o.selectorArg != "" {
+			o.screen.Note("No placement has the labels %s.", o.selectorArg)
+			return nil
+		}
 		o.screen.Note("There is no placement.")
 		return nil
 	}
@@ -70,6 +75,9 @@ func (o *getOptions) placementLines(ctx context.Context, h *hub.Hub) ([]explaini
 	}
 	lines := []explaining.PlacementGlance{}
 	for _, p := range all {
+		if !o.selector.Matches(labels.Set(p.Labels)) {
+			continue
+		}
 		lines = append(lines, explaining.GlanceAtPlacement(p))
 	}
 	return lines, nil
