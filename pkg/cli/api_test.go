@@ -47,6 +47,8 @@ type api struct {
 	granted []string
 	// denied are verbs that the user may not use.
 	denied []string
+	// log is what watches tell.
+	log watchLog
 }
 
 type servedKind struct {
@@ -137,7 +139,7 @@ func (a *api) remove(ref string) {
 	path, _ := a.locate(ref)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.objects, path)
+	a.forget(path)
 }
 
 // get is an object; nil: there is none.
@@ -207,10 +209,16 @@ func (a *api) store(path string, u *unstructured.Unstructured) {
 	if u.GetGeneration() == 0 {
 		u.SetGeneration(1)
 	}
+	_, was := a.objects[path]
 	a.objects[path] = u.Object
+	a.tell(was, path, u.Object)
 }
 
 func (a *api) handle(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("watch") == "true" {
+		a.watch(w, r)
+		return
+	}
 	a.mu.Lock()
 	status, answer := a.answer(r)
 	raw, err := json.Marshal(answer)
@@ -392,7 +400,7 @@ func (a *api) delete(path string, live map[string]any, body []byte) (int, any) {
 	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != u.GetUID() {
 		return refused(apierrors.NewConflict(schema.GroupResource{Resource: u.GetKind()}, u.GetName(), fmt.Errorf("another uid")))
 	}
-	delete(a.objects, path)
+	a.forget(path)
 	if name, ok := strings.CutPrefix(path, "/api/v1/namespaces/"); ok && !strings.Contains(name, "/") {
 		maps.DeleteFunc(a.objects, func(in string, o map[string]any) bool {
 			return o["kind"] == "RoleBinding" && strings.Contains(in, "/namespaces/"+name+"/") // which nothing holds

@@ -25,7 +25,7 @@ import (
 type getOptions struct {
 	*session
 	output
-	all bool
+	all, watch bool
 	// what the arguments name; a nil kind means all kinds.
 	kind *meta.RESTMapping
 	name string
@@ -65,14 +65,17 @@ that by name, and that are held there: of every namespace, unless -n names one.
 			kubectl sluice get clusters
 			kubectl sluice get removals
 
+			# As a change goes out
+			kubectl sluice get deploy -n shop -w
+
 			# For programs
 			kubectl sluice get deploy/nginx -n shop -o json`),
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "removals" {
-				if o.selectorArg != "" {
-					return usagef("removals are chosen by namespace, not by labels")
+				if o.selectorArg != "" || o.watch {
+					return usagef("removals are listed once, and chosen by namespace, not by labels")
 				}
 				return o.removals(cmd.Context())
 			}
@@ -83,6 +86,7 @@ that by name, and that are held there: of every namespace, unless -n names one.
 		},
 	}
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, and print each line that changed, until Ctrl-C")
 	cmd.Flags().StringVarP(&o.selectorArg, "selector", "l", "", "templates and placements with these labels, as kubectl's: tier=web,env!=test")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
 	cmd.AddCommand(clustersCommand(s), orphansCommand(s))
@@ -113,6 +117,9 @@ func (o *getOptions) run(ctx context.Context) error {
 	h, err := o.hub()
 	if err != nil {
 		return err
+	}
+	if o.watch {
+		return o.follow(ctx, h)
 	}
 	if o.ofPlacements() {
 		return o.placements(ctx, h)

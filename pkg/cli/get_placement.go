@@ -101,7 +101,14 @@ func (o *getOptions) beside(ctx context.Context, h *hub.Hub, after bool) (bool, 
 }
 
 func (o *getOptions) placementTable(lines []explaining.PlacementGlance) {
-	columns := append(screen.Columns("PLACEMENT", "OBJECTS", "SNAPSHOT", "CLUSTERS", "APPLIED", "AVAILABLE", "PENDING", "SUSPENDED", "AGE"), screen.Column{Title: "MESSAGE", Wide: true})
+	o.screen.Table("", placementColumns(), o.placementRows(lines), o.wide())
+}
+
+func placementColumns() []screen.Column {
+	return append(screen.Columns("PLACEMENT", "OBJECTS", "SNAPSHOT", "CLUSTERS", "APPLIED", "AVAILABLE", "PENDING", "SUSPENDED", "AGE"), screen.Column{Title: "MESSAGE", Wide: true})
+}
+
+func (o *getOptions) placementRows(lines []explaining.PlacementGlance) [][]screen.Cell {
 	rows := make([][]screen.Cell, 0, len(lines))
 	for _, g := range lines {
 		limit := fewClusters
@@ -118,7 +125,7 @@ func (o *getOptions) placementTable(lines []explaining.PlacementGlance) {
 			screen.Text(age(g.Created)), screen.Text(g.Message),
 		})
 	}
-	o.screen.Table("", columns, rows, o.wide())
+	return rows
 }
 
 // partCell is n of so many.
