@@ -61,6 +61,7 @@ var served = []servedKind{
 	{"", "v1", "namespaces", "Namespace", "ns", false},
 	{"", "v1", "configmaps", "ConfigMap", "cm", true},
 	{"", "v1", "secrets", "Secret", "", true},
+	{"", "v1", "events", "Event", "", true},
 	{"apps", "v1", "deployments", "Deployment", "deploy", true},
 	{"apps", "v1", "controllerrevisions", "ControllerRevision", "", true},
 	{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", "", false},
@@ -414,7 +415,7 @@ func (a *api) list(r *http.Request, path string) (int, any) {
 	if err != nil {
 		return refused(apierrors.NewBadRequest(err.Error()))
 	}
-	name := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	field, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "=")
 	plural := path[strings.LastIndexByte(path, '/')+1:]
 	prefix := strings.TrimSuffix(path, plural)
 	items := []any{}
@@ -422,7 +423,7 @@ func (a *api) list(r *http.Request, path string) (int, any) {
 		u := unstructured.Unstructured{Object: a.objects[p]}
 		rest, ok := strings.CutPrefix(p, prefix)
 		here := rest == plural+"/"+u.GetName() || strings.HasPrefix(rest, "namespaces/") && strings.HasSuffix(rest, "/"+plural+"/"+u.GetName())
-		if ok && here && selector.Matches(labels.Set(u.GetLabels())) && (name == "" || name == u.GetName()) {
+		if ok && here && selector.Matches(labels.Set(u.GetLabels())) && (name == "" || name == fieldOf(u, field)) {
 			items = append(items, partial(r, u.Object))
 		}
 	}
@@ -436,6 +437,11 @@ func (a *api) list(r *http.Request, path string) (int, any) {
 		list["apiVersion"], list["kind"] = "meta.k8s.io/v1", "PartialObjectMetadataList"
 	}
 	return http.StatusOK, list
+}
+
+func fieldOf(u unstructured.Unstructured, field string) string {
+	s, _, _ := unstructured.NestedString(u.Object, strings.Split(field, ".")...)
+	return s
 }
 
 // partial is the object, or its metadata if no more is asked for.
