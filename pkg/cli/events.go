@@ -25,12 +25,13 @@ import (
 type eventsOptions struct {
 	*session
 	output
+	follow bool
 }
 
 func eventsCommand(s *session) *cobra.Command {
 	o := &eventsOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "events KIND/NAME | crp/NAME",
+		Use:   "events KIND/NAME | crp/NAME [-f]",
 		Short: "Show what was decided about a template, in order, with the reasons",
 		Long: `Show what was decided about a template or a placement, the oldest first: the
 Kubernetes events about it, its binding and its Works, and since when each of their
@@ -38,6 +39,9 @@ conditions is as it is. Events are kept for as long as the hub keeps them (an ho
 unless it is told otherwise), conditions for as long as they hold.`,
 		Example: examples(`
 			kubectl sluice events deployment/nginx -n shop
+
+			# As it is decided, until Ctrl-C
+			kubectl sluice events deployment/nginx -n shop -f
 
 			# Of a placement, for programs
 			kubectl sluice events crp/shop -o json`),
@@ -48,9 +52,13 @@ unless it is told otherwise), conditions for as long as they hold.`,
 			if err != nil {
 				return err
 			}
+			if o.follow && o.forMachines() {
+				return usagef("-f writes lines for people: leave out -o")
+			}
 			return o.run(cmd.Context(), keys[0])
 		},
 	}
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on, and print what is decided next, until Ctrl-C")
 	o.addTo(cmd, formatJSON, formatYAML)
 	return cmd
 }
@@ -82,19 +90,13 @@ func (o *eventsOptions) run(ctx context.Context, key propagation.TemplateKey) er
 	if err != nil {
 		return err
 	}
-	sources, err := sourcesOf(ctx, h, key)
+	if o.follow {
+		return o.goOn(ctx, h, key)
+	}
+	all, err := o.decisions(ctx, h, key)
 	if err != nil {
 		return err
 	}
-	var all []decision
-	for _, s := range sources {
-		told, err := o.told(ctx, s)
-		if err != nil {
-			return err
-		}
-		all = append(append(all, told...), s.became()...)
-	}
-	slices.SortStableFunc(all, func(a, b decision) int { return a.Time.Compare(b.Time) })
 	switch {
 	case o.forMachines():
 		return o.screen.Encode(o.format, map[string]any{"items": all})
@@ -102,8 +104,28 @@ func (o *eventsOptions) run(ctx context.Context, key propagation.TemplateKey) er
 		o.screen.Note("Nothing was decided about %s yet, or it is forgotten: '%s explain %s%s' says how it is.", refOf(key), name, refOf(key), inNamespace(key.Namespace))
 		return nil
 	}
-	o.screen.Table("", screen.Columns("TIME", "ABOUT", "WHAT", "REASON", "MESSAGE"), decisionRows(all), false)
+	o.screen.Table("", decisionColumns, decisionRows(all), false)
 	return nil
+}
+
+var decisionColumns = screen.Columns("TIME", "ABOUT", "WHAT", "REASON", "MESSAGE")
+
+// decisions are all that are known, the oldest first.
+func (o *eventsOptions) decisions(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) ([]decision, error) {
+	sources, err := sourcesOf(ctx, h, key)
+	if err != nil {
+		return nil, err
+	}
+	var all []decision
+	for _, s := range sources {
+		told, err := o.told(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, told...), s.became()...)
+	}
+	slices.SortStableFunc(all, func(a, b decision) int { return a.Time.Compare(b.Time) })
+	return all, nil
 }
 
 // sourcesOf are the template, its binding and its Works; or the placement and its.

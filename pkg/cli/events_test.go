@@ -75,3 +75,21 @@ func TestEventsOfAPlacement(t *testing.T) {
 	}
 	run(t, hub, "events", "crp/none").wants(t, "not found")
 }
+
+func TestEventsFollow(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	p := make.Policy("web").Kind().To("member1")
+	b := hub.propagated(make.Deployment("fine"), p)
+	hub.event("shop", "a", "Deployment", "fine", "Claimed", 1)
+	out, end := following(t, hub, "events", "deploy/fine", "-f")
+	out.until(t, "template event Claimed because")
+	hub.event("shop", "b", "ResourceBinding", b.Key.Name, "ScheduleBindingSucceed", 2)
+	out.until(t, "binding event ScheduleBindingSucceed because")
+	b.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionTrue, Reason: "Success", LastTransitionTime: metav1.NewTime(make.Start)}}
+	hub.binding(b)
+	out.until(t, "binding Scheduled is True Success")
+	if code := end(); code != 0 || strings.Count(out.String(), "Claimed") != 1 || strings.Count(out.String(), "ABOUT") != 1 {
+		t.Errorf("ends with %d:\n%s", code, out)
+	}
+	run(t, hub, "events", "deploy/fine", "-f", "-o", "json").wants(t, "leave out -o")
+}

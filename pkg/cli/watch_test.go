@@ -69,6 +69,10 @@ func (a *api) forget(path string) {
 
 // watch tells of the objects of a kind, of all namespaces or of one.
 func (a *api) watch(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("sendInitialEvents") != "" { // as an API server that does not: the client lists
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		return
+	}
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	plural := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	prefix := strings.TrimSuffix(r.URL.Path, plural)
