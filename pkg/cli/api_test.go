@@ -47,6 +47,8 @@ type api struct {
 	granted []string
 	// denied are verbs that the user may not use.
 	denied []string
+	// log is what watches tell.
+	log watchLog
 }
 
 type servedKind struct {
@@ -59,6 +61,7 @@ var served = []servedKind{
 	{"", "v1", "namespaces", "Namespace", "ns", false},
 	{"", "v1", "configmaps", "ConfigMap", "cm", true},
 	{"", "v1", "secrets", "Secret", "", true},
+	{"", "v1", "events", "Event", "", true},
 	{"apps", "v1", "deployments", "Deployment", "deploy", true},
 	{"apps", "v1", "controllerrevisions", "ControllerRevision", "", true},
 	{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", "", false},
@@ -78,6 +81,7 @@ var served = []servedKind{
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcesnapshots", "ClusterResourceSnapshot", "crs", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterschedulingpolicysnapshots", "ClusterSchedulingPolicySnapshot", "csps", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcebindings", "ClusterResourceBinding", "", false},
+	{"placement.kubernetes-fleet.io", "v1", "works", "Work", "", true},
 	{"cluster.kubernetes-fleet.io", "v1", "memberclusters", "MemberCluster", "", false},
 }
 
@@ -136,7 +140,7 @@ func (a *api) remove(ref string) {
 	path, _ := a.locate(ref)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.objects, path)
+	a.forget(path)
 }
 
 // get is an object; nil: there is none.
@@ -206,10 +210,16 @@ func (a *api) store(path string, u *unstructured.Unstructured) {
 	if u.GetGeneration() == 0 {
 		u.SetGeneration(1)
 	}
+	_, was := a.objects[path]
 	a.objects[path] = u.Object
+	a.tell(was, path, u.Object)
 }
 
 func (a *api) handle(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("watch") == "true" {
+		a.watch(w, r)
+		return
+	}
 	a.mu.Lock()
 	status, answer := a.answer(r)
 	raw, err := json.Marshal(answer)
@@ -391,7 +401,7 @@ func (a *api) delete(path string, live map[string]any, body []byte) (int, any) {
 	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != u.GetUID() {
 		return refused(apierrors.NewConflict(schema.GroupResource{Resource: u.GetKind()}, u.GetName(), fmt.Errorf("another uid")))
 	}
-	delete(a.objects, path)
+	a.forget(path)
 	if name, ok := strings.CutPrefix(path, "/api/v1/namespaces/"); ok && !strings.Contains(name, "/") {
 		maps.DeleteFunc(a.objects, func(in string, o map[string]any) bool {
 			return o["kind"] == "RoleBinding" && strings.Contains(in, "/namespaces/"+name+"/") // which nothing holds
@@ -405,7 +415,7 @@ func (a *api) list(r *http.Request, path string) (int, any) {
 	if err != nil {
 		return refused(apierrors.NewBadRequest(err.Error()))
 	}
-	name := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	field, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "=")
 	plural := path[strings.LastIndexByte(path, '/')+1:]
 	prefix := strings.TrimSuffix(path, plural)
 	items := []any{}
@@ -413,7 +423,7 @@ func (a *api) list(r *http.Request, path string) (int, any) {
 		u := unstructured.Unstructured{Object: a.objects[p]}
 		rest, ok := strings.CutPrefix(p, prefix)
 		here := rest == plural+"/"+u.GetName() || strings.HasPrefix(rest, "namespaces/") && strings.HasSuffix(rest, "/"+plural+"/"+u.GetName())
-		if ok && here && selector.Matches(labels.Set(u.GetLabels())) && (name == "" || name == u.GetName()) {
+		if ok && here && selector.Matches(labels.Set(u.GetLabels())) && (name == "" || name == fieldOf(u, field)) {
 			items = append(items, partial(r, u.Object))
 		}
 	}
@@ -427,6 +437,11 @@ func (a *api) list(r *http.Request, path string) (int, any) {
 		list["apiVersion"], list["kind"] = "meta.k8s.io/v1", "PartialObjectMetadataList"
 	}
 	return http.StatusOK, list
+}
+
+func fieldOf(u unstructured.Unstructured, field string) string {
+	s, _, _ := unstructured.NestedString(u.Object, strings.Split(field, ".")...)
+	return s
 }
 
 // partial is the object, or its metadata if no more is asked for.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,10 +25,13 @@ import (
 type getOptions struct {
 	*session
 	output
-	all bool
+	all, watch bool
 	// what the arguments name; a nil kind means all kinds.
 	kind *meta.RESTMapping
 	name string
+	// selector of the labels of templates, and of placements, as it was typed.
+	selectorArg string
+	selector    labels.Selector
 }
 
 func getCommand(s *session) *cobra.Command {
@@ -41,11 +45,15 @@ and what is suspended. With a KIND, templates that a policy holds and that were
 never propagated are shown too. Placements follow, or are shown alone with crp.
 
 "removals" are the templates that would leave a cluster though nobody asked for
-that by name, and that are held there: of every namespace, unless -n names one.`,
+that by name, and that are held there: of every namespace, unless -n names one.
+"clusters" are the members; "orphans" what they have that the hub knows nothing of.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop
 			kubectl sluice get -A
+
+			# By the templates' labels
+			kubectl sluice get -n shop -l tier=web
 
 			# Deployments only, with what is in force and what went wrong
 			kubectl sluice get deploy -n shop -o wide
@@ -53,8 +61,12 @@ that by name, and that are held there: of every namespace, unless -n names one.`
 			# Placements
 			kubectl sluice get crp
 
-			# What is held in clusters that it would leave
+			# The members, and what is held in clusters that it would leave
+			kubectl sluice get clusters
 			kubectl sluice get removals
+
+			# As a change goes out
+			kubectl sluice get deploy -n shop -w
 
 			# For programs
 			kubectl sluice get deploy/nginx -n shop -o json`),
@@ -62,6 +74,9 @@ that by name, and that are held there: of every namespace, unless -n names one.`
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "removals" {
+				if o.selectorArg != "" || o.watch {
+					return usagef("removals are listed once, and chosen by namespace, not by labels")
+				}
 				return o.removals(cmd.Context())
 			}
 			if err := o.parse(args); err != nil {
@@ -71,12 +86,18 @@ that by name, and that are held there: of every namespace, unless -n names one.`
 		},
 	}
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, and print each line that changed, until Ctrl-C")
+	cmd.Flags().StringVarP(&o.selectorArg, "selector", "l", "", "templates and placements with these labels, as kubectl's: tier=web,env!=test")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
-	cmd.AddCommand(orphansCommand(s))
+	cmd.AddCommand(clustersCommand(s), orphansCommand(s))
 	return cmd
 }
 
 func (o *getOptions) parse(args []string) error {
+	var err error
+	if o.selector, err = labels.Parse(o.selectorArg); err != nil {
+		return usagef("-l %s: %w", o.selectorArg, err)
+	}
 	if len(args) == 0 {
 		return nil
 	}
@@ -84,7 +105,9 @@ func (o *getOptions) parse(args []string) error {
 	if o.all && name != "" {
 		return usagef("an object has one namespace: name it with -n instead of -A")
 	}
-	var err error
+	if o.selectorArg != "" && name != "" {
+		return usagef("templates are chosen by name or with -l, not by both")
+	}
 	o.kind, err = o.session.kind(kind)
 	o.name = name
 	return err
@@ -94,6 +117,9 @@ func (o *getOptions) run(ctx context.Context) error {
 	h, err := o.hub()
 	if err != nil {
 		return err
+	}
+	if o.watch {
+		return o.follow(ctx, h)
 	}
 	if o.ofPlacements() {
 		return o.placements(ctx, h)
@@ -134,6 +160,8 @@ func (o *getOptions) nothing() error {
 	switch {
 	case err != nil:
 		return err
+	case o.selectorArg != "":
+		o.screen.Note("Nothing that is propagated has the labels %s.", o.selectorArg)
 	case o.all:
 		o.screen.Note("Nothing is propagated.")
 	default:
@@ -171,6 +199,9 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]glance, error) {
 		}
 		bound[key.ID()] = true
 		lines = append(lines, glanceAt(b))
+	}
+	if lines, err = o.selected(ctx, namespace, lines); err != nil {
+		return nil, err
 	}
 	o.datesOf(ctx, lines)
 	if o.kind == nil {
@@ -228,7 +259,7 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]glance, error) {
 	var lines []glance
 	err := eachTemplate(ctx, h, o.kind.GroupVersionKind, namespace, func(t *propagation.Template) {
-		if t.Claim.Held() && !bound[t.Key.ID()] {
+		if t.Claim.Held() && !bound[t.Key.ID()] && o.selector.Matches(labels.Set(t.Labels)) {
 			lines = append(lines, glanceAtTemplate(t))
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/explaining"
@@ -48,6 +49,10 @@ func (o *getOptions) placements(ctx context.Context, h *hub.Hub) error {
 		return o.screen.Encode(o.format, map[string]any{"items": lines})
 	}
 	if len(lines) == 0 {
+		if o.selectorArg != "" {
+			o.screen.Note("No placement has the labels %s.", o.selectorArg)
+			return nil
+		}
 		o.screen.Note("There is no placement.")
 		return nil
 	}
@@ -70,6 +75,9 @@ func (o *getOptions) placementLines(ctx context.Context, h *hub.Hub) ([]explaini
 	}
 	lines := []explaining.PlacementGlance{}
 	for _, p := range all {
+		if !o.selector.Matches(labels.Set(p.Labels)) {
+			continue
+		}
 		lines = append(lines, explaining.GlanceAtPlacement(p))
 	}
 	return lines, nil
@@ -93,7 +101,14 @@ func (o *getOptions) beside(ctx context.Context, h *hub.Hub, after bool) (bool, 
 }
 
 func (o *getOptions) placementTable(lines []explaining.PlacementGlance) {
-	columns := append(screen.Columns("PLACEMENT", "OBJECTS", "SNAPSHOT", "CLUSTERS", "APPLIED", "AVAILABLE", "PENDING", "SUSPENDED", "AGE"), screen.Column{Title: "MESSAGE", Wide: true})
+	o.screen.Table("", placementColumns(), o.placementRows(lines), o.wide())
+}
+
+func placementColumns() []screen.Column {
+	return append(screen.Columns("PLACEMENT", "OBJECTS", "SNAPSHOT", "CLUSTERS", "APPLIED", "AVAILABLE", "PENDING", "SUSPENDED", "AGE"), screen.Column{Title: "MESSAGE", Wide: true})
+}
+
+func (o *getOptions) placementRows(lines []explaining.PlacementGlance) [][]screen.Cell {
 	rows := make([][]screen.Cell, 0, len(lines))
 	for _, g := range lines {
 		limit := fewClusters
@@ -110,7 +125,7 @@ func (o *getOptions) placementTable(lines []explaining.PlacementGlance) {
 			screen.Text(age(g.Created)), screen.Text(g.Message),
 		})
 	}
-	o.screen.Table("", columns, rows, o.wide())
+	return rows
 }
 
 // partCell is n of so many.

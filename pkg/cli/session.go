@@ -164,13 +164,16 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 	return s, err
 }
 
+// errNotFound: what is named is not there.
+var errNotFound = errors.New("not found")
+
 // notFound says so in kubectl's words.
 func notFound(key propagation.TemplateKey, err error) error {
 	if errors.Is(err, outcome.ErrGone) {
 		if key.Namespace == "" {
-			return fmt.Errorf("%s not found", refOf(key))
+			return fmt.Errorf("%s %w", refOf(key), errNotFound)
 		}
-		return fmt.Errorf("%s not found in namespace %s: name another namespace with -n", refOf(key), key.Namespace)
+		return fmt.Errorf("%s %w in namespace %s: name another namespace with -n", refOf(key), errNotFound, key.Namespace)
 	}
 	return err
 }

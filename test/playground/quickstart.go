@@ -160,7 +160,7 @@ func (s *session) announce() error {
 	lines := []string{
 		"Try:",
 		fmt.Sprintf("  %s --kubeconfig %s get deployments,pods,configmaps", kubectl, last),
-		fmt.Sprintf("  %s --kubeconfig %s get clusters,propagationpolicies,resourcebindings,works -A", kubectl, hub),
+		fmt.Sprintf("  %s --kubeconfig %s get clusters,propagationpolicies,resourcebindings,works.work.karmada.io -A", kubectl, hub),
 		fmt.Sprintf("  %s --kubeconfig %s scale deployment nginx --replicas 3", kubectl, hub),
 	}
 	if path, err := binary(s.bin, "kubectl-sluice"); err == nil {

@@ -57,34 +57,62 @@ const gap = 3
 // Table writes rows under titles; each row has a cell for each column. Every
 // line starts with indent.
 func (s *Screen) Table(indent string, columns []Column, rows [][]Cell, wide bool) {
-	widths := make([]int, len(columns))
-	last := 0
+	g := s.Grid(indent, columns, wide)
+	g.Fit(rows)
+	g.Titles()
+	g.Rows(rows)
+}
+
+// Grid is a table that goes on: its columns become as wide as what was written, and
+// stay so.
+type Grid struct {
+	screen  *Screen
+	indent  string
+	columns []Column
+	widths  []int
+	wide    bool
+}
+
+// Grid begins a table.
+func (s *Screen) Grid(indent string, columns []Column, wide bool) *Grid {
+	g := &Grid{screen: s, indent: indent, columns: columns, widths: make([]int, len(columns)), wide: wide}
 	for i, c := range columns {
-		if c.Wide && !wide {
-			continue
-		}
-		last = i
-		widths[i] = utf8.RuneCountInString(c.Title)
-		for _, r := range rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i].Text))
+		g.widths[i] = utf8.RuneCountInString(c.Title)
+	}
+	return g
+}
+
+// Fit makes the columns as wide as the rows need.
+func (g *Grid) Fit(rows [][]Cell) {
+	for _, r := range rows {
+		for i, c := range r {
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(c.Text))
 		}
 	}
-	titles := make([]Cell, len(columns))
-	for i, c := range columns {
+}
+
+// Titles writes the line of titles.
+func (g *Grid) Titles() {
+	titles := make([]Cell, len(g.columns))
+	for i, c := range g.columns {
 		titles[i] = Cell{Text: c.Title}
 	}
-	for _, r := range append([][]Cell{titles}, rows...) {
+	g.Rows([][]Cell{titles})
+}
+
+// Rows writes a line each.
+func (g *Grid) Rows(rows [][]Cell) {
+	g.Fit(rows)
+	for _, r := range rows {
 		var line strings.Builder
 		for i, c := range r {
-			if columns[i].Wide && !wide {
+			if g.columns[i].Wide && !g.wide {
 				continue
 			}
-			line.WriteString(s.Paint(c.Paint, c.Text))
-			if i != last {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.Text)+gap))
-			}
+			line.WriteString(g.screen.Paint(c.Paint, c.Text))
+			line.WriteString(strings.Repeat(" ", g.widths[i]-utf8.RuneCountInString(c.Text)+gap))
 		}
-		s.Println(indent + strings.TrimRight(line.String(), " "))
+		g.screen.Println(g.indent + strings.TrimRight(line.String(), " "))
 	}
 }
 

@@ -76,9 +76,9 @@ func heldBack(w *propagation.Work) bool {
 	return c != nil && c.Status == metav1.ConditionFalse && c.ObservedGeneration == w.Generation
 }
 
-// holds tells whether the member has what the Work says. A suspension makes a
+// Holds tells whether the member has what the Work says. A suspension makes a
 // new generation of the Work and no other content, so the content decides.
-func holds(w *propagation.Work) bool {
+func Holds(w *propagation.Work) bool {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
 	if c == nil || c.Status != metav1.ConditionTrue {
 		return false
@@ -101,7 +101,7 @@ func Finished(w *propagation.Work) bool {
 	if w.Suspended() {
 		return heldBack(w)
 	}
-	return concluded(w) && holds(w) && !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
+	return concluded(w) && Holds(w) && !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
 }
 
 // Summarize is the binding's status with what its Works say: each cluster's
@@ -134,7 +134,7 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 
 // item is what one Work says.
 func item(b *propagation.Binding, w *propagation.Work) workv1alpha2.AggregatedStatusItem {
-	i := workv1alpha2.AggregatedStatusItem{ClusterName: w.Key.Cluster, Applied: holds(w) && UpToDate(b, w)}
+	i := workv1alpha2.AggregatedStatusItem{ClusterName: w.Key.Cluster, Applied: Holds(w) && UpToDate(b, w)}
 	if len(w.Status.ManifestStatuses) > 0 {
 		i.Status = w.Status.ManifestStatuses[0].Status
 		i.Health = workv1alpha2.ResourceHealth(w.Status.ManifestStatuses[0].Health)

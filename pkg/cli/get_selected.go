@@ -1,0 +1,37 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// selected are the lines of templates with the labels asked for. A binding has no
+// labels of its template: the API server is asked which objects of each kind have
+// them. A template that is gone, or whose kind is, has none.
+func (o *getOptions) selected(ctx context.Context, namespace string, lines []glance) ([]glance, error) {
+	if o.selector.Empty() {
+		return lines, nil
+	}
+	found := map[schema.GroupVersionKind]map[types.NamespacedName]metav1.ObjectMeta{}
+	var out []glance
+	for _, l := range lines {
+		gvk := l.GroupVersionKind()
+		if _, asked := found[gvk]; !asked {
+			var err error
+			if found[gvk], err = o.created(ctx, gvk, namespace, o.selector.String()); err != nil && !meta.IsNoMatchError(err) {
+				return nil, err
+			}
+		}
+		if _, has := found[gvk][types.NamespacedName{Namespace: l.Namespace, Name: l.Name}]; has {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
