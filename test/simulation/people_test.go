@@ -68,12 +68,11 @@ func (w *world) activate(key propagation.TemplateKey) bool {
 // wishFor is what is asked for.
 func wishFor(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
-// deletable tells whether histories delete the binding by hand. There are two known
-// gaps, see docs/DEVELOPMENT.md: nothing notices that one without Works is missing until
-// its template, or its policy, changes; and one that others take along is made anew
-// without them at first, so that members may lose its object for a moment.
+// deletable tells whether histories delete the binding by hand. There is a known gap,
+// see docs/DEVELOPMENT.md: nothing notices that one without Works is missing until its
+// template, or its policy, changes.
 func (w *world) deletable(b *propagation.Binding) bool {
-	return len(b.Spec.RequiredBy) == 0 && slices.ContainsFunc(w.worksOf(b), func(work *propagation.Work) bool { return !work.Deleting })
+	return slices.ContainsFunc(w.worksOf(b), func(work *propagation.Work) bool { return !work.Deleting })
 }
 
 func (w *world) makeKinds() bool {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -26,6 +28,10 @@ type Evidence struct {
 	// Settled tells that the binding's clusters are those that its placement asks
 	// for (scheduling.Settled).
 	Settled bool
+	// Parents are the linked bindings of the template's namespace: what they refer to
+	// follows them, also where its own binding does not say so, as one that was made
+	// anew.
+	Parents []*propagation.Binding
 	Now     time.Time
 }
 
@@ -168,10 +174,27 @@ func (e Evidence) placed() Finding {
 	if why := Omitted(b.Value, e.Settled); why != "" {
 		return unknown(ReasonCannotTell, why)
 	}
+	if p := e.unheard(); p != nil {
+		return unknown(ReasonCannotTell, p.Key.String()+" refers to it, and its own binding does not say so yet")
+	}
 	return Finding{
 		Proof:  Proof{reason: ReasonLeftOut, template: e.former() == ""},
 		Reason: ReasonLeftOut, Message: b.Value.Key.String() + " leaves " + e.Work.Key.Cluster + " out",
 	}
+}
+
+// unheard is a parent in the member that refers to the template, and of which the
+// template's binding knows nothing, as one that was made anew; nil: there is none.
+func (e Evidence) unheard() *propagation.Binding {
+	for _, p := range e.Parents {
+		known := slices.ContainsFunc(e.Binding.Value.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool {
+			return r.Namespace == p.Key.Namespace && r.Name == p.Key.Name
+		})
+		if !known && InForce(Have(p)) && slices.Contains(p.TargetClusters(), e.Work.Key.Cluster) && slices.Contains(dependencies.Recorded(p), e.Binding.Value.Template()) {
+			return p
+		}
+	}
+	return nil
 }
 
 // InForce tells whether the binding was read, and says where its template goes.

@@ -66,6 +66,20 @@ func with(b applying.Read[*propagation.Binding], change func(*propagation.Bindin
 	return b
 }
 
+// parent is in force in those clusters, and refers to the template.
+func parent(clusters ...string) *propagation.Binding {
+	b := *binding("b-9", "uid-9", clusters...).Value
+	b.Key.Name = "parent"
+	b.Annotations = map[string]string{propagation.AnnotationContentHash: "h", propagation.AnnotationDependencies: `[{"APIVersion":"apps/v1","Kind":"Deployment","Namespace":"shop","Name":"nginx"}]`}
+	return &b
+}
+
+// follows names the parent as the binding has it.
+func follows(b applying.Read[*propagation.Binding], p *propagation.Binding) applying.Read[*propagation.Binding] {
+	b.Value.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: p.Key.Namespace, Name: p.Key.Name, Clusters: p.Spec.Clusters}}
+	return b
+}
+
 func TestExamine(t *testing.T) {
 	member := applying.Have(&clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
 	forbidden := applying.Read[*propagation.Template]{Why: "forbidden"}
@@ -77,6 +91,7 @@ func TestExamine(t *testing.T) {
 		// unsettled: the binding is not scheduled as its placement asks for.
 		unsettled bool
 		late      time.Duration
+		parents   []*propagation.Binding
 
 		proof  applying.Reason
 		wanted bool
@@ -104,6 +119,15 @@ func TestExamine(t *testing.T) {
 		"Z4: the binding was deleted by hand": {template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
 		"Z11: the hub does not serve bindings": {
 			template: template("uid-1"), binding: applying.Read[*propagation.Binding]{Answer: applying.NotServed}, reason: applying.ReasonBindingsNotServed,
+		},
+		"Z4: it leaves out what a parent took there, of whom it knows nothing": {
+			template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), parents: []*propagation.Binding{parent("m1", "m2")}, reason: applying.ReasonCannotTell,
+		},
+		"it leaves out where a parent does not go": {
+			template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), parents: []*propagation.Binding{parent("m2")}, proof: applying.ReasonLeftOut,
+		},
+		"it leaves out what a parent took there, and says for itself where": {
+			template: template("uid-1"), binding: follows(binding("b-1", "uid-1", "m2"), parent("m2")), parents: []*propagation.Binding{parent("m1", "m2")}, proof: applying.ReasonLeftOut,
 		},
 		"the binding leaves the cluster out":                    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), proof: applying.ReasonLeftOut},
 		"the binding leaves it out, and is not scheduled yet":   {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), unsettled: true, reason: applying.ReasonCannotTell},
@@ -154,7 +178,7 @@ func TestExamine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := applying.Evidence{Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late)}
+			e := applying.Evidence{Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late), Parents: tc.parents}
 			if e.Work == nil {
 				e.Work = workOf()
 			}

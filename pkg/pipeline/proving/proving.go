@@ -37,6 +37,8 @@ type Hub interface {
 	ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
 	// Clusters may be what a watch told: the cluster in question is asked for live.
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+	// LinkedBindings may be, too: what is referred to was so for a while.
+	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
 }
 
 // Of is the evidence about the objects of a Work.
@@ -62,6 +64,11 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 		return e, fmt.Errorf("list clusters: %w", err)
 	}
 	fleet = slices.DeleteFunc(slices.Clone(fleet), func(c *clusterv1alpha1.Cluster) bool { return c.Name == w.Key.Cluster })
+	if key.Namespace != "" && !slices.Contains(e.Binding.Value.TargetClusters(), w.Key.Cluster) {
+		if e.Parents, err = h.LinkedBindings(ctx, key.Namespace); err != nil {
+			return e, fmt.Errorf("list linked bindings: %w", err)
+		}
+	}
 	e.Settled = scheduling.Settled(scheduling.Input{Binding: e.Binding.Value, Clusters: append(fleet, e.Cluster.Value)})
 	return e, nil
 }
