@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +52,16 @@ type world struct {
 	routes  *pipelinetest.Routes
 	stages  map[string]function.Stage
 	queue   []event.Event
+
+	// The applier writes to members side by side.
+	writing sync.Mutex
 	wrote   []string
+}
+
+func (w *world) note(write string) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	w.wrote = append(w.wrote, write)
 }
 
 func newWorld(t *testing.T) *world {
@@ -67,11 +77,11 @@ func newWorld(t *testing.T) *world {
 	}
 	w.hub = pipelinetest.NewHub(pipelinetest.Options{Now: w.time})
 	w.hub.Watching = func(propagation.TemplateKey) bool { return true }
-	w.hub.Wrote = func(_ context.Context, write pipelinetest.Write) { w.wrote = append(w.wrote, write.String()) }
+	w.hub.Wrote = func(_ context.Context, write pipelinetest.Write) { w.note(write.String()) }
 	for _, name := range []string{"m1", "m2", "m3"} {
 		m := pipelinetest.NewMember(name)
 		m.Wrote = func(_ context.Context, write pipelinetest.MemberWrite) {
-			w.wrote = append(w.wrote, fmt.Sprint(name, ": ", write.Verb))
+			w.note(fmt.Sprint(name, ": ", write.Verb))
 		}
 		w.members[name] = m
 		w.hub.Join(name)
