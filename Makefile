@@ -208,11 +208,13 @@ verify-modules:
 	@for m in $(TOOLS); do go -C $$m list -mod=readonly -deps tool >/dev/null || { echo "$$m: go.sum lacks something"; exit 1; }; done
 
 .PHONY: lint
+# In CI a database that answers with an error fails; one that this machine has no way to does not.
 lint: ## Run golangci-lint, and govulncheck where its database can be reached
 	$(call say,golangci-lint; its first run compiles it for minutes)
 	@for m in $(MODULES); do (cd $$m && go $(LINT) ./...); done
 	$(call say,govulncheck)
 	@out=$$(go tool -modfile=tools/vuln/go.mod govulncheck ./... 2>&1) && echo "$$out" || { \
-	  if grep -q '^govulncheck: fetching vulnerabilities' <<<"$$out"; then \
-	    echo "skipped, its database cannot be reached: $$out"; \
+	  if grep -q '^govulncheck: fetching vulnerabilities' <<<"$$out" && \
+	     { [[ $${CI:-} != true ]] || grep -qE 'dial tcp|proxyconnect' <<<"$$out"; }; then \
+	    echo "skipped, this machine cannot reach its database: $$out"; \
 	  else echo "$$out"; exit 1; fi; }
