@@ -25,6 +25,7 @@ const (
 	etcdGrace  = 5 * time.Second       // for etcd to end by itself
 	goneLimit  = 10 * time.Second      // for a killed process to be gone
 	tailLines  = 20                    // of a dead component's log
+	mayDie     = 3                     // how often what keeps nothing is started again
 )
 
 // Death is a component that ended and should not have.
@@ -119,6 +120,11 @@ func (r *runner) start(c *cluster.Cluster) error {
 }
 
 func (r *runner) spawn(c *cluster.Cluster, comp cluster.Component) error {
+	return r.spawnAgain(c, comp, 0)
+}
+
+// spawnAgain starts a component that died so many times before.
+func (r *runner) spawnAgain(c *cluster.Cluster, comp cluster.Component, died int) error {
 	cmd := process.Command{
 		Path: r.kube, Args: comp.Args, Dir: c.Dir, Env: c.Env(), Log: c.Log(comp.Name),
 	}
@@ -139,7 +145,15 @@ func (r *runner) spawn(c *cluster.Cluster, comp cluster.Component) error {
 			r.lab.forget(c, comp.Name)
 			return
 		}
-		r.fail(death(c, comp.Name, p.Err().Error()))
+		d := death(c, comp.Name, p.Err().Error())
+		if !comp.Stateless || died == mayDie {
+			r.fail(d)
+			return
+		}
+		r.lab.say("%v", d)
+		if err := r.spawnAgain(c, comp, died+1); err != nil {
+			r.fail(err)
+		}
 	}()
 	return nil
 }

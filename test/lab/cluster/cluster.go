@@ -47,6 +47,8 @@ type Cluster struct {
 type Component struct {
 	Name string
 	Args []string // of the kube binary
+	// Stateless: it keeps nothing, so it may be started again when it dies.
+	Stateless bool
 }
 
 // The components' names; each is a program of the kube binary.

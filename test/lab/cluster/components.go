@@ -10,14 +10,15 @@ import (
 
 // Store are the components that hold the data and serve it. They start first.
 func (c *Cluster) Store() []Component {
-	return []Component{{Etcd, c.etcdArgs()}, {apiserver, c.apiserverArgs()}}
+	return []Component{{Name: Etcd, Args: c.etcdArgs()}, {Name: apiserver, Args: c.apiserverArgs()}}
 }
 
 // Clients are the components that need a ready API server.
 func (c *Cluster) Clients() []Component {
-	comps := []Component{{kcm, c.kcmArgs()}}
+	comps := []Component{{Name: kcm, Args: c.kcmArgs()}}
 	if c.Role == Member {
-		comps = append(comps, Component{scheduler, c.schedulerArgs()}, Component{kwok, c.kwokArgs()})
+		// kwok ends now and then because its goroutines write to one map.
+		comps = append(comps, Component{Name: scheduler, Args: c.schedulerArgs()}, Component{Name: kwok, Args: c.kwokArgs(), Stateless: true})
 	}
 	return comps
 }
