@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -146,7 +147,9 @@ func (r *runner) spawnAgain(c *cluster.Cluster, comp cluster.Component, died int
 			return
 		}
 		d := death(c, comp.Name, p.Err().Error())
-		if !comp.Stateless || died == mayDie {
+		// What somebody killed is his; what ended by itself may be started again.
+		var exit *exec.ExitError
+		if !comp.Stateless || died == mayDie || !errors.As(p.Err(), &exit) || exit.ExitCode() < 0 {
 			r.fail(d)
 			return
 		}
