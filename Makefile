@@ -148,7 +148,7 @@ test-modules: lab
 .PHONY: simulate-ci
 simulate-ci:
 	$(call say,simulation: the pipeline against its model)
-	@nice -n 19 go test -timeout=40m ./test/simulation/...
+	@nice -n 19 go test -timeout=40m ./test/simulation/... -seeds=300
 
 .PHONY: simulate
 simulate: ## Run more seeds of the simulation: SEEDS=10000
