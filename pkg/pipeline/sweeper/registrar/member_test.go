@@ -155,6 +155,19 @@ func mirroringStage(f *fleet, now *time.Time) *Registrar {
 	return New(f, well, func() time.Time { return *now }).Mirroring(f, usage)
 }
 
+// stepper brings the MemberCluster up to its Cluster, and expects these writes.
+func stepper(t *testing.T, f *fleet, s *Registrar) func(want ...string) {
+	return func(want ...string) {
+		t.Helper()
+		if _, _, err := s.member(t.Context(), f.cluster); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, f.take()); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestAMemberIsAMemberCluster(t *testing.T) {
 	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", Labels: map[string]string{"env": "prod"}}}}
 	now := began
@@ -204,15 +217,7 @@ func TestAMemberLeavesThePlacements(t *testing.T) {
 	}
 	now := began
 	s := mirroringStage(f, &now)
-	step := func(want ...string) {
-		t.Helper()
-		if _, _, err := s.member(t.Context(), f.cluster); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, f.take()); diff != "" {
-			t.Errorf("written (-want +got):\n%s", diff)
-		}
-	}
+	step := stepper(t, f, s)
 	step("namespace fleet-member-member1", "member")
 	f.member.DeletionTimestamp = &metav1.Time{Time: began}
 	b := &placementv1.ClusterResourceBinding{}
@@ -241,15 +246,7 @@ func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
 	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, retired: true}
 	now := began
 	s := mirroringStage(f, &now)
-	step := func(want ...string) {
-		t.Helper()
-		if _, _, err := s.member(t.Context(), f.cluster); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, f.take()); diff != "" {
-			t.Errorf("written (-want +got):\n%s", diff)
-		}
-	}
+	step := stepper(t, f, s)
 	step("namespace fleet-member-member1", "member")
 	f.member.DeletionTimestamp = &metav1.Time{Time: began}
 	step("member") // nothing but its finalizer
