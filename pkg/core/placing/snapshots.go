@@ -19,6 +19,14 @@ import (
 // master is the subindex of a snapshot's first part.
 const master = -1
 
+// AnnotationPartOf, on each part of a snapshot but the first, is the hash of the whole
+// content: parts of two contents never make one snapshot.
+const AnnotationPartOf = "sluice.dev/part-of"
+
+// UnfinishedFor is how long parts without a first one may be those of somebody who is
+// making it this moment.
+const UnfinishedFor = time.Minute
+
 // Part is a stored snapshot, or a part of one that was split, by its metadata.
 type Part struct {
 	Name    string
@@ -29,8 +37,9 @@ type Part struct {
 	Index   int
 	// Subindex of the part; -1 for the first, which says the next two.
 	Subindex int
-	Hash     string
-	Parts    int
+	// Hash of the whole content; empty on a part that an earlier version made.
+	Hash  string
+	Parts int
 	// Asked is Mark.Asked of the placement that the snapshot was made for.
 	Asked   string
 	Leaving bool
@@ -53,6 +62,7 @@ func PartOf(m *metav1.ObjectMeta) (Part, bool) {
 		if p.Subindex, err = strconv.Atoi(sub); err != nil || p.Subindex < 0 {
 			return p, false
 		}
+		p.Hash = m.Annotations[AnnotationPartOf]
 	}
 	return p, true
 }
@@ -106,11 +116,22 @@ func (g group) whole() bool {
 		return false
 	}
 	for i, p := range g.rest {
-		if p.Subindex != i || p.Leaving {
+		if p.Subindex != i || p.Leaving || p.Hash != "" && p.Hash != g.first.Hash {
 			return false
 		}
 	}
 	return true
+}
+
+// made are the names of the parts that a snapshot of this content need not make again.
+func (g group) made(hash string) map[string]bool {
+	names := map[string]bool{}
+	for _, p := range g.rest {
+		if g.first == nil && !p.Leaving && p.Hash == hash {
+			names[p.Name] = true
+		}
+	}
+	return names
 }
 
 // parts are all parts, the first one first.
@@ -175,6 +196,9 @@ type Relabel struct {
 type Plan struct {
 	// Drop are parts of what was never finished.
 	Drop []Part
+	// Unfinished says that parts stay which somebody may be about to finish, and that
+	// nobody needs if not: it is worth looking again after UnfinishedFor.
+	Unfinished bool
 	// Create are the parts of the new snapshot, its first one last.
 	Create []New
 	// Relabel first what is the latest, then what is not any more.
@@ -195,13 +219,16 @@ type Stored struct {
 	Asked string
 	// Limit is how many snapshots are kept.
 	Limit int
+	// Now tells what is unfinished for long.
+	Now time.Time
 	// Needed are the names of snapshots' first parts that are kept beside them: members
 	// have them, or the placement is rolled back to them.
 	Needed map[string]bool
 }
 
 // Next plans for the content to be in the latest snapshot; nil: what it has now
-// stays.
+// stays. Two who plan at once take each other's parts for their own where they are
+// of the same content.
 func (s Stored) Next(c *Content) Plan {
 	p := Plan{Index: -1}
 	all := groups(s.Parts)
@@ -210,21 +237,30 @@ func (s Stored) Next(c *Content) Plan {
 		if g.whole() {
 			latest = g
 		}
-		if g.first == nil {
-			p.Drop = append(p.Drop, g.rest...)
-		} else {
+		if g.first != nil {
 			highest = max(highest, g.index)
 		}
 	}
 	p.Index = latest.index
+	made := map[string]bool{}
 	if c != nil {
 		if hash := c.Hash(); latest.first == nil || latest.first.Hash != hash {
 			p.Index = highest + 1
-			p.Create = s.parts(*c, hash, p.Index)
+			for _, g := range all {
+				if g.index == p.Index {
+					made = g.made(hash)
+				}
+			}
+			p.Create = slices.DeleteFunc(s.parts(*c, hash, p.Index), func(n New) bool { return made[n.Name] })
+		}
+	}
+	for _, g := range all {
+		if g.first == nil {
+			p.drop(g, made, s.Now)
 		}
 	}
 	if p.Index < 0 {
-		return Plan{Drop: p.Drop, Index: -1}
+		return p
 	}
 	for _, g := range slices.Backward(all) {
 		for _, part := range g.parts() {
@@ -236,6 +272,20 @@ func (s Stored) Next(c *Content) Plan {
 	slices.SortStableFunc(p.Relabel, func(a, b Relabel) int { return number(b.Latest) - number(a.Latest) })
 	p.prune(all, s)
 	return p
+}
+
+// drop plans for what was never finished: what is made anew stands in its way, what is
+// older or has been so for long is nobody's.
+func (p *Plan) drop(g group, made map[string]bool, now time.Time) {
+	for _, part := range g.rest {
+		switch {
+		case made[part.Name]:
+		case len(p.Create) > 0 && g.index == p.Index, g.index < p.Index, now.Sub(part.Created) > UnfinishedFor:
+			p.Drop = append(p.Drop, part)
+		default:
+			p.Unfinished = true
+		}
+	}
 }
 
 func number(yes bool) int {
@@ -282,7 +332,7 @@ func (s Stored) parts(c Content, hash string, index int) []New {
 				AnnotationAsked: s.Asked,
 			}
 		} else {
-			n.Annotations = map[string]string{placementv1.AnnotationSubindex: strconv.Itoa(i - 1)}
+			n.Annotations = map[string]string{placementv1.AnnotationSubindex: strconv.Itoa(i - 1), AnnotationPartOf: hash}
 		}
 		out = append(out, n)
 	}

@@ -6,8 +6,10 @@ package placing_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +33,7 @@ func sized(seed byte, sizes ...int) placing.Content {
 type store struct {
 	parts map[string]metav1.ObjectMeta
 	uids  int
+	now   time.Time
 }
 
 func (s *store) list() []placing.Part {
@@ -44,7 +47,7 @@ func (s *store) list() []placing.Part {
 }
 
 func (s *store) next(c *placing.Content, seen, limit int) placing.Plan {
-	return placing.Stored{Placement: "crp", Parts: s.list(), Seen: seen, Limit: limit}.Next(c)
+	return placing.Stored{Placement: "crp", Parts: s.list(), Seen: seen, Limit: limit, Now: s.now}.Next(c)
 }
 
 // steps are the writes of a plan, one each.
@@ -59,7 +62,7 @@ func (s *store) steps(p placing.Plan) []func() {
 				panic(n.Name + " is taken")
 			}
 			s.uids++
-			s.parts[n.Name] = metav1.ObjectMeta{Name: n.Name, UID: types.UID(fmt.Sprint(s.uids)), Labels: n.Labels, Annotations: n.Annotations}
+			s.parts[n.Name] = metav1.ObjectMeta{Name: n.Name, UID: types.UID(fmt.Sprint(s.uids)), CreationTimestamp: metav1.NewTime(s.now), Labels: n.Labels, Annotations: n.Annotations}
 		})
 	}
 	for _, r := range p.Relabel {
@@ -137,7 +140,7 @@ func TestC20OnlyTheFirstPartSaysTheWhole(t *testing.T) {
 			"kubernetes-fleet.io/resource-hash": c.Hash(), "kubernetes-fleet.io/number-of-resource-snapshots": "2", "kubernetes-fleet.io/number-of-enveloped-object": "0",
 			placing.AnnotationAsked: "",
 		},
-		"crp-4-0": {"kubernetes-fleet.io/subindex-of-resource-snapshot": "0"},
+		"crp-4-0": {"kubernetes-fleet.io/subindex-of-resource-snapshot": "0", placing.AnnotationPartOf: c.Hash()},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -156,7 +159,8 @@ func TestSnapshotsSurviveAnything(t *testing.T) {
 		contents := []placing.Content{sized('a', 10), sized('b', 10), sized('c', 500<<10, 500<<10, 500<<10), sized('d')}
 		seen, named := -1, map[string]string{}
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
-			c := rapid.SampledFrom(contents).Draw(t, "content")
+			c := contents[rapid.IntRange(0, len(contents)-1).Draw(t, "content")]
+			s.now = s.now.Add(2 * placing.UnfinishedFor)
 			limit := rapid.IntRange(1, 4).Draw(t, "limit")
 			names := slices.Sorted(func(yield func(string) bool) {
 				for name := range s.parts {
@@ -214,6 +218,92 @@ func TestSnapshotsSurviveAnything(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Two processes, or two events, may make a snapshot at the same moment. Of the same
+// content they make one; of two contents the latest, when both are done, is whole, and
+// of one of them.
+func TestC23TwoAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &store{parts: map[string]metav1.ObjectMeta{}, now: time.Unix(1<<30, 0)}
+		contents := []placing.Content{sized('a', 500<<10, 500<<10, 500<<10), sized('b', 500<<10, 500<<10, 500<<10)}
+		wants := [2]placing.Content{contents[0], contents[rapid.IntRange(0, 1).Draw(t, "the other's content")]}
+		same := wants[0].Hash() == wants[1].Hash()
+		var steps [2][]func() bool
+		for turn := 0; turn < 60; turn++ {
+			i := rapid.IntRange(0, 1).Draw(t, "whose turn")
+			switch {
+			case len(steps[i]) == 0 && turn > 40:
+			case len(steps[i]) == 0: // an event of its own, or a refused one that comes again
+				steps[i] = s.tries(s.next(&wants[i], -1, 10))
+			case steps[i][0]():
+				steps[i] = steps[i][1:]
+			default:
+				steps[i] = nil
+			}
+		}
+		for _, step := range append(steps[0], steps[1]...) {
+			if !step() {
+				break
+			}
+		}
+		for _, step := range s.tries(s.next(&wants[0], -1, 10)) {
+			step()
+		}
+		latest := placing.Latest(s.list())
+		if latest == nil || latest[0].Hash != wants[0].Hash() || len(latest) != 3 {
+			t.Fatalf("the latest is %v of %v", latest, s.names())
+		}
+		if got := s.names(); same && !slices.Equal(got, []string{"crp-0-0 latest", "crp-0-1 latest", "crp-0-snapshot latest"}) {
+			t.Errorf("of one content there are %v", got)
+		}
+	})
+}
+
+// tries are the writes of a plan, as an API server answers them: false where another
+// was quicker.
+func (s *store) tries(p placing.Plan) []func() bool {
+	var out []func() bool
+	gone := func(part placing.Part) func() bool {
+		return func() bool {
+			if m, ok := s.parts[part.Name]; ok && m.UID != part.UID {
+				return false
+			}
+			delete(s.parts, part.Name)
+			return true
+		}
+	}
+	for _, part := range p.Drop {
+		out = append(out, gone(part))
+	}
+	for _, n := range p.Create {
+		out = append(out, func() bool {
+			if _, taken := s.parts[n.Name]; taken {
+				return false
+			}
+			s.uids++
+			s.parts[n.Name] = metav1.ObjectMeta{
+				Name: n.Name, UID: types.UID(fmt.Sprint(s.uids)), CreationTimestamp: metav1.NewTime(s.now), Labels: n.Labels, Annotations: n.Annotations,
+			}
+			return true
+		})
+	}
+	for _, r := range p.Relabel {
+		out = append(out, func() bool {
+			m, ok := s.parts[r.Name]
+			if !ok || m.UID != r.UID {
+				return false
+			}
+			m.Labels = maps.Clone(m.Labels)
+			m.Labels["kubernetes-fleet.io/is-latest-snapshot"] = fmt.Sprint(r.Latest)
+			s.parts[r.Name] = m
+			return true
+		})
+	}
+	for _, part := range p.Prune {
+		out = append(out, gone(part))
+	}
+	return out
 }
 
 func TestPlacementsOf(t *testing.T) {

@@ -77,7 +77,7 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	if err != nil {
 		return stored{}, fmt.Errorf("list the snapshots of placement %s: %w", p.Name, err)
 	}
-	out := stored{placing.Stored{Placement: p.Name, Seen: -1, Limit: placing.History(p)}, map[string]*placementv1.ClusterResourceSnapshot{}}
+	out := stored{placing.Stored{Placement: p.Name, Seen: -1, Limit: placing.History(p), Now: s.now()}, map[string]*placementv1.ClusterResourceSnapshot{}}
 	if seen, err := strconv.Atoi(p.Status.ObservedResourceIndex); err == nil {
 		out.Seen = seen
 	}
@@ -168,6 +168,9 @@ func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		if _, err := s.hub.CommitResourceSnapshot(ctx, old, next); err != nil {
 			return false, fmt.Errorf("label snapshot %s: %w", r.Name, err)
 		}
+	}
+	if plan.Unfinished {
+		s.remind(ctx, p.Name, placing.UnfinishedFor)
 	}
 	return len(plan.Create) > 0, s.drop(ctx, have, plan.Prune)
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -300,6 +301,40 @@ func TestLeavesOut(t *testing.T) {
 	in.Policies[0].Status.Conditions = nil
 	if LeavesOut(in.Policies, "kind-cluster-9") || LeavesOut(nil, "kind-cluster-9") {
 		t.Error("what is not decided leaves nobody out")
+	}
+}
+
+// A member's object may become available before the Work says that it was applied:
+// that news is the Work's, too.
+func TestC73AWorkHasItsObjects(t *testing.T) {
+	deployment := func(group, name string) propagation.TemplateKey {
+		return propagation.TemplateKey{APIVersion: group + "/v1", Kind: "Deployment", Namespace: "shop", Name: name}
+	}
+	result := placementv1.ManifestCondition{Identifier: placementv1.WorkResourceIdentifier{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "old"}}
+	says := func(status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: placementv1.ConditionApplied, Status: status, ObservedGeneration: 2}}
+	}
+	for name, tc := range map[string]struct {
+		conditions []metav1.Condition
+		key        propagation.TemplateKey
+		want       bool
+	}{
+		"what it says it has":                            {says("True"), deployment("apps", "old"), true},
+		"what it says it has, and that is under way":     {nil, deployment("apps", "old"), true},
+		"one of its manifests, of which it says nothing": {nil, deployment("apps", "web"), true},
+		"one of its manifests, after a failure":          {says("False"), deployment("apps", "web"), true},
+		"another of that kind":                           {nil, deployment("apps", "api"), false},
+		"another kind of that name":                      {nil, deployment("example.com", "web"), false},
+		"where all is said only what it says counts":     {says("True"), deployment("apps", "web"), false},
+	} {
+		w := &propagation.Work{Generation: 2, Results: []placementv1.ManifestCondition{result}}
+		w.Status.Conditions = tc.conditions
+		w.Spec.Workload.Manifests = make([]workv1alpha1.Manifest, 2)
+		w.Spec.Workload.Manifests[0].Raw = []byte(`what cannot be read`)
+		w.Spec.Workload.Manifests[1].Raw = []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"shop","name":"web"},"spec":{}}`)
+		if got := Has(w, tc.key); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -252,10 +254,22 @@ func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placemen
 	return out
 }
 
-// Has tells whether the Work says that it has the object.
+// Has tells whether the Work says that it has the object, or, while it does not say
+// yet what came of its manifests, whether the object is one of them: the member may
+// have it before the Work says so.
 func Has(w *propagation.Work, key propagation.TemplateKey) bool {
 	gvk := key.GroupVersionKind()
-	return ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}) != nil
+	if ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}) != nil {
+		return true
+	}
+	return !Finished(w) && slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
+		var named metav1.PartialObjectMetadata
+		if err := json.Unmarshal(m.Raw, &named); err != nil {
+			return false
+		}
+		is := named.GroupVersionKind()
+		return is.Group == gvk.Group && is.Kind == gvk.Kind && named.Namespace == key.Namespace && named.Name == key.Name
+	})
 }
 
 // earlier are the conditions that the object had, wherever it stood.
