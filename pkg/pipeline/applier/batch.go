@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	// patience is how long others wait. A member that is merely busy answers in a part
-	// of that.
+	// patience is how long others wait when half of them have their answers. A member
+	// that is merely busy answers in a part of that.
 	patience = 3 * time.Second
+	// utmost is how long they wait in any case.
+	utmost = 4 * patience
 	// attempts are those at a Work of several, where somebody else wrote it meanwhile.
 	attempts = 4
 )
@@ -40,7 +42,12 @@ type ended struct {
 // what was done is done again. Where all failed by themselves, the event fails.
 func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]event.Event, error) {
 	ends := make([]ended, len(all))
-	s.together(len(all), func(i int) { ends[i] = s.within(ctx, all[i]) })
+	wait := s.begin(len(all))
+	defer wait.stop()
+	s.together(len(all), func(i int) {
+		ends[i] = s.within(ctx, wait, all[i])
+		wait.ended()
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -67,14 +74,13 @@ func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]
 
 // within brings one member up to its Work, if it does so in time. The request that is
 // cut off says nothing of the member: that is found out by who has time for it.
-func (s *Stage) within(ctx context.Context, msg events.Data) ended {
+func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) ended {
 	if s.slow.has(msg.Cluster) {
 		return ended{err: errAlone}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(s.patience, func() { cancel(errAlone) })
-	defer late.Stop()
+	defer context.AfterFunc(wait.over, func() { cancel(errAlone) })()
 	var end ended
 	for range attempts {
 		end.result, end.work, end.err = s.turn(ctx, msg)
@@ -87,6 +93,46 @@ func (s *Stage) within(ctx context.Context, msg events.Data) ended {
 		return ended{err: errAlone}
 	}
 	return end
+}
+
+// waitingRoom says how long the members of an event wait for each other. Where all of
+// them are slow it is not a member's fault, and nobody is left behind.
+type waitingRoom struct {
+	// over ends when nobody waits any longer.
+	over     context.Context
+	close    context.CancelFunc
+	patience time.Duration
+	utmost   *time.Timer
+
+	mu    sync.Mutex
+	half  int // how many have to end until there are as many as still wait
+	later *time.Timer
+}
+
+func (s *Stage) begin(n int) *waitingRoom {
+	w := &waitingRoom{patience: s.patience, half: (n + 1) / 2}
+	w.over, w.close = context.WithCancel(context.Background())
+	w.utmost = time.AfterFunc(s.utmost, w.close)
+	return w
+}
+
+// ended takes note that a member's answer is there.
+func (w *waitingRoom) ended() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.half--; w.half == 0 {
+		w.later = time.AfterFunc(w.patience, w.close)
+	}
+}
+
+func (w *waitingRoom) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.utmost.Stop()
+	if w.later != nil {
+		w.later.Stop()
+	}
+	w.close()
 }
 
 // alone brings one member up to its Work, and takes note of whether others might
@@ -139,7 +185,7 @@ func sideBySide(n int, do func(i int)) {
 // InTurn has the Works of an event handled one after the other, however long each
 // takes, for tests that choose the order of requests.
 func (s *Stage) InTurn() *Stage {
-	s.turns, s.patience = nil, math.MaxInt64
+	s.turns, s.patience, s.utmost = nil, math.MaxInt64, math.MaxInt64
 	s.together = func(n int, do func(i int)) {
 		for i := range n {
 			do(i)

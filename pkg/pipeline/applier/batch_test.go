@@ -281,6 +281,50 @@ func TestNobodyWaitsForAMember(t *testing.T) {
 	})
 }
 
+// TestWhereAllAreSlowNobodyIsLeftBehind: a busy machine is no reason to tell of each
+// member by itself, which makes it busier still; but nobody waits for ever.
+func TestWhereAllAreSlowNobodyIsLeftBehind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		takes map[string]time.Duration
+		want  []string
+		after time.Duration
+	}{
+		"all take long": {
+			map[string]time.Duration{"m1": 7 * time.Second, "m2": 8 * time.Second, "m3": 9 * time.Second, "m4": 10 * time.Second},
+			[]string{"applied,m1,m2,m3,m4,AppliedSuccessful"}, 10 * time.Second,
+		},
+		"most do not answer": {
+			map[string]time.Duration{"m2": time.Minute, "m3": time.Minute, "m4": time.Minute},
+			[]string{"applied,m1,AppliedSuccessful", "rendered,m2,Alone", "rendered,m3,Alone", "rendered,m4,Alone"}, 12 * time.Second,
+		},
+		"one does not answer, and the others take long": {
+			map[string]time.Duration{"m1": 5 * time.Second, "m2": 5 * time.Second, "m3": 6 * time.Second, "m4": time.Minute},
+			[]string{"applied,m1,m2,m3,AppliedSuccessful", "rendered,m4,Alone"}, 8 * time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, "m1", "m2", "m3", "m4")
+				for cluster, d := range tc.takes {
+					f.trouble[cluster] = func(ctx context.Context) error {
+						select {
+						case <-ctx.Done():
+							return ctx.Err()
+						case <-time.After(d):
+							return nil
+						}
+					}
+				}
+				began := time.Now()
+				f.wants(name, f.handle(f.rendered()), tc.want...)
+				if took := time.Since(began); took != tc.after {
+					t.Errorf("it took %s, want %s", took, tc.after)
+				}
+			})
+		})
+	}
+}
+
 // TestLanes: what is one member's alone waits for none of the others' events.
 func TestLanes(t *testing.T) {
 	f := newFleet(t, "m1", "m2")

@@ -27,8 +27,9 @@ type Stage struct {
 	now     func() time.Time
 	slow    slow
 	turns   *turns // nil: several events may be about one Work at once
-	// patience is how long the Works of an event wait for one of them.
-	patience time.Duration
+	// patience is how long most Works of an event wait for the others, utmost how long
+	// any does.
+	patience, utmost time.Duration
 	// together does several things, which know nothing of each other.
 	together func(n int, do func(i int))
 }
@@ -37,7 +38,7 @@ type Stage struct {
 func New(h Hub, b Brakes, m Members, now func() time.Time) *Stage {
 	return &Stage{
 		hub: h, brakes: b, members: m, now: now, slow: slow{members: map[string]bool{}}, turns: &turns{open: map[propagation.WorkKey]*turn{}},
-		patience: patience, together: sideBySide,
+		patience: patience, utmost: utmost, together: sideBySide,
 	}
 }
 
