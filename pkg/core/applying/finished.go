@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
 // RunsOnce tells whether an object of that template does something, and then has
 // done it: one that is made anew is to do it again.
 func RunsOnce(k propagation.TemplateKey) bool {
-	gvk := k.GroupVersionKind()
-	return gvk.Group == "batch" && gvk.Kind == "Job"
+	return kinds.Named(k.GroupVersionKind().GroupKind()).Ends()
 }
 
 // Finished tells whether the manifest is a Job that is removed when it has ended,
@@ -23,7 +23,7 @@ func RunsOnce(k propagation.TemplateKey) bool {
 // binding keeps of an earlier Work. b may be nil.
 func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]any) bool {
 	u := unstructured.Unstructured{Object: manifest}
-	if !RunsOnce(propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind()}) {
+	if !kinds.Of(manifest).Ends() {
 		return false
 	}
 	if _, ends, err := unstructured.NestedFieldNoCopy(manifest, "spec", "ttlSecondsAfterFinished"); !ends || err != nil {
@@ -31,7 +31,7 @@ func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]a
 	}
 	for _, m := range w.Status.ManifestStatuses {
 		if m.Identifier.Kind == u.GetKind() && m.Identifier.Namespace == u.GetNamespace() && m.Identifier.Name == u.GetName() {
-			return ended(m.Status)
+			return ended(manifest, m.Status)
 		}
 	}
 	if b == nil {
@@ -39,7 +39,7 @@ func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]a
 	}
 	for _, i := range b.Status.AggregatedStatus {
 		if i.ClusterName == w.Key.Cluster {
-			return ended(i.Status)
+			return ended(manifest, i.Status)
 		}
 	}
 	return false
@@ -47,15 +47,8 @@ func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]a
 
 // Over tells whether the object is a Job that is removed when it has ended, and has.
 func Over(obj map[string]any) bool {
-	u := unstructured.Unstructured{Object: obj}
-	if !RunsOnce(propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind()}) {
-		return false
-	}
-	if _, ends, err := unstructured.NestedFieldNoCopy(obj, "spec", "ttlSecondsAfterFinished"); !ends || err != nil {
-		return false
-	}
-	raw, err := json.Marshal(obj["status"])
-	return err == nil && ended(&runtime.RawExtension{Raw: raw})
+	_, ends, err := unstructured.NestedFieldNoCopy(obj, "spec", "ttlSecondsAfterFinished")
+	return ends && err == nil && kinds.Of(obj).Ended(obj)
 }
 
 // last is the Work's own object as it was last, which has come to its end and is gone;
@@ -72,23 +65,12 @@ func (in Input) last() *Observed {
 	return nil
 }
 
-func ended(raw *runtime.RawExtension) bool {
-	if raw == nil {
+// ended tells whether the status that is reported of an object of the manifest's kind
+// says that it has come to its end.
+func ended(manifest map[string]any, raw *runtime.RawExtension) bool {
+	var status map[string]any
+	if raw == nil || json.Unmarshal(raw.Raw, &status) != nil {
 		return false
 	}
-	var status struct {
-		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
-		} `json:"conditions"`
-	}
-	if err := json.Unmarshal(raw.Raw, &status); err != nil {
-		return false
-	}
-	for _, c := range status.Conditions {
-		if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
-			return true
-		}
-	}
-	return false
+	return kinds.Of(manifest).Ended(map[string]any{"status": status})
 }

@@ -13,6 +13,7 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -42,7 +43,7 @@ func (in Input) carried() *propagation.Binding {
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
 	b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)
 	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion
-	b.Spec.Replicas = Replicas(t.Object)
+	b.Spec.Replicas = kinds.Of(t.Object).Replicas(t.Object)
 	return b
 }
 
@@ -151,32 +152,6 @@ func suspension(all bool, clusters []string, own *workv1alpha2.Suspension) *work
 		return nil
 	}
 	return out
-}
-
-// Replicas is spec.replicas of a workload, or spec.parallelism of a Job; 0 for
-// what has none. A workload without the field has one.
-func Replicas(obj map[string]any) int32 {
-	spec, _ := obj["spec"].(map[string]any)
-	field := "replicas"
-	switch obj["kind"] {
-	case "Job":
-		field = "parallelism"
-	case "Deployment", "StatefulSet", "ReplicaSet":
-	default:
-		if _, ok := spec["template"].(map[string]any); !ok {
-			return 0
-		}
-		if _, ok := spec[field]; !ok {
-			return 0
-		}
-	}
-	switch n := spec[field].(type) {
-	case int64:
-		return int32(n) //nolint:gosec // the API server has checked it
-	case float64:
-		return int32(n)
-	}
-	return 1
 }
 
 // equal tells whether two forms of a binding are the same to everybody who

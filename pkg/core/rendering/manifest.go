@@ -12,6 +12,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -123,7 +124,7 @@ func Manifest(content map[string]any, cluster *clusterv1alpha1.Cluster, template
 	}
 	Prune(obj)
 	if replicas != nil {
-		setReplicas(obj, *replicas)
+		kinds.Of(obj).SetReplicas(obj, *replicas)
 	}
 	labels := stringMap(child(obj, "metadata")["labels"])
 	for _, o := range inForce(overrides, template, labels) {
@@ -138,24 +139,6 @@ func Manifest(content map[string]any, cluster *clusterv1alpha1.Cluster, template
 	}
 	return obj, nil
 }
-
-// setReplicas sets the number of replicas where the kind has one.
-func setReplicas(obj map[string]any, n int32) {
-	spec, ok := obj["spec"].(map[string]any)
-	if !ok {
-		return
-	}
-	if obj["kind"] == "Job" && group(obj) == "batch" {
-		spec["parallelism"] = int64(n)
-		return
-	}
-	if _, ok := spec["replicas"]; ok || scalable[group(obj)+"/"+text(obj["kind"])] {
-		spec["replicas"] = int64(n)
-	}
-}
-
-// The kinds whose replicas may be absent and still mean a number.
-var scalable = map[string]bool{"apps/Deployment": true, "apps/StatefulSet": true, "apps/ReplicaSet": true, "/ReplicationController": true}
 
 // sameObject says which part of the template's identity the object does not
 // have. The version of its API is none: a cluster may serve another.

@@ -11,52 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
 // Health tells whether an object does its job.
-type Health = workv1alpha1.ResourceHealth
+type Health = kinds.Health
 
-// Reflect is what is reported of a member's object: the part of its status that
-// its kind's rule names, and its health. Of a kind without a rule the whole
-// status is reported, and the health is Unknown.
+// Reflect is what is reported of a member's object: the part of its status that its kind
+// reports, and its health.
 func Reflect(obj map[string]any) (status map[string]any, health Health) {
-	r, known := rules[kindKey(text(obj, "apiVersion"), text(obj, "kind"))]
-	all, _ := obj["status"].(map[string]any)
-	switch {
-	case !known:
-		return all, workv1alpha1.ResourceUnknown
-	case r.health == nil:
-		health = workv1alpha1.ResourceUnknown
-	case at(obj, "metadata", "deletionTimestamp") != nil:
-		health = workv1alpha1.ResourceUnhealthy
-	default:
-		health = r.health(obj)
-	}
-	for _, f := range r.fields {
-		if v, ok := all[f]; ok {
-			status = put(status, f, v)
-		}
-	}
-	// With the generation of the member's own object the hub can tell whether
-	// its status speaks of it.
-	if len(status) > 0 && slices.Contains(r.fields, observedGeneration) {
-		status = put(status, generation, number(obj, "metadata", "generation"))
-	}
-	return status, health
-}
-
-const (
-	observedGeneration = "observedGeneration"
-	generation         = "generation"
-)
-
-func put(m map[string]any, key string, v any) map[string]any {
-	if m == nil {
-		m = map[string]any{}
-	}
-	m[key] = v
-	return m
+	k := kinds.Of(obj)
+	return k.Report(obj), k.Health(obj)
 }
 
 // ManifestStatus is what a Work's status says of obj, the member's object of its

@@ -74,7 +74,7 @@ func TestReflect(t *testing.T) {
 		"a Job that runs":       {`{apiVersion: batch/v1, kind: Job, status: {active: 1, ready: 1}}`, `{active: 1}`, "Unknown"},
 		"a Job that is done":    {`{apiVersion: batch/v1, kind: Job, status: {succeeded: 1, conditions: [{type: Complete, status: "True"}]}}`, `{succeeded: 1, conditions: [{type: Complete, status: "True"}]}`, "Healthy"},
 		"a Job that failed":     {`{apiVersion: batch/v1, kind: Job, status: {conditions: [{type: Failed, status: "True"}]}}`, `{conditions: [{type: Failed, status: "True"}]}`, "Unhealthy"},
-		"a CronJob":             {`{apiVersion: batch/v1, kind: CronJob, status: {lastScheduleTime: x}}`, `{lastScheduleTime: x}`, "Unknown"},
+		"a CronJob":             {`{apiVersion: batch/v1, kind: CronJob, status: {lastScheduleTime: x}}`, `{lastScheduleTime: x}`, "Healthy"},
 		"a Pod that is ready":   {`{apiVersion: v1, kind: Pod, status: {phase: Running, podIP: 1.2.3.4, conditions: [{type: Ready, status: "True"}]}}`, `{phase: Running}`, "Healthy"},
 		"a Pod that is not":     {`{apiVersion: v1, kind: Pod, status: {phase: Running}}`, `{phase: Running}`, "Unhealthy"},
 		"a Pod that is done":    {`{apiVersion: v1, kind: Pod, status: {phase: Succeeded}}`, `{phase: Succeeded}`, "Healthy"},

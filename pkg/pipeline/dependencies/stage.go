@@ -14,6 +14,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/suspension"
@@ -158,7 +159,7 @@ func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagat
 	if err != nil {
 		return nil, fmt.Errorf("get revision %s: %w", parent.Revision(), err)
 	}
-	return dependencies.Of(rev.Content), nil
+	return kinds.Of(rev.Content).References(rev.Content), nil
 }
 
 // record writes on the binding what it refers to.

@@ -4,8 +4,11 @@
 package telling
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
-	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // Availability of an object in a member.
@@ -18,27 +21,17 @@ const (
 	NotTrackable Availability = "NotTrackable"
 )
 
-// untrackable are kinds whose health is known for policies, and whose availability
-// is not for placements, as released.
-var untrackable = map[string]bool{
-	"batch/Job": true, "batch/CronJob": true, "/Pod": true, "apps/ReplicaSet": true,
-	"networking.k8s.io/Ingress": true, "/PersistentVolumeClaim": true, "/PersistentVolume": true,
-	"autoscaling/HorizontalPodAutoscaler": true, "apiregistration.k8s.io/APIService": true,
-}
-
 // AvailabilityOf tells whether the object does its job: as its health says where
 // that can be told. A Namespace is there at once.
 func AvailabilityOf(obj map[string]any) Availability {
-	key := reporting.KindOf(obj)
-	spec, _ := obj["spec"].(map[string]any)
+	k := kinds.Of(obj)
 	switch {
-	case key == "/Namespace":
+	case propagation.KeyOf(obj).GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}:
 		return Available
-	case untrackable[key], key == "/Service" && spec["type"] == "ExternalName":
+	case !k.Awaited(obj):
 		return NotTrackable
 	}
-	_, health := reporting.Reflect(obj)
-	switch health {
+	switch k.Health(obj) {
 	case workv1alpha1.ResourceHealthy:
 		return Available
 	case workv1alpha1.ResourceUnhealthy:

@@ -1,0 +1,28 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kinds is what Sluice knows about kinds of objects, and the only place where
+// it knows it. All objects are carried alike; where a kind wants more than that, it has
+// abilities here, each of which may be absent:
+//
+//   - what an API server or a controller assigned to an object, and no other cluster can
+//     use (Prune);
+//   - how many of it run (Replicas, SetReplicas);
+//   - which part of its status members report (Report), and whether that says which
+//     generation it is of (Observes);
+//   - whether an object does its job (Health), and whether placements wait for that
+//     (Awaited);
+//   - what the template's status is, made of the members' (Total);
+//   - what an object refers to (References);
+//   - whether it does something, and then has done it (Ends, Ended).
+//
+// Which kind has which is in the table of [kinds_test.go], which is compared with the
+// code. A kind that Sluice was not told about has what is true of kinds by convention
+// (unknown.go).
+//
+// Invariants:
+//   - The answer follows from the object alone.
+//   - What has the wrong form counts as absent, and never panics.
+//
+// It must not know clusters, policies or Works; of versions of an API it knows none.
+package kinds

@@ -1,0 +1,30 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+
+// unknown is a kind that Sluice was not told about: a team's own. What is told of its
+// objects rests on conventions, that is on fields that mean the same wherever they are:
+// a spec with a template of pods and their number, and the conditions by which whoever
+// looks after an object says how it is doing.
+var unknown = Kind{
+	guessed: true, replicas: "replicas", reports: []string{all}, health: healthByConditions, refers: refersByTemplate, unawaited: always,
+}
+
+// healthByConditions: Ready, or else Available, says it, unless somebody is at it still
+// or has given up. An object with neither tells nothing. (The conventions are those of
+// sigs.k8s.io/cli-utils/pkg/kstatus, which takes one without conditions for healthy.)
+func healthByConditions(obj map[string]any) Health {
+	ready := condition(obj, "Ready")
+	if ready == "" {
+		ready = condition(obj, "Available")
+	}
+	busy := condition(obj, "Reconciling") == "True" || condition(obj, "Stalled") == "True"
+	if ready == "" && !busy {
+		return workv1alpha1.ResourceUnknown
+	}
+	says := at(obj, "status", observedGeneration) != nil
+	return healthyIf(ready == "True" && !busy && (!says || observed(obj)))
+}
