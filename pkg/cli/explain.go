@@ -312,6 +312,6 @@ func (o *explainOptions) showClusters(r explaining.Report) {
 const fewOthers = 5
 
 var statePaints = map[explaining.State]screen.Paint{
-	explaining.Applied: screen.Good, explaining.Failed: screen.Bad, explaining.Held: screen.Warn,
+	explaining.Applied: screen.Good, explaining.Failed: screen.Bad, explaining.NotRendered: screen.Bad, explaining.Held: screen.Warn,
 	explaining.Applying: screen.Warn, explaining.Rendering: screen.Warn, explaining.Leaving: screen.Dim, explaining.NotChosen: screen.Dim,
 }

@@ -67,9 +67,13 @@ func (w *world) checkClustersExplained(r explaining.Report, sub explaining.Subje
 			continue
 		}
 		is := r.Clusters[i].State
+		target := slices.Contains(targets, name)
 		allowed := []explaining.State{explaining.Rendering}
 		if j >= 0 {
-			allowed = w.statesIn(sub.Works[j], slices.Contains(targets, name))
+			allowed = w.statesIn(sub.Works[j], target)
+		}
+		if target && w.keptNoMore(sub.Binding) && (j < 0 || w.outdated(sub.Works[j], sub.Binding)) {
+			allowed = []explaining.State{explaining.NotRendered}
 		}
 		if !slices.Contains(allowed, is) {
 			w.fail("explain says of %s in %s: %s; it is one of %v", r.Template, name, is, allowed)
@@ -94,6 +98,12 @@ func (w *world) statesIn(work *propagation.Work, target bool) []explaining.State
 		return []explaining.State{explaining.Applied}
 	}
 	return []explaining.State{explaining.Applying}
+}
+
+// outdated tells whether a Work that is not held back, nor leaving, carries something
+// else than what is in force.
+func (w *world) outdated(work *propagation.Work, b *propagation.Binding) bool {
+	return !work.Suspended() && !work.Deleting && normal(pipelinetest.Manifest(work)) != w.safety.contents.byHash[b.ActedHash()].normal
 }
 
 // fleet is the clusters that joined.

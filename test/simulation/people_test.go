@@ -5,7 +5,6 @@ package simulation
 
 import (
 	"fmt"
-	"slices"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -28,16 +27,11 @@ func (w *world) byHand(o op) (changed, known bool) {
 	switch o.verb {
 	case dropBinding:
 		b := w.bindingOf(o.key)
-		return b != nil && w.deletable(b) && w.hub.DropBinding(b.Key), true
+		return b != nil && w.hub.DropBinding(b.Key), true
 	case dropNamespace:
 		w.mayOrphan(o.cluster)
 		return w.hub.DropNamespace("karmada-es-" + o.cluster), true
 	case dropBindings:
-		for _, b := range w.hub.LiveBindings() {
-			if !w.deletable(b) {
-				return false, true
-			}
-		}
 		return w.hub.DropKind(pipelinetest.KindBindings), true
 	case dropWorks:
 		w.mayOrphan(clusters...)
@@ -67,13 +61,6 @@ func (w *world) activate(key propagation.TemplateKey) bool {
 
 // wishFor is what is asked for.
 func wishFor(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
-
-// deletable tells whether histories delete the binding by hand. There is a known gap,
-// see docs/DEVELOPMENT.md: nothing notices that one without Works is missing until its
-// template, or its policy, changes.
-func (w *world) deletable(b *propagation.Binding) bool {
-	return slices.ContainsFunc(w.worksOf(b), func(work *propagation.Work) bool { return !work.Deleting })
-}
 
 func (w *world) makeKinds() bool {
 	bindings, works := w.hub.MakeKind(pipelinetest.KindBindings), w.hub.MakeKind(pipelinetest.KindWorks)

@@ -13,6 +13,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling/filters"
 )
@@ -32,6 +33,8 @@ const (
 	Held State = "Held"
 	// Rendering: there is no Work yet.
 	Rendering State = "Rendering"
+	// NotRendered: no Work can be made of what is in force. The member keeps what it has.
+	NotRendered State = "NotRendered"
 	// Leaving: the object is being taken away.
 	Leaving State = "Leaving"
 	// NotChosen: the template does not go there.
@@ -62,7 +65,7 @@ func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 	for _, name := range targets {
 		i := slices.IndexFunc(works, func(w *propagation.Work) bool { return w.Key.Cluster == name })
 		if i < 0 {
-			out = append(out, Cluster{Name: name, Replicas: replicas[name], State: Rendering})
+			out = append(out, Cluster{Name: name, Replicas: replicas[name], State: Rendering}.unless(b))
 			continue
 		}
 		c := ClusterOf(b, works[i])
@@ -117,12 +120,24 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 	case held && !(current && applied.Status == metav1.ConditionTrue):
 		c.State = Held
 		c.Reason, c.Message = workv1alpha1.ReasonSuspendDispatching, workv1alpha1.MessageSuspendDispatching
+	case !reporting.UpToDate(b, w):
+		c.State = Applying
+		return c.unless(b)
 	case !current:
 		c.State = Applying
 	case applied.Status == metav1.ConditionTrue:
 		c.State = Applied
 	default:
 		c.State, c.Reason, c.Message = Failed, applied.Reason, applied.Message
+	}
+	return c
+}
+
+// unless the binding says that its Works cannot all be made: then there is nothing to
+// wait for.
+func (c Cluster) unless(b *propagation.Binding) Cluster {
+	if why := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered); reporting.Unrendered(b) {
+		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message
 	}
 	return c
 }

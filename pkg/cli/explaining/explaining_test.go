@@ -4,6 +4,7 @@
 package explaining_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,11 +202,21 @@ func TestClusters(t *testing.T) {
 	applied := func(status metav1.ConditionStatus, generation int64) metav1.Condition {
 		return metav1.Condition{Type: workv1alpha1.ConditionApplied, Status: status, Reason: "Why", Message: "because", ObservedGeneration: generation}
 	}
+	rendered := func(status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: "Rendered", Status: status, Reason: "ContentLost", Message: "it is kept no more"}}
+	}
+	older := func(w *propagation.Work) { w.Annotations = nil }
 	for name, tc := range map[string]struct {
 		work *propagation.Work
 		edit func(w *propagation.Work)
 		want explaining.Cluster
+		// bound are the binding's conditions.
+		bound []metav1.Condition
 	}{
+		"nothing can be made of what is in force": {work: work("member1", applied("True", 2)), edit: older, bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "ContentLost", Message: "it is kept no more"}},
+		"nor was before, and there is no Work":    {bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "ContentLost", Message: "it is kept no more"}},
+		"something can be made of it again":       {work: work("member1", applied("True", 2)), edit: older, bound: rendered("True"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
+		"nothing can be made for another member":  {work: work("member1", applied("True", 2)), bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
 		"there is no Work yet":                    {work: nil, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Rendering}},
 		"the member has not answered":             {work: work("member1"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
 		"the member has it":                       {work: work("member1", applied("True", 2)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
@@ -221,6 +232,8 @@ func TestClusters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s
+			bound := *s.Binding
+			s.Binding, bound.Status.Conditions = &bound, append(slices.Clone(bound.Status.Conditions), tc.bound...)
 			if tc.work != nil {
 				if tc.edit != nil {
 					tc.edit(tc.work)

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -131,6 +132,26 @@ var shortNameGroups = map[string]bool{
 // BindingOf is the key of the template's binding.
 func BindingOf(k TemplateKey) BindingKey {
 	return BindingKey{Namespace: k.Namespace, Name: BindingName(k)}
+}
+
+// TemplatesOf are the templates of those kinds that the binding may be of. Of a name
+// that was cut for a binding's, or had characters that none has, nothing can be told.
+func TemplatesOf(b BindingKey, kinds []schema.GroupVersionKind) []TemplateKey {
+	stems := []string{b.Name}
+	if i := strings.LastIndexByte(b.Name, '-'); i > 0 {
+		stems = append(stems, b.Name[:i]) // in front of the hash
+	}
+	var found []TemplateKey
+	for _, kind := range kinds {
+		for _, stem := range stems {
+			name, is := strings.CutSuffix(stem, "-"+strings.ToLower(kind.Kind))
+			k := TemplateKey{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: b.Namespace, Name: name}
+			if is && name != "" && BindingOf(k) == b {
+				found = append(found, k)
+			}
+		}
+	}
+	return found
 }
 
 // WorkName is the deterministic name of a binding's Works, the same in every

@@ -29,7 +29,13 @@ const (
 	ReasonTooLarge = "TooLarge"
 	// ReasonWorkNameTaken: a Work of another binding has the name.
 	ReasonWorkNameTaken = "WorkNameTaken"
+	// ReasonContentLost: what was let through is kept no more.
+	ReasonContentLost = "ContentLost"
 )
+
+// ErrContentLost is why no manifest can be made of what is in force: somebody deleted
+// what was kept of it, or wrote something else there.
+var ErrContentLost = errors.New("the content that was let through is kept no more: the member keeps what it has until a content is let through again")
 
 // NameTaken says that a Work of the name is there, and is another binding's: it is
 // left alone.
@@ -70,6 +76,9 @@ func Rendered(failures []Failure) metav1.Condition {
 		}
 		if taken := (*NameTaken)(nil); errors.As(f.Err, &taken) {
 			c.Reason = ReasonWorkNameTaken
+		}
+		if errors.Is(f.Err, ErrContentLost) {
+			c.Reason = ReasonContentLost
 		}
 	}
 	for i, text := range why {

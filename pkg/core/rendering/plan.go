@@ -58,7 +58,8 @@ func (s Step) Key() propagation.WorkKey {
 }
 
 // Plan compares the Works that exist with those desired, by cluster. Where the
-// manifest of a cluster could not be made (failed), its Work stays as it is. What
+// manifest of a cluster could not be made (failed), its Work stays as it is, but for
+// the suspension, which does not wait for that. What
 // is not desired goes if leaves says so, and if it is not suspended while its
 // binding lives: only the end of the template passes that. Steps are sorted by
 // cluster; what goes comes after what comes.
@@ -103,7 +104,7 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 	case desired != nil:
 		return Step{Action: Keep, Existing: w, Contents: desired.Contents}
 	case alive && failed:
-		return Step{Action: Keep, Existing: w}
+		return braked(w, b.SuspendedOn(w.Key.Cluster))
 	case alive && b.SuspendedOn(w.Key.Cluster):
 		return hold(w)
 	}
@@ -131,28 +132,20 @@ func hold(w *propagation.Work) Step {
 	if w.Suspended() {
 		return Step{Action: Hold, Existing: w}
 	}
-	held := *w
-	held.Spec.SuspendDispatching = new(true)
-	return Step{Action: Update, Existing: w, Desired: &held}
+	return braked(w, true)
 }
 
-// Brake is the plan where the frozen content is not there, and no manifest can be
-// made: of Works that stay as they are, the suspension is brought up to the binding
-// nevertheless. Sorted by cluster.
-func Brake(b *propagation.Binding, existing []*propagation.Work) []Step {
-	var steps []Step
-	for _, w := range existing {
-		if held := b.SuspendedOn(w.Key.Cluster); !w.Deleting && held != w.Suspended() {
-			next := *w
-			next.Spec.SuspendDispatching = nil
-			if held {
-				next.Spec.SuspendDispatching = new(true)
-			}
-			steps = append(steps, Step{Action: Update, Existing: w, Desired: &next})
-		}
+// braked keeps a Work as it is, but for its suspension.
+func braked(w *propagation.Work, suspended bool) Step {
+	if w.Suspended() == suspended {
+		return Step{Action: Keep, Existing: w}
 	}
-	slices.SortFunc(steps, func(x, y Step) int { return cmp.Compare(x.Key().String(), y.Key().String()) })
-	return steps
+	next := *w
+	next.Spec.SuspendDispatching = nil
+	if suspended {
+		next.Spec.SuspendDispatching = new(true)
+	}
+	return Step{Action: Update, Existing: w, Desired: &next}
 }
 
 func rank(a Action) int {

@@ -107,6 +107,8 @@ func TestPlan(t *testing.T) {
 	b := binding(propagation.Namespaced)
 	suspended := binding(propagation.Namespaced)
 	suspended.Spec.Suspension = suspend("member2")
+	onMember9 := binding(propagation.Namespaced)
+	onMember9.Spec.Suspension = suspend("member9")
 	deleting := binding(propagation.Namespaced)
 	deleting.Deleting, deleting.Spec.Suspension = true, suspend("member2")
 	work := func(cluster string, changes ...func(*propagation.Work)) *propagation.Work {
@@ -133,6 +135,9 @@ func TestPlan(t *testing.T) {
 	}{
 		"Z3, Z11: what nothing proves to be unwanted stays":    {nil, works{work("member1")}, nil, []string{"Doubt member1"}, true},
 		"a Work that cannot be made anew stays":                {b, works{work("member9", old)}, nil, []string{"Keep member9"}, false},
+		"its suspension does not wait for that":                {onMember9, works{work("member9", old)}, nil, []string{"Update member9 suspended"}, false},
+		"nor does its end":                                     {b, works{work("member9", old, held)}, nil, []string{"Update member9"}, false},
+		"nor is it written twice":                              {onMember9, works{work("member9", old, held)}, nil, []string{"Keep member9 suspended"}, false},
 		"without its template it goes all the same":            {nil, works{work("member9", old)}, nil, []string{"Delete member9"}, false},
 		"new clusters get a Work":                              {b, nil, []string{"member2", "member1"}, []string{"Create member1", "Create member2"}, false},
 		"what is as it shall be is kept":                       {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}, false},

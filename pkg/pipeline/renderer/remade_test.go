@@ -6,18 +6,22 @@ package renderer_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
@@ -210,6 +214,53 @@ func TestZ3OfAWorkThatCannotBeMadeAnewNowNobodyIsTold(t *testing.T) {
 	}
 }
 
+// Z6: nothing can be rendered while the frozen content is missing. The binding says so,
+// a member that it leaves out loses the object all the same, and when the content is back
+// all is made up for.
+func TestZ6LostContentIsTold(t *testing.T) {
+	r := secretBound(t)
+	r.hub.Apply(r.key, func(obj map[string]any) { obj["data"] = map[string]any{"k": "hunter2"} })
+	r.render()
+	r.let("hunter2")
+	kept, err := r.hub.Revision(t.Context(), r.bound, r.bound.Revision())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.to("m1")
+	r.hub.LoseRevision(r.bound, r.bound.Revision())
+	before := r.work("m1").Annotations[propagation.AnnotationRevision]
+	r.render()
+	rendered := func() metav1.Condition {
+		r.bound = r.hub.LiveBinding(r.bound.Key)
+		if c := meta.FindStatusCondition(r.bound.Status.Conditions, rendering.ConditionRendered); c != nil {
+			return *c
+		}
+		return metav1.Condition{}
+	}
+	if c := rendered(); c.Status != metav1.ConditionFalse || c.Reason != rendering.ReasonContentLost || !strings.HasPrefix(c.Message, "m1: ") {
+		t.Errorf("the binding says %s %s: %s", c.Status, c.Reason, c.Message)
+	}
+	if w := r.work("m1"); w.Deleting || w.Annotations[propagation.AnnotationRevision] != before {
+		t.Errorf("the Work for m1, which cannot be made anew, is %+v", w)
+	}
+	if !r.work("m2").Deleting {
+		t.Error("the Work for m2, which is left out, stays")
+	}
+	if r.render(); len(r.writes) > 0 {
+		t.Errorf("nothing changed, and was written: %v", r.writes)
+	}
+	if err := r.hub.CreateRevision(t.Context(), r.bound, kept); err != nil {
+		t.Fatal(err)
+	}
+	r.render()
+	if c := rendered(); c.Status != metav1.ConditionTrue {
+		t.Errorf("the content is back, and the binding says %s %s: %s", c.Status, c.Reason, c.Message)
+	}
+	if w := r.work("m1"); w.Annotations[propagation.AnnotationRevision] != r.bound.Revision() {
+		t.Error("the content is back, and the Work for m1 is not made of it")
+	}
+}
+
 // Nothing can be rendered while the frozen content is missing. A suspension does not
 // wait for that, and neither does its end.
 func TestABrakeDoesNotWaitForLostContent(t *testing.T) {
@@ -218,6 +269,7 @@ func TestABrakeDoesNotWaitForLostContent(t *testing.T) {
 	m1, _ := r.keys()
 	r.hub.LoseRevision(r.bound, r.bound.Revision())
 	for _, suspended := range []bool{true, false} {
+		r.bound = r.hub.LiveBinding(r.bound.Key)
 		next := *r.bound
 		next.Spec.Suspension = nil
 		if suspended {
@@ -229,13 +281,17 @@ func TestABrakeDoesNotWaitForLostContent(t *testing.T) {
 		}
 		before := r.work("m1").Spec.Workload
 		out := r.render()
-		if d := cmp.Diff([]string{"update " + m1}, r.writes); d != "" {
+		want := []string{"update " + m1}
+		if suspended { // for the first time
+			want = []string{"update status of binding shop/token-secret", "update " + m1}
+		}
+		if d := cmp.Diff(want, r.writes); d != "" {
 			t.Errorf("suspended %t: writes (-want +got)\n%s", suspended, d)
 		}
 		if w := r.work("m1"); w.Suspended() != suspended || !cmp.Equal(w.Spec.Workload, before) {
 			t.Errorf("the Work is suspended: %t, want %t, and carries what it did: %t", w.Suspended(), suspended, cmp.Equal(w.Spec.Workload, before))
 		}
-		if len(out) != 2 || out[0].Type() != events.WorkRendered || out[1].Type() != events.TemplateTouched {
+		if last := len(out) - 1; out[0].Type() != events.WorkRendered || out[last].Type() != events.TemplateTouched {
 			t.Errorf("told %v, want the applier and the gate woken", out)
 		}
 		r.render()

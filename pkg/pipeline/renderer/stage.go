@@ -13,6 +13,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"golang.org/x/sync/errgroup"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -86,9 +87,6 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 			return nil, nil // nothing was let through yet
 		}
 		settled, err := s.desire(ctx, b, &d)
-		if errors.Is(err, outcome.ErrGone) {
-			return s.refreeze(ctx, e, msg, b, existing)
-		}
 		if err != nil || !settled {
 			return nil, err // the scheduler's event follows
 		}
@@ -107,6 +105,10 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	}
 	out := events.From(Name, e)
 	announce(out, msg, steps, works, d.failed)
+	if d.lost {
+		// The gate puts it back, if the template still says it.
+		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
+	}
 	if e.Type() == events.WorkDeleted && len(existing) == 0 && b != nil && len(b.TargetClusters()) == 0 {
 		// Nobody needs the binding, and nothing of it is left.
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, BindingVersion: b.ResourceVersion, Reason: "NothingLeft"})
@@ -135,21 +137,6 @@ func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works 
 			out.EmitWork(events.WorkRendered, data)
 		}
 	}
-}
-
-// refreeze wakes the gate: the content that the binding names is not there, for
-// a crash came in between or somebody deleted it. The gate puts it back, if it can.
-// A suspension, or its end, does not wait for that.
-func (s *Stage) refreeze(ctx context.Context, e event.Event, msg events.Data, b *propagation.Binding, existing []*propagation.Work) ([]event.Event, error) {
-	steps := rendering.Brake(b, existing)
-	works, err := s.takeAll(ctx, steps, nil)
-	if err != nil {
-		return nil, err
-	}
-	out := events.From(Name, e)
-	announce(out, msg, steps, works, nil)
-	out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "RevisionMissing"})
-	return out.Events()
 }
 
 // parallelism is how many Works of one binding are written at once.
@@ -208,13 +195,16 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 type desired struct {
 	works  map[string]*propagation.Work
 	failed map[string]bool
+	// lost: the content in force is not there, for a crash came in between, or somebody
+	// deleted it or wrote another.
+	lost bool
 	// others are the Works of other bindings in the way: they are never touched.
 	others map[string]*propagation.Work
 }
 
-// desire renders the frozen content for each target cluster. Where that fails
-// the binding says why. False: the clusters are not those of the placement yet. outcome.ErrGone: the
-// frozen content is not there.
+// desire renders the frozen content for each target cluster. Where that fails, also
+// because that content is lost, the binding says why. False: the clusters are not
+// those of the placement yet.
 func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) (bool, error) {
 	fleet, err := s.hub.Clusters(ctx)
 	if err != nil {
@@ -224,7 +214,8 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 		return false, nil
 	}
 	rev, err := s.hub.Revision(ctx, b, b.Revision())
-	if err != nil {
+	d.lost = errors.Is(err, outcome.ErrGone)
+	if err != nil && !d.lost {
 		return false, fmt.Errorf("get revision %s: %w", b.Revision(), err)
 	}
 	overrides, err := s.hub.Overrides(ctx, b.Key.Namespace)
@@ -237,7 +228,7 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 		if !slices.Contains(targets, c.Name) {
 			continue
 		}
-		w, err := rendering.Render(b, rev.Content, c, overrides)
+		w, err := render(b, rev, c, overrides)
 		if other := d.others[c.Name]; other != nil {
 			err = &rendering.NameTaken{Work: other.Key, By: other.Binding()}
 		}
@@ -249,4 +240,12 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 		d.works[c.Name] = w
 	}
 	return true, s.condition(ctx, b, failures)
+}
+
+// render makes the Work for one cluster of the frozen content, if that is there.
+func render(b *propagation.Binding, r *propagation.Revision, c *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+	if r == nil {
+		return nil, rendering.ErrContentLost
+	}
+	return rendering.Render(b, r.Content, c, overrides)
 }

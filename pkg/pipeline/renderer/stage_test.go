@@ -42,13 +42,13 @@ func TestRenderer(t *testing.T) {
 			}, works: []string{"m1", "m2 (leaving)"}, writes: 2, tells: []string{events.WorkRemoved, events.WorkRendered},
 		},
 		"the frozen content is lost, which wakes the gate": {
-			before: func(r *scene) { r.render(); r.hub.LoseRevision(r.bound, r.bound.Revision()) }, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched},
+			before: func(r *scene) { r.render(); r.hub.LoseRevision(r.bound, r.bound.Revision()) }, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched, events.WorkRendered},
 		},
 		"somebody forged the frozen content, which wakes the gate": {
 			before: func(r *scene) {
 				r.render()
 				r.hub.ForgeRevision(r.bound, r.bound.Revision(), func(c map[string]any) map[string]any { c["kind"] = "ClusterRoleBinding"; return c })
-			}, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched},
+			}, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched, events.WorkRendered},
 		},
 		"the binding is gone, and the template is there: nothing leaves": {
 			before: func(r *scene) {

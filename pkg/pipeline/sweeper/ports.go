@@ -37,6 +37,7 @@ type Members interface {
 type Index interface {
 	standing.Index
 	rebuild.Index
+	auditor.Index
 	count.Index
 }
 

@@ -54,7 +54,7 @@ func New(h Hub, i Index, at rebuild.Positions, p registrar.Probe, now func() tim
 		hub: h, positions: at, now: now,
 		rebuilder: rebuild.New(h, i, at),
 		registrar: registrar.New(h, p, now),
-		auditor:   auditor.New(h, now),
+		auditor:   auditor.New(h, i, now),
 		removals:  removals.New(h, now),
 		due:       due.New(h, i, now),
 		count:     count.New(h, i, now),

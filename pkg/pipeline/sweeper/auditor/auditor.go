@@ -10,6 +10,7 @@ import (
 	"time"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
@@ -33,6 +34,7 @@ type Hub interface {
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	PolicyWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
+	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	// Namespaces are those with these labels.
 	Namespaces(ctx context.Context, selector string) ([]string, error)
 }
@@ -43,10 +45,17 @@ type Placements interface {
 	PlacementWorks(ctx context.Context) ([]*propagation.Work, error)
 }
 
+// Index knows who holds which template.
+type Index interface {
+	Look(ctx context.Context, t propagation.TemplateKey) (claims.View, error)
+	Held(ctx context.Context, key propagation.PolicyKey, cursor string, n int) ([]propagation.TemplateKey, string, error)
+}
+
 // Auditor audits. It has no state of its own.
 type Auditor struct {
-	hub Hub
-	now func() time.Time
+	hub   Hub
+	index Index
+	now   func() time.Time
 	// placements is nil where there are none.
 	placements Placements
 	// atOnce is after how many Works a sweep opens no other member's.
@@ -54,8 +63,8 @@ type Auditor struct {
 }
 
 // New makes it.
-func New(h Hub, now func() time.Time) *Auditor {
-	return &Auditor{hub: h, now: now, atOnce: worksAtOnce}
+func New(h Hub, i Index, now func() time.Time) *Auditor {
+	return &Auditor{hub: h, index: i, now: now, atOnce: worksAtOnce}
 }
 
 // Placing makes it audit what placements have, too.

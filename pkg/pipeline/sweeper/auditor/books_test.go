@@ -78,7 +78,7 @@ func TestALargeFleetIsLookedAtByTurns(t *testing.T) {
 			l, at, now := fleetOf(members, works), map[string]string{}, noon
 			missing, failing, revisited := map[string]bool{}, map[string]bool{}, map[string]bool{}
 			for sweep := range 60 {
-				a := New(l, func() time.Time { return now })
+				a := New(l, nil, func() time.Time { return now })
 				a.atOnce, l.opened = atOnce, 0
 				one := tick.New(event.New(), maps.Clone(at), now)
 				if sweep == 0 {
@@ -121,7 +121,7 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // Whoever was to come next may have left.
 func TestATurnOfAMemberThatLeftIsTheFirstsAgain(t *testing.T) {
 	l, at := fleetOf(3, 5), map[string]string{positionMembers: `{"after":"z"}`}
-	a := New(l, func() time.Time { return noon })
+	a := New(l, nil, func() time.Time { return noon })
 	a.atOnce = 1
 	one := tick.New(event.New(), at, noon)
 	books, err := a.Open(t.Context(), one, nil, l.ready)

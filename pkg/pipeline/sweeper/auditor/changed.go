@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
@@ -39,9 +42,72 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 			continue // not ours
 		}
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingDeleted"})
-		break
+		return out.Events()
+	}
+	if err := a.unbound(ctx, out, key); err != nil {
+		return nil, err
 	}
 	return out.Events()
+}
+
+// unbound announces the template of a binding that is gone and of which no Work tells
+// anything, where a policy holds that template: it has to have one, or to wait for
+// one. Whether others take it along, those know.
+func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagation.BindingKey) error {
+	policies, err := a.hub.Policies(ctx)
+	if err != nil {
+		return fmt.Errorf("list policies: %w", err)
+	}
+	kinds := matching.Kinds(policies)
+	for _, k := range dependencies.Kinds {
+		if gvk := k.GroupVersionKind(); !slices.Contains(kinds, gvk) {
+			kinds = append(kinds, gvk)
+		}
+	}
+	templates := propagation.TemplatesOf(key, kinds)
+	if len(templates) == 0 {
+		return a.heldUnder(ctx, out, key, policies)
+	}
+	for _, t := range templates {
+		view, err := a.index.Look(ctx, t)
+		if err != nil {
+			return fmt.Errorf("ask who holds %s: %w", t, err)
+		}
+		if view.Holder.Held() {
+			out.Emit(events.TemplateTouched, events.Data{Template: &t, Reason: "BindingDeleted"})
+		}
+		if dependencies.Serves(t) {
+			out.Emit(events.BindingRemoved, events.Data{Template: &t, Binding: &key, Reason: "BindingDeleted"})
+		}
+	}
+	return nil
+}
+
+// heldAtOnce is how many templates are read at once.
+const heldAtOnce = 500
+
+// heldUnder announces the template whose binding has a name that does not tell its
+// own: that is sought among all that policies hold there.
+func (a *Auditor) heldUnder(ctx context.Context, out *events.Batch, key propagation.BindingKey, policies []*propagation.Policy) error {
+	for _, p := range policies {
+		if p.Key.Scope == propagation.Namespaced && p.Key.Namespace != key.Namespace {
+			continue
+		}
+		for cursor, begun := "", false; !begun || cursor != ""; begun = true {
+			held, next, err := a.index.Held(ctx, p.Key, cursor, heldAtOnce)
+			if err != nil {
+				return fmt.Errorf("list what %s holds: %w", p.Key, err)
+			}
+			cursor = next
+			for _, t := range held {
+				if propagation.BindingOf(t) == key {
+					out.Emit(events.TemplateTouched, events.Data{Template: &t, Reason: "BindingDeleted"})
+					return nil
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Work announces a Work that somebody else wrote or deleted.

@@ -100,7 +100,7 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 			if tc.binding != nil {
 				f.bindings = []*placementv1.ClusterResourceBinding{tc.binding}
 			}
-			a, at := New(nil, nil).Placing(f), map[string]string{}
+			a, at := New(nil, nil, nil).Placing(f), map[string]string{}
 			for sweep := 1; sweep <= 2; sweep++ {
 				now := tick.New(event.New(), at, time.Time{})
 				if _, err := a.unplaced(t.Context(), now, Books{Ready: map[string]bool{tc.joined: true}}); err != nil {
@@ -146,7 +146,7 @@ func TestWhatAPlacementHasGivenIsNotAnnounced(t *testing.T) {
 			}
 			w.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionApplied, Status: tc.applied, ObservedGeneration: 1}}
 			f := &placed{works: []*propagation.Work{w}, bindings: []*placementv1.ClusterResourceBinding{b}}
-			auditor, at := New(&books{}, func() time.Time { return now }).Placing(f), map[string]string{}
+			auditor, at := New(&books{}, nil, func() time.Time { return now }).Placing(f), map[string]string{}
 			ready := map[string]bool{"m1": true}
 			for range 2 {
 				sweep := tick.New(event.New(), at, now)
