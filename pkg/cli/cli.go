@@ -79,7 +79,7 @@ func addCommands(root *cobra.Command, s *session) {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"templates", "Templates:", []*cobra.Command{getCommand(s), explainCommand(s), eventsCommand(s), historyCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s)}},
+		{"templates", "Templates:", []*cobra.Command{getCommand(s), explainCommand(s), renderCommand(s), eventsCommand(s), historyCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s)}},
 		{"policies", "Policies:", []*cobra.Command{activateCommand(s), diffCommand(s)}},
 		{"clusters", "Clusters:", []*cobra.Command{joinCommand(s), unjoinCommand(s), grantCommand(s), approveCommand(s)}},
 		{"other", "Other:", []*cobra.Command{versionCommand(s), completionCommand(s), optionsCommand()}},
