@@ -34,8 +34,8 @@ and later, when what waits is let through. The hub checks the policies as it
 would on apply; nothing is written.
 
 Of a template, show which members would change and how: what each gets now, and
-what it would get. Of an OverridePolicy or a ClusterOverridePolicy, show the same
-of every template that it concerns. The values of Secrets are not shown.
+what it would get. Of an override policy of either scope, show the same of every
+template that it concerns. The values of Secrets are not shown.
 
 Of a ClusterResourcePlacement, show what it would select, which clusters it would
 pick and why, and in which steps each of them would get it.
@@ -90,22 +90,9 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, concerned := before, []*propagation.Policy(nil)
-	for _, p := range planned.policies {
-		p = h.Resolve(p)
-		old, err := h.Policy(ctx, p.Key)
-		switch {
-		case err == nil:
-			p.ID, p.Created = old.ID, old.Created
-			concerned = append(concerned, old)
-		case !errors.Is(err, outcome.ErrGone):
-			return err
-		}
-		after = after.With(p)
-		concerned = append(concerned, p)
-	}
-	for _, c := range planned.clusters {
-		after = after.WithCluster(c)
+	after, concerned, err := becoming(ctx, h, before, planned)
+	if err != nil {
+		return err
 	}
 	changes, next, same, err := o.changes(ctx, h, before, after, concerned)
 	if err != nil {
@@ -138,6 +125,29 @@ func (o *diffOptions) run(ctx context.Context) error {
 	}
 	o.showLosses(losses, len(planned.clusters) > 0)
 	return nil
+}
+
+// becoming is the world with the policies and Clusters of a file in it, and the policies
+// that this concerns: those, and the ones that they replace.
+func becoming(ctx context.Context, h *hub.Hub, before explaining.World, planned drafts) (after explaining.World, concerned []*propagation.Policy, err error) {
+	after = before
+	for _, p := range planned.policies {
+		p = h.Resolve(p)
+		old, err := h.Policy(ctx, p.Key)
+		switch {
+		case err == nil:
+			p.ID, p.Created = old.ID, old.Created
+			concerned = append(concerned, old)
+		case !errors.Is(err, outcome.ErrGone):
+			return after, nil, err
+		}
+		after = after.With(p)
+		concerned = append(concerned, p)
+	}
+	for _, c := range planned.clusters {
+		after = after.WithCluster(c)
+	}
+	return after, concerned, nil
 }
 
 func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Loss, outlooks []explaining.Outlook, rewrites []explaining.Rewrite) error {

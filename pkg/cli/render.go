@@ -37,9 +37,8 @@ applied yet: what is in force, without what the hub assigned, with the member's
 share of the replicas, and overridden. It is made by the functions that Sluice
 itself renders with; nothing is written.
 
-The override of --with (an OverridePolicy or a ClusterOverridePolicy) counts in
-addition to those on the hub, or in place of the one of its name. The hub checks
-it as it would on apply.
+The override policy of --with, of either scope, counts in addition to those on the
+hub, or in place of the one of its name. The hub checks it as it would on apply.
 
 The values of Secrets are shown as *** unless asked for.`,
 		Example: examples(`
@@ -161,7 +160,7 @@ func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation
 	}
 	u := objects[0]
 	if _, ok := overrideKeyOf(u); !ok {
-		return nil, fmt.Errorf("%s holds a %s: --with takes an OverridePolicy or a ClusterOverridePolicy, with a name", o.with, described(u))
+		return nil, fmt.Errorf("%s holds a %s: --with takes an override policy, of either scope, with a name", o.with, described(u))
 	}
 	override, err := o.plannedOverride(ctx, h, u)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestRender(t *testing.T) {
 		"no member":                                    {args: "", fails: "--cluster is missing: it names the member"},
 		"a field that is not there":                    {args: "--cluster member1 --with -", file: strings.Replace(overrideFile("new", "gold", "member1"), "labelsOverrider", "labelOverrider", 1), fails: `unknown field "spec.overrideRules[0].overriders.labelOverrider"`},
 		"a path that is not there":                     {args: "--cluster member1 --with -", file: `{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: all}, spec: {overrideRules: [{overriders: {plaintext: [{path: /spec/none/x, operator: replace, value: 1}]}}]}}`, fails: "path /spec/none/x"},
-		"a file of something else":                     {args: "--cluster member1 --with -", file: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}`, fails: `- holds a ConfigMap "x": --with takes an OverridePolicy or a ClusterOverridePolicy, with a name`},
+		"a file of something else":                     {args: "--cluster member1 --with -", file: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}`, fails: `- holds a ConfigMap "x": --with takes an override policy, of either scope, with a name`},
 		"a file of two":                                {args: "--cluster member1 --with -", file: overrideFile("a", "a", "member1") + "\n---\n" + overrideFile("b", "b", "member1"), fails: "- holds 2 objects: --with takes one override policy"},
 		"an empty file":                                {args: "--cluster member1 --with -", fails: "- holds 0 objects"},
 		"a file that is not there":                     {args: "--cluster member1 --with /none/override.yaml", fails: "open /none/override.yaml: no such file"},
