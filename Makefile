@@ -23,7 +23,7 @@ export CGO_ENABLED := 0
 
 BIN := $(OUTPUT)/bin
 MODULES := . test/lab apis/schematest
-GENERATED := '*zz_generated*' config/300-crds 'docs/events.*' config/600-eventing/eventtypes.yaml
+GENERATED := '*zz_generated*' config/300-crds 'docs/events.*' docs/commands.md docs/fields.md config/600-eventing/eventtypes.yaml
 TOOLS := tools tools/lint tools/vuln tools/ko
 PROGRAMS := functions/standalone cmd/kubectl-sluice test/playground
 # Tests that need something up, or more time than others, have targets of their own.
@@ -105,7 +105,7 @@ lab:
 	@test/lab/build.sh $(BIN)
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, EventTypes and docs/events.md
+generate: ## Generate deep copies, CRDs, EventTypes, docs/events.md, docs/commands.md and the tables of docs/fields.md
 	@go generate ./...
 
 .PHONY: clean
