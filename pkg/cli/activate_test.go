@@ -240,9 +240,11 @@ func TestDiff(t *testing.T) {
 func TestDiffRefuses(t *testing.T) {
 	hub, _ := pendingShop(t)
 	for name, tc := range map[string]struct{ file, want string }{
-		"what is no policy": {file: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", want: `holds a ConfigMap "a": only policies, placements and Clusters with a name can be compared`},
-		"an empty file":     {file: "---\n", want: "there is no policy in -"},
-		"no YAML":           {file: "a: b: c", want: "read -"},
+		"what has no name":         {file: "apiVersion: v1\nkind: ConfigMap", want: `holds a ConfigMap "": only objects with a kind and a name can be compared`},
+		"what has no kind":         {file: "metadata: {name: a}", want: `holds a document without kind "a": only objects with a kind`},
+		"what is never a template": {file: "apiVersion: work.karmada.io/v1alpha1\nkind: Work\nmetadata: {name: a}", want: `holds a Work "a", which is never carried`},
+		"an empty file":            {file: "---\n", want: "there is no object in -"},
+		"no YAML":                  {file: "a: b: c", want: "read -"},
 	} {
 		t.Run(name, func(t *testing.T) { runWith(t, hub, tc.file, "diff", "-f", "-").wants(t, tc.want) })
 	}

@@ -73,6 +73,8 @@ var served = []servedKind{
 	{"sources.knative.dev", "v1", "containersources", "ContainerSource", "", true},
 	{"policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy", "pp", true},
 	{"policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", "cpp", false},
+	{"policy.karmada.io", "v1alpha1", "overridepolicies", "OverridePolicy", "op", true},
+	{"policy.karmada.io", "v1alpha1", "clusteroverridepolicies", "ClusterOverridePolicy", "cop", false},
 	{"work.karmada.io", "v1alpha2", "resourcebindings", "ResourceBinding", "rb", true},
 	{"work.karmada.io", "v1alpha2", "clusterresourcebindings", "ClusterResourceBinding", "crb", false},
 	{"work.karmada.io", "v1alpha1", "works", "Work", "", true},

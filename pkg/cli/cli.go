@@ -68,7 +68,7 @@ clusters.`,
 	s := &session{flags: genericclioptions.NewConfigFlags(true), streams: streams, screen: screen.New(streams)}
 	s.flags.AddFlags(root.PersistentFlags())
 	addCommands(root, s)
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	_ = root.RegisterFlagCompletionFunc("namespace", s.completeNamespaces)
 	return root
@@ -79,7 +79,7 @@ func addCommands(root *cobra.Command, s *session) {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"templates", "Templates:", []*cobra.Command{getCommand(s), explainCommand(s), eventsCommand(s), historyCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s)}},
+		{"templates", "Templates:", []*cobra.Command{getCommand(s), explainCommand(s), renderCommand(s), eventsCommand(s), historyCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s)}},
 		{"policies", "Policies:", []*cobra.Command{activateCommand(s), diffCommand(s)}},
 		{"clusters", "Clusters:", []*cobra.Command{joinCommand(s), unjoinCommand(s), grantCommand(s), approveCommand(s)}},
 		{"other", "Other:", []*cobra.Command{versionCommand(s), completionCommand(s), optionsCommand()}},
@@ -136,20 +136,3 @@ func optionsCommand() *cobra.Command {
 		},
 	}
 }
-
-// usageTemplate is cobra's without the flags of kubectl, which `options` lists.
-const usageTemplate = `Usage:{{if .Runnable}}
-  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} [command]{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{range $group := .Groups}}
-
-{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help")))}}
-  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasParent}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{end}}
-
-Use "{{.Root.CommandPath}} options" for the flags that every command has (-n, --kubeconfig, --context, ...).
-`

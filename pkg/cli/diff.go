@@ -6,9 +6,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -23,18 +20,22 @@ import (
 type diffOptions struct {
 	*session
 	output
-	file string
+	path string
 }
 
 func diffCommand(s *session) *cobra.Command {
 	o := &diffOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE",
-		Short: "Show what a policy that is not applied yet would do, now and later",
+		Short: "Show what a policy, an override or a template would do that is not applied yet",
 		Long: `Show what the policies of a file would do to templates if they were applied: who
 would hold them and which clusters they would leave, join or change in, at once
 and later, when what waits is let through. The hub checks the policies as it
 would on apply; nothing is written.
+
+Of a template, show which members would change and how: what each gets now, and
+what it would get. Of an override policy of either scope, show the same of every
+template that it concerns. The values of Secrets are not shown.
 
 Of a ClusterResourcePlacement, show what it would select, which clusters it would
 pick and why, and in which steps each of them would get it.
@@ -43,6 +44,10 @@ Of a Cluster with other labels or taints, show what would leave it and, where th
 is more than may at once, that it would be held.`,
 		Example: examples(`
 			kubectl sluice diff -f policy.yaml
+
+			# What members would get of a changed template, or with another override
+			kubectl sluice diff -f deployment.yaml -n shop
+			kubectl sluice diff -f override.yaml
 
 			# What a placement would select, and where that would go, step by step
 			kubectl sluice diff -f crp.yaml
@@ -59,14 +64,17 @@ is more than may at once, that it would be held.`,
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "file with policies, placements or Clusters; - is the standard input")
+	cmd.Flags().StringVarP(&o.path, "filename", "f", "", "file with policies, overrides, templates, placements or Clusters; - is the standard input")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	o.addTo(cmd, formatWide, formatJSON, formatYAML)
 	return cmd
 }
 
 func (o *diffOptions) run(ctx context.Context) error {
-	raw, err := o.read()
+	if o.path == "" {
+		return usagef("-f is missing: it names the file to compare")
+	}
+	raw, err := o.file(o.path)
 	if err != nil {
 		return err
 	}
@@ -82,22 +90,9 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, concerned := before, []*propagation.Policy(nil)
-	for _, p := range planned.policies {
-		p = h.Resolve(p)
-		old, err := h.Policy(ctx, p.Key)
-		switch {
-		case err == nil:
-			p.ID, p.Created = old.ID, old.Created
-			concerned = append(concerned, old)
-		case !errors.Is(err, outcome.ErrGone):
-			return err
-		}
-		after = after.With(p)
-		concerned = append(concerned, p)
-	}
-	for _, c := range planned.clusters {
-		after = after.WithCluster(c)
+	after, concerned, err := becoming(ctx, h, before, planned)
+	if err != nil {
+		return err
 	}
 	changes, next, same, err := o.changes(ctx, h, before, after, concerned)
 	if err != nil {
@@ -114,10 +109,17 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rewrites, untouched, err := o.rewrites(ctx, h, before, after, planned)
+	if err != nil {
+		return err
+	}
 	if o.forMachines() {
-		return o.encode(changes, losses, outlooks)
+		return o.encode(changes, losses, outlooks, rewrites)
 	}
 	o.showOutlooks(outlooks)
+	if len(planned.templates)+len(planned.overrides) > 0 {
+		o.showRewrites(rewrites, untouched)
+	}
 	if len(planned.policies) > 0 {
 		o.show(changes, same)
 	}
@@ -125,26 +127,38 @@ func (o *diffOptions) run(ctx context.Context) error {
 	return nil
 }
 
-func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Loss, outlooks []explaining.Outlook) error {
+// becoming is the world with the policies and Clusters of a file in it, and the policies
+// that this concerns: those, and the ones that they replace.
+func becoming(ctx context.Context, h *hub.Hub, before explaining.World, planned drafts) (after explaining.World, concerned []*propagation.Policy, err error) {
+	after = before
+	for _, p := range planned.policies {
+		p = h.Resolve(p)
+		old, err := h.Policy(ctx, p.Key)
+		switch {
+		case err == nil:
+			p.ID, p.Created = old.ID, old.Created
+			concerned = append(concerned, old)
+		case !errors.Is(err, outcome.ErrGone):
+			return after, nil, err
+		}
+		after = after.With(p)
+		concerned = append(concerned, p)
+	}
+	for _, c := range planned.clusters {
+		after = after.WithCluster(c)
+	}
+	return after, concerned, nil
+}
+
+func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Loss, outlooks []explaining.Outlook, rewrites []explaining.Rewrite) error {
 	all := map[string]any{"items": changes, "losses": losses}
+	if len(rewrites) > 0 {
+		all["rewrites"] = rewrites
+	}
 	if len(outlooks) > 0 {
 		all["placements"] = outlooks
 	}
 	return o.screen.Encode(o.format, all)
-}
-
-func (o *diffOptions) read() ([]byte, error) {
-	switch o.file {
-	case "":
-		return nil, usagef("-f is missing: it names the file with the policies")
-	case "-":
-		raw, err := io.ReadAll(o.streams.In)
-		if err != nil {
-			return nil, fmt.Errorf("read the standard input: %w", err)
-		}
-		return raw, nil
-	}
-	return os.ReadFile(o.file)
 }
 
 // changes compares what happens to each template that a policy of either world

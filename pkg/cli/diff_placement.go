@@ -28,15 +28,11 @@ import (
 // placementOf is a placement of a file as the hub would store it.
 func (o *diffOptions) placementOf(ctx context.Context, u *unstructured.Unstructured) (*placementv1.ClusterResourcePlacement, error) {
 	key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
-	mapping, err := o.mapping(key.GroupVersionKind())
+	client, err := o.place(u)
 	if err != nil {
 		return nil, err
 	}
-	client, err := o.dynamic()
-	if err != nil {
-		return nil, err
-	}
-	answer, err := dryRun(ctx, client.Resource(mapping.Resource), u)
+	answer, err := dryRun(ctx, client, u)
 	if err != nil {
 		return nil, fmt.Errorf("the hub would refuse %s: %w", refOf(key), err)
 	}

@@ -6,16 +6,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 )
 
 // placed reads a placement and all that was made of it.
@@ -31,7 +34,13 @@ func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expla
 	if p.Snapshots, err = h.ResourceSnapshotsOf(ctx, key.Name); err != nil {
 		return p, err
 	}
-	p.Bindings, err = h.PlacementBindingsOf(ctx, key.Name)
+	if p.Bindings, err = h.PlacementBindingsOf(ctx, key.Name); err != nil {
+		return p, err
+	}
+	p.Clusters, err = h.Clusters(ctx)
+	if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
+		return p, nil // who may not see clusters is not told who of them left
+	}
 	return p, err
 }
 

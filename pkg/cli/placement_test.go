@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/placing"
 )
 
@@ -127,5 +129,33 @@ STEP CLUSTER PICKED CHANGE WHY
 	}
 	if after := hub.refs(); !slices.Equal(before, after) {
 		t.Errorf("it wrote: %q, and before %q", after, before)
+	}
+}
+
+// Who deleted a MemberCluster is told why placements pass it by, and how that ends.
+func TestExplainAPlacementWhoseMemberLeft(t *testing.T) {
+	hub := placedShop(t)
+	const left = "somebody deleted its MemberCluster at 2026-02-01T10:00:00Z, so placements pass it by: 'kubectl annotate cluster member3 sluice.dev/left-placements-' brings it back"
+	explain := func(args ...string) string {
+		a := run(t, hub, append([]string{"explain", "crp/shop"}, args...)...)
+		a.wants(t, "")
+		return a.out
+	}
+	if out := explain(); strings.Contains(out, "member3") {
+		t.Errorf("nobody left, and it says\n%s", out)
+	}
+	ref := "cluster.karmada.io/v1alpha1/Cluster/member3"
+	u := hub.get(ref)
+	u.SetAnnotations(map[string]string{mirroring.AnnotationLeft: "2026-02-01T10:00:00Z"})
+	hub.put(ref, u.Object)
+	if out := explain(); !strings.Contains(out, left) {
+		t.Errorf("no %q in\n%s", left, out)
+	}
+	if out := explain("-o", "json"); !strings.Contains(out, `"left": "2026-02-01T10:00:00Z"`) {
+		t.Errorf("programs are not told:\n%s", out)
+	}
+	hub.refuse = failing("/clusters", http.StatusForbidden, http.MethodGet)
+	if out := explain(); strings.Contains(out, left) || !strings.Contains(out, "Placement   shop") {
+		t.Errorf("who may not list clusters is told\n%s", out)
 	}
 }

@@ -4,12 +4,8 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 )
@@ -33,48 +29,59 @@ type drafts struct {
 	policies   []*propagation.Policy
 	clusters   []*clusterv1alpha1.Cluster
 	placements []*placementv1.ClusterResourcePlacement
+	overrides  []propagation.Override
+	templates  []*propagation.Template
 }
 
-// plan is the policies and placements of a file as the hub would store them, and its
-// Clusters.
+// plan is what a file holds, as the hub would store it, and its Clusters.
 func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, raw []byte) (out drafts, err error) {
-	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096)
-	for {
-		var u unstructured.Unstructured
-		err := docs.Decode(&u.Object)
-		switch {
-		case errors.Is(err, io.EOF) && len(out.policies)+len(out.clusters)+len(out.placements) == 0:
-			return out, fmt.Errorf("there is no policy in %s, no placement and no Cluster", o.file)
-		case errors.Is(err, io.EOF):
-			return out, nil
-		case err != nil:
-			return out, fmt.Errorf("read %s: %w", o.file, err)
-		case len(u.Object) == 0:
-			continue
+	objects, err := objectsOf(o.path, raw)
+	if err != nil {
+		return out, err
+	}
+	if len(objects) == 0 {
+		return out, fmt.Errorf("there is no object in %s", o.path)
+	}
+	for _, u := range objects {
+		if u.GetName() == "" || u.GetKind() == "" {
+			return out, fmt.Errorf("%s holds a %s: only objects with a kind and a name can be compared", o.path, described(u))
 		}
-		key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
-		if _, ok := hub.PlacementKeyOf(key); ok && key.Name != "" {
-			p, err := o.placementOf(ctx, &u)
-			if err != nil {
-				return out, err
-			}
-			out.placements = append(out.placements, p)
-			continue
-		}
-		if name, ok := hub.ClusterOf(key); ok {
-			c, err := relabelled(ctx, h, name, &u)
-			if err != nil {
-				return out, err
-			}
-			out.clusters = append(out.clusters, c)
-			continue
-		}
-		p, err := o.stored(ctx, &u)
-		if err != nil {
+		if err := o.draft(ctx, h, u, &out); err != nil {
 			return out, err
 		}
-		out.policies = append(out.policies, p)
 	}
+	return out, nil
+}
+
+// draft adds one object of a file.
+func (o *diffOptions) draft(ctx context.Context, h *hub.Hub, u *unstructured.Unstructured, out *drafts) error {
+	key := keyOf(u)
+	if _, ok := hub.PlacementKeyOf(key); ok {
+		p, err := o.placementOf(ctx, u)
+		out.placements = append(out.placements, p)
+		return err
+	}
+	if name, ok := hub.ClusterOf(key); ok {
+		c, err := relabelled(ctx, h, name, u)
+		out.clusters = append(out.clusters, c)
+		return err
+	}
+	if _, ok := hub.PolicyKeyOf(key); ok {
+		p, err := o.stored(ctx, u)
+		out.policies = append(out.policies, p)
+		return err
+	}
+	if _, ok := hub.OverrideKeyOf(key); ok {
+		override, err := o.plannedOverride(ctx, h, u)
+		out.overrides = append(out.overrides, override)
+		return err
+	}
+	if why := matching.Exempt(key); why != "" {
+		return fmt.Errorf("%s holds a %s, which is never carried: %s", o.path, described(u), why)
+	}
+	t, err := o.plannedTemplate(ctx, u)
+	out.templates = append(out.templates, t)
+	return err
 }
 
 // relabelled is a Cluster with the labels of a file, and its spec where there is one.
@@ -97,28 +104,12 @@ func relabelled(ctx context.Context, h *hub.Hub, name string, u *unstructured.Un
 
 // stored is a policy as the hub would store it: checked, and with defaults.
 func (o *diffOptions) stored(ctx context.Context, u *unstructured.Unstructured) (*propagation.Policy, error) {
-	key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
-	policy, ok := hub.PolicyKeyOf(key)
-	if !ok || u.GetName() == "" {
-		return nil, fmt.Errorf("%s holds a %s %q: only policies, placements and Clusters with a name can be compared", o.file, cmp.Or(u.GetKind(), "document without kind"), u.GetName())
-	}
-	mapping, err := o.mapping(key.GroupVersionKind())
+	client, err := o.place(u)
 	if err != nil {
 		return nil, err
 	}
-	if policy.Scope == propagation.Namespaced {
-		namespace, err := o.namespace()
-		if err != nil {
-			return nil, err
-		}
-		policy.Namespace = cmp.Or(u.GetNamespace(), namespace)
-		u.SetNamespace(policy.Namespace)
-	}
-	client, err := o.dynamic()
-	if err != nil {
-		return nil, err
-	}
-	answer, err := dryRun(ctx, client.Resource(mapping.Resource).Namespace(policy.Namespace), u)
+	policy, _ := hub.PolicyKeyOf(keyOf(u))
+	answer, err := dryRun(ctx, client, u)
 	if err != nil {
 		return nil, fmt.Errorf("the hub would refuse %s: %w", policyRef(policy), err)
 	}

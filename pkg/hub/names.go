@@ -63,6 +63,17 @@ func PolicyKeyOf(k propagation.TemplateKey) (propagation.PolicyKey, bool) {
 	return propagation.PolicyKey{}, false
 }
 
+// OverrideKeyOf is the key of the override policy that an object's key names; false
+// where it is none.
+func OverrideKeyOf(k propagation.TemplateKey) (propagation.PolicyKey, bool) {
+	for _, s := range propagation.Scopes {
+		if k.GroupVersionKind() == overrideKinds[s].GroupVersionKind {
+			return propagation.PolicyKey{Scope: s, Namespace: k.Namespace, Name: k.Name}, true
+		}
+	}
+	return propagation.PolicyKey{}, false
+}
+
 // BindingKeyOf is the key of the binding that an event names; false where it is
 // no binding.
 func BindingKeyOf(k propagation.TemplateKey) (propagation.BindingKey, bool) {

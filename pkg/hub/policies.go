@@ -123,7 +123,23 @@ func (h *Hub) Overrides(ctx context.Context, namespace string) ([]propagation.Ov
 		all = append(own, all...)
 	}
 	for i, o := range all {
-		all[i].NotServed = h.notServed(o.Spec.ResourceSelectors)
+		all[i] = h.ResolveOverride(o)
 	}
 	return all, err
+}
+
+// AllOverrides are the override policies of both scopes, of all namespaces.
+func (h *Hub) AllOverrides(ctx context.Context) ([]propagation.Override, error) {
+	all, err := h.overrides.all(ctx)
+	for i, o := range all {
+		all[i] = h.ResolveOverride(o)
+	}
+	return all, err
+}
+
+// ResolveOverride is the override with the kinds that it names and the hub does not
+// serve.
+func (h *Hub) ResolveOverride(o propagation.Override) propagation.Override {
+	o.NotServed = h.notServed(o.Spec.ResourceSelectors)
+	return o
 }

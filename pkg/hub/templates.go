@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -93,6 +94,19 @@ func decodeTemplate(t metav1.TypeMeta, raw []byte) (record[*propagation.Template
 		Hash:            propagation.HashContent(obj),
 		Object:          obj,
 	}), nil
+}
+
+// TemplateOf is the template that an object is, as the API server would answer with it.
+func TemplateOf(u *unstructured.Unstructured) (*propagation.Template, error) {
+	raw, err := u.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	r, err := decodeTemplate(metav1.TypeMeta{APIVersion: u.GetAPIVersion(), Kind: u.GetKind()}, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return r.value, nil
 }
 
 // Template is the template of that key, read in that version or in another that is

@@ -21,6 +21,7 @@ var inward = map[string][]string{
 	"apis/events":      {"pkg/core/propagation"}, // whose keys the payloads hold
 	"apis/schematest":  {},
 	"config":           {},
+	"docs":             {"pkg/core", "pkg/cli"}, // which what they say is taken from
 	"pkg/outcome":      {},
 	"pkg/discreet":     {},
 	"pkg/core":         {"apis"},

@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -25,6 +27,8 @@ type Placed struct {
 	Policies  []*placementv1.ClusterSchedulingPolicySnapshot
 	Snapshots []*placementv1.ClusterResourceSnapshot // without their content
 	Bindings  []*placementv1.ClusterResourceBinding
+	// Clusters are those that have joined the hub, whether placements see them or not.
+	Clusters []*clusterv1alpha1.Cluster
 }
 
 // PlacementReport says where a placement stands.
@@ -58,6 +62,9 @@ type PlacementMember struct {
 	State    string `json:"state,omitempty"`
 	// Index of the snapshot that it has or gets.
 	Index string `json:"index,omitempty"`
+	// Left is since when placements pass it by, because somebody deleted its
+	// MemberCluster; empty: they do not.
+	Left string `json:"left,omitempty"`
 	// Waits is the first stage that it has not come through, and what is said
 	// there; empty: it has come through all.
 	Waits string `json:"waits,omitempty"`
@@ -111,6 +118,11 @@ func (p Placed) Report() PlacementReport {
 	for _, b := range p.Bindings {
 		p.member(at(b.Spec.TargetCluster), b)
 	}
+	for _, c := range p.Clusters {
+		if since, left := mirroring.Left(c); left {
+			p.left(at(c.Name), since)
+		}
+	}
 	for _, m := range members {
 		r.Members = append(r.Members, *m)
 	}
@@ -121,6 +133,12 @@ func (p Placed) Report() PlacementReport {
 		return cmp.Compare(a.Cluster, b.Cluster)
 	})
 	return r
+}
+
+// left says that placements pass a cluster by, and how that ends.
+func (p Placed) left(m *PlacementMember, since string) {
+	m.Left = since
+	m.Why = fmt.Sprintf("somebody deleted its MemberCluster at %s, so placements pass it by: 'kubectl annotate cluster %s %s-' brings it back", since, m.Cluster, mirroring.AnnotationLeft)
 }
 
 // member says how far a binding is.

@@ -40,6 +40,16 @@ const (
 	defaultHeartbeat = 60
 )
 
+// Left tells since when placements pass the cluster by, because somebody deleted its
+// MemberCluster; false: they do not.
+func Left(c *clusterv1alpha1.Cluster) (since string, left bool) {
+	if c == nil {
+		return "", false
+	}
+	since, left = c.Annotations[AnnotationLeft]
+	return since, left
+}
+
 // mirrored is what AnnotationMirrored holds.
 type mirrored struct {
 	Labels map[string]string       `json:"labels,omitempty"`

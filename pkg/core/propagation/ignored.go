@@ -11,34 +11,118 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 )
 
-// IgnoredField is a field of a policy that is stored and not acted on.
-type IgnoredField struct {
-	// Path of the field.
+// Field is one that is served, and not acted on or not as it is released. The lists
+// below are all of them: docs/fields.md is generated from them, and what a policy sets
+// in vain is told by them.
+type Field struct {
+	// Path in the object, as in spec.placement.clusterTolerations[].tolerationSeconds.
 	Path string
-	// Instead is what happens; empty: as without it.
+	// Part of what the field can say that this is about, after the path; empty: all.
+	Part string
+	// Today is what happens.
+	Today string
+	// By is who is going to act on it.
+	By string
+	// Instead is what happens in a few words, for the condition; empty: as without it.
 	Instead string
+	// Vain tells whether a policy sets it in vain; nil: that is told nowhere else.
+	Vain func(s *policyv1alpha1.PropagationSpec) bool
 }
 
-// Ignored are the fields that a policy sets and that nobody acts on yet, as
-// docs/fields.md lists them.
-func Ignored(s *policyv1alpha1.PropagationSpec) []IgnoredField {
-	var all []IgnoredField
-	ignored := func(set bool, path, instead string) {
-		if set {
-			all = append(all, IgnoredField{path, instead})
-		}
+// Name is the path and the part.
+func (f Field) Name() string {
+	if f.Part == "" {
+		return f.Path
 	}
-	ignored(s.Failover != nil, "spec.failover", "")
-	ignored(s.SchedulePriority != nil, "spec.schedulePriority", "")
-	ignored(len(s.DependentOverrides) > 0, "spec.dependentOverrides", "")
-	ignored(slices.ContainsFunc(s.Placement.SpreadConstraints, grouping), "spec.placement.spreadConstraints by anything but cluster", "")
-	if r := s.Placement.ReplicaScheduling; r != nil && r.WeightPreference != nil {
-		ignored(r.WeightPreference.DynamicWeight != "", "spec.placement.replicaScheduling.weightPreference.dynamicWeight", "replicas are divided evenly")
-	}
-	for _, t := range s.Placement.ClusterTolerations {
-		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoSchedule {
-			ignored(true, "spec.placement.clusterTolerations[].tolerationSeconds", "it is tolerated for ever")
-			break
+	return f.Path + " " + f.Part
+}
+
+// Who will act on fields.
+const (
+	byScheduler = "the scheduler"
+	byEstimator = "the scheduler, with an estimator"
+	byEvictor   = "the evictor, to come"
+	noPlan      = "no plan"
+)
+
+const weight = "spec.placement.replicaScheduling.weightPreference.dynamicWeight"
+
+// PolicyFields are those of policies.
+var PolicyFields = []Field{
+	{
+		Path: "spec.failover", By: byEvictor,
+		Today: "copied into the binding, at the pace of the gate; nobody moves anything. The gate `Failover` of `config-features` is read and switches nothing",
+		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return s.Failover != nil },
+	}, {
+		Path: "spec.schedulePriority", By: byScheduler,
+		Today: "stored only; the binding's `schedulePriority` stays empty. Bindings are scheduled in the order of their events",
+		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return s.SchedulePriority != nil },
+	}, {
+		Path: "spec.dependentOverrides", By: "the gate",
+		Today: "nobody waits for the overrides; those that exist apply",
+		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return len(s.DependentOverrides) > 0 },
+	}, {
+		Path: "spec.placement.spreadConstraints", Part: "by anything but cluster", By: byScheduler,
+		Today: "ignored by region, zone, provider and label. By cluster (`minGroups`, `maxGroups`) they are acted on",
+		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
+			return slices.ContainsFunc(s.Placement.SpreadConstraints, grouping)
+		},
+	}, {
+		Path: weight, By: byEstimator, Instead: "replicas are divided evenly",
+		Today: "replicas are divided evenly, for nobody counts what fits into a member",
+		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
+			r := s.Placement.ReplicaScheduling
+			return r != nil && r.WeightPreference != nil && r.WeightPreference.DynamicWeight != ""
+		},
+	}, {
+		Path: "spec.placement.replicaScheduling.replicaDivisionPreference", Part: "Aggregated", By: byEstimator,
+		Today: "acted on, without knowing how much room a cluster has: the first in order takes all",
+	}, {
+		Path: "spec.placement.clusterTolerations[].tolerationSeconds", By: byEvictor, Instead: "it is tolerated for ever",
+		Today: "ignored. Key, value, effect and operator are acted on: a cluster with an untolerated `NoSchedule` or `NoExecute` taint gets nothing new, and keeps what it has",
+		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
+			return slices.ContainsFunc(s.Placement.ClusterTolerations, func(t corev1.Toleration) bool {
+				return t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoSchedule
+			})
+		},
+	},
+}
+
+// BindingFields are those of bindings.
+var BindingFields = []Field{
+	{Path: "spec.replicaRequirements", Today: "not filled in; kept where somebody else does", By: byEstimator},
+	{Path: "spec.components", Today: "not filled in; kept where somebody else does", By: byEstimator},
+	{Path: "spec.gracefulEvictionTasks", Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one", By: byEvictor},
+	{Path: "spec.rescheduleTriggeredAt", Today: "ignored", By: byScheduler},
+	{Path: "spec.schedulePriority", Today: "ignored", By: byScheduler},
+	{Path: "status.schedulerObservingAffinityName", Today: "not written", By: "the reporter"},
+	{Path: "status.lastScheduledTime", Today: "not written", By: "the reporter"},
+}
+
+// WorkFields are those of Works.
+var WorkFields = []Field{
+	{Path: "status.conditions", Part: "Progressing, Available, Degraded", Today: "not written. `Applied`, `Dispatching` and the health in `status.manifestStatuses` are", By: noPlan},
+}
+
+// ClusterFields are those of Clusters.
+var ClusterFields = []Field{
+	{Path: "spec.syncMode", Part: "Pull", Today: "treated as `Push`; there is no agent", By: "an agent, to come"},
+	{Path: "spec.impersonatorSecretRef", Today: "ignored; nobody passes people's requests on", By: noPlan},
+	{Path: "spec.resourceModels", Today: "ignored", By: "an estimator"},
+	{Path: "status.resourceSummary", Today: "not written", By: "an estimator"},
+	{Path: "status.nodeSummary", Today: "not written", By: "an estimator"},
+	{Path: "status.apiEnablements", Today: "not written. Whether a member serves a kind turns out when it is applied there: `Applied` is False with `KindNotServed`, and heals by itself", By: "the sweeper"},
+	{Path: "status.conditions", Part: "CompleteAPIEnablements", Today: "not written", By: "the sweeper"},
+	{Path: "status.remedyActions", Today: "not written", By: noPlan},
+	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
+}
+
+// Ignored are the fields that a policy sets in vain.
+func Ignored(s *policyv1alpha1.PropagationSpec) []Field {
+	var all []Field
+	for _, f := range PolicyFields {
+		if f.Vain != nil && f.Vain(s) {
+			all = append(all, f)
 		}
 	}
 	return all

@@ -120,10 +120,11 @@ const (
 func FieldsIgnored(p *propagation.Policy) string {
 	var fields []string
 	for _, f := range propagation.Ignored(&p.Spec) {
+		said := f.Name()
 		if f.Instead != "" {
-			f.Path += " (" + f.Instead + ")"
+			said += " (" + f.Instead + ")"
 		}
-		fields = append(fields, f.Path)
+		fields = append(fields, said)
 	}
 	if len(fields) == 0 {
 		return ""

@@ -92,6 +92,12 @@ func (b PolicyBuilder) To(clusters ...string) PolicyBuilder {
 	return b
 }
 
+// Dividing says how its replicas are divided.
+func (b PolicyBuilder) Dividing(s policyv1alpha1.ReplicaSchedulingStrategy) PolicyBuilder {
+	b.p.Spec.Placement.ReplicaScheduling = &s
+	return b
+}
+
 // Generation sets the generation, as after that many changes of the spec.
 func (b PolicyBuilder) Generation(n int64) PolicyBuilder { b.p.Generation = n; return b }
 
@@ -123,6 +129,7 @@ type TemplateBuilder struct {
 	labels      map[string]any
 	annotations map[string]any
 	spec        map[string]any
+	data        map[string]any
 }
 
 // Deployment is the Deployment of the name.
@@ -141,6 +148,32 @@ func ClusterRole(name string) TemplateBuilder {
 	b := Deployment(name)
 	b.t.Key = propagation.TemplateKey{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: name}
 	b.spec = nil
+	return b
+}
+
+// Secret is the Secret of the name.
+func Secret(name string) TemplateBuilder {
+	b := Deployment(name)
+	b.t.Key = propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: Namespace, Name: name}
+	b.spec = nil
+	return b
+}
+
+// Holding puts a value into the data of a Secret or ConfigMap.
+func (b TemplateBuilder) Holding(key, value string) TemplateBuilder {
+	b.data = with(b.data, key, value)
+	return b
+}
+
+// Annotation adds an annotation.
+func (b TemplateBuilder) Annotation(key, value string) TemplateBuilder {
+	b.annotations = with(b.annotations, key, value)
+	return b
+}
+
+// Spec sets a field of the spec.
+func (b TemplateBuilder) Spec(field string, value any) TemplateBuilder {
+	b.spec = with(b.spec, field, value)
 	return b
 }
 
@@ -206,6 +239,9 @@ func (b TemplateBuilder) Template() *propagation.Template {
 	t.Object = map[string]any{"apiVersion": t.Key.APIVersion, "kind": t.Key.Kind, "metadata": meta}
 	if b.spec != nil {
 		t.Object["spec"] = b.spec
+	}
+	if b.data != nil {
+		t.Object["data"] = b.data
 	}
 	t.Labels = map[string]string{}
 	for k, v := range b.labels {

@@ -102,7 +102,7 @@ func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *
 	case err != nil:
 		return nil, false, fmt.Errorf("get MemberCluster %s: %w", c.Name, err)
 	}
-	_, left := c.Annotations[mirroring.AnnotationLeft]
+	_, left := mirroring.Left(c)
 	switch {
 	case m == nil && left:
 		return nil, false, nil
@@ -173,7 +173,7 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 // note has the Cluster say that it takes part in placements no more, unless nobody asked
 // for that: what goes with its kind is made again with its kind.
 func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := leftOf(c); c == nil || left {
+	if _, left := mirroring.Left(c); c == nil || left {
 		return nil
 	}
 	retired, err := r.members.MembersRetired(ctx)
@@ -184,14 +184,6 @@ func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *mem
 		return fmt.Errorf("note that %s leaves the placements: %w", m.Name, err)
 	}
 	return nil
-}
-
-func leftOf(c *clusterv1alpha1.Cluster) (since string, left bool) {
-	if c == nil {
-		return "", false
-	}
-	since, left = c.Annotations[mirroring.AnnotationLeft]
-	return since, left
 }
 
 // widowed lets the MemberClusters go that were made for Clusters which are gone.

@@ -1,0 +1,178 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/hub"
+)
+
+type renderOptions struct {
+	*session
+	output
+	cluster  string
+	with     string
+	released bool
+	secrets  bool
+}
+
+func renderCommand(s *session) *cobra.Command {
+	o := &renderOptions{session: s}
+	cmd := &cobra.Command{
+		Use:   "render KIND/NAME --cluster MEMBER",
+		Short: "Show what a member gets of a template",
+		Long: `Show what a member gets of a template, or would get with an override that is not
+applied yet: what is in force, without what the hub assigned, with the member's
+share of the replicas, and overridden. It is made by the functions that Sluice
+itself renders with; nothing is written.
+
+The override policy of --with, of either scope, counts in addition to those on the
+hub, or in place of the one of its name. The hub checks it as it would on apply.
+
+The values of Secrets are shown as *** unless asked for.`,
+		Example: examples(`
+			kubectl sluice render deployment/nginx -n shop --cluster member1
+
+			# Try an override before it is applied
+			kubectl sluice render deployment/nginx -n shop --cluster member1 --with override.yaml
+
+			# Once what waits is let through
+			kubectl sluice render deployment/nginx -n shop --cluster member1 --released`),
+		Args:              oneArg("KIND/NAME"),
+		ValidArgsFunction: s.completeObjects(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.cluster == "" {
+				return usagef("--cluster is missing: it names the member")
+			}
+			keys, err := s.objects(args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), keys[0])
+		},
+	}
+	cmd.Flags().StringVar(&o.cluster, "cluster", "", "the member")
+	_ = cmd.RegisterFlagCompletionFunc("cluster", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return s.completeClusters(cmd, nil, toComplete)
+	})
+	cmd.Flags().StringVar(&o.with, "with", "", "file with an override policy to try; - is the standard input")
+	_ = cmd.MarkFlagFilename("with", "yaml", "yml", "json")
+	cmd.Flags().BoolVar(&o.released, "released", false, "as if what waits had been let through")
+	cmd.Flags().BoolVar(&o.secrets, "show-secrets", false, "show the values of Secrets, too")
+	o.addTo(cmd, formatYAML, formatJSON)
+	return cmd
+}
+
+func (o *renderOptions) run(ctx context.Context, key propagation.TemplateKey) error {
+	h, err := o.hub()
+	if err != nil {
+		return err
+	}
+	if _, ok := hub.PlacementKeyOf(key); ok {
+		return usagef("%s is a placement: render what it carries with '%s diff', or name a template", refOf(key), name)
+	}
+	with, err := o.override(ctx, h)
+	if err != nil {
+		return err
+	}
+	sub, err := subject(ctx, h, key)
+	if err != nil {
+		return notFound(key, err)
+	}
+	if sub.Revision, err = inForce(ctx, h, sub.Binding); err != nil {
+		return err
+	}
+	w, err := world(ctx, h)
+	if err != nil {
+		return err
+	}
+	overrides, err := h.Overrides(ctx, key.Namespace)
+	if err != nil {
+		return fmt.Errorf("list overrides: %w", installed(err))
+	}
+	manifest, err := o.manifest(w, sub, instead(overrides, with...))
+	if err != nil {
+		return err
+	}
+	for _, added := range with {
+		if !rendering.Selects(added, sub.Template.Key, sub.Template.Labels) {
+			o.screen.Note("The override %s does not select %s, and changes nothing here.", added.Key, where(key))
+		}
+	}
+	if !o.secrets {
+		manifest = explaining.Masked(manifest)
+	}
+	return o.screen.Encode(cmp.Or(o.format, formatYAML), manifest)
+}
+
+// manifest is what the member gets; an error says why it gets nothing.
+func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, overrides []propagation.Override) (map[string]any, error) {
+	key := sub.Template.Key
+	i := slices.IndexFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == o.cluster })
+	if i < 0 {
+		return nil, fmt.Errorf("cluster %s has not joined: '%s get clusters' lists those that have", o.cluster, name)
+	}
+	binding, waits := w.Coming(sub), w.Waits(sub)
+	if o.released {
+		binding = w.Eventually(sub)
+	} else if waits != "" {
+		o.screen.Note("Something waits, and is not shown (--released shows it): %s", waits)
+	}
+	all, err := w.Render(sub, binding, overrides)
+	if err != nil {
+		return nil, err
+	}
+	if err := all.Failures[o.cluster]; err != nil {
+		return nil, fmt.Errorf("%s cannot be rendered for %s: %w", where(key), o.cluster, err)
+	}
+	if manifest := all.Manifests[o.cluster]; manifest != nil {
+		return manifest, nil
+	}
+	return nil, fmt.Errorf("%s gets nothing of %s: %s ('%s explain %s%s' says more)", o.cluster, where(key), w.WhyNot(binding, w.Clusters[i]), name, refOf(key), inNamespace(key.Namespace))
+}
+
+// override is the one to try; none where none is named.
+func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation.Override, error) {
+	if o.with == "" {
+		return nil, nil
+	}
+	raw, err := o.file(o.with)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := objectsOf(o.with, raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) != 1 {
+		return nil, fmt.Errorf("%s holds %s: --with takes one override policy", o.with, noun(len(objects), "object", "objects"))
+	}
+	u := objects[0]
+	if _, ok := overrideKeyOf(u); !ok {
+		return nil, fmt.Errorf("%s holds a %s: --with takes an override policy, of either scope, with a name", o.with, described(u))
+	}
+	override, err := o.plannedOverride(ctx, h, u)
+	if err != nil {
+		return nil, err
+	}
+	return []propagation.Override{override}, nil
+}
+
+// instead is all with these in place of those of their names, or in addition.
+func instead(all []propagation.Override, these ...propagation.Override) []propagation.Override {
+	out := slices.DeleteFunc(slices.Clone(all), func(o propagation.Override) bool {
+		return slices.ContainsFunc(these, func(t propagation.Override) bool { return t.Key == o.Key })
+	})
+	return append(out, these...)
+}
