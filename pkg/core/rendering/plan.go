@@ -77,7 +77,11 @@ func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[stri
 			case there[present(b, w)]:
 				steps = append(steps, superseded(w))
 				continue
-			case wants != nil && (!w.Deleting || again(w, wants)):
+			case wants != nil && w.Deleting && !again(w, wants):
+				there[wants.Key] = true
+				steps = append(steps, remake(w, wants))
+				continue
+			case wants != nil:
 				there[wants.Key] = true
 				wants = under(w.Key.Name, wants)
 			}
