@@ -127,7 +127,9 @@ func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]
 	}
 	known := map[string]bool{}
 	for _, w := range works {
-		known[w.Key.Name] = true
+		for _, owner := range w.Owners() {
+			known[owner] = true
+		}
 	}
 	var found []orphan
 	for _, c := range candidates {

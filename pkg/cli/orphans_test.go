@@ -24,6 +24,8 @@ func TestZ21GetOrphans(t *testing.T) {
 	mark("v1/ConfigMap/shop/young", "young", "hub")
 	mark("v1/ConfigMap/shop/theirs", "theirs", "another hub")
 	mark("apps/v1/Deployment/shop/known", hub.get(hub.works()[0]).GetName(), "hub")
+	nginx := propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
+	mark("apps/v1/Deployment/shop/formerly", propagation.FormerWorkName(propagation.BindingOf(nginx)), "hub") // Z34: the hub knows its Work by both names
 	before := member.refs()
 
 	a := run(t, hub, "get", "orphans", "-o", "name")

@@ -100,6 +100,10 @@ func TestUnjoinPurgesWhatIsOurs(t *testing.T) {
 	member.put(theirs, map[string]any{"metadata": map[string]any{"labels": map[string]any{propagation.LabelMemberWork: "another"}}})
 	const unlisted = "apps/v1/Deployment/shop/unlisted"
 	member.put(unlisted, map[string]any{"metadata": map[string]any{"labels": map[string]any{propagation.LabelMemberWork: "nginx"}}})
+	// Z34: what came by its Work's former name is ours as well.
+	nginx := propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
+	former := propagation.FormerWorkName(propagation.BindingOf(nginx))
+	member.put("apps/v1/Deployment/shop/nginx", map[string]any{"metadata": map[string]any{"labels": map[string]any{propagation.LabelMemberWork: former}}})
 	a := run(t, hub, "unjoin", "member1", "--purge")
 	a.wants(t, "")
 	if diff := cmp.Diff("deployment/nginx in shop deleted from member1\nclusterrole/shop deleted from member1\nmember1 is unjoined\n", a.out); diff != "" {

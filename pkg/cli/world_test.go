@@ -117,8 +117,12 @@ func (a *api) work(b *propagation.Binding, cluster string, applied metav1.Condit
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	template, err := json.Marshal(k)
+	if err != nil {
+		a.t.Fatal(err)
+	}
 	a.put("work.karmada.io/v1alpha1/Work/karmada-es-"+cluster+"/"+propagation.WorkName(b.Key), map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationRevision: b.Revision()}},
+		"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationRevision: b.Revision(), propagation.AnnotationTemplate: string(template)}},
 		"spec":     workv1alpha1.WorkSpec{Workload: workv1alpha1.WorkloadTemplate{Manifests: []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: manifest}}}}},
 		"status":   workv1alpha1.WorkStatus{Conditions: []metav1.Condition{condition}, ManifestStatuses: []workv1alpha1.ManifestStatus{{Health: workv1alpha1.ResourceHealthy}}},
 	})

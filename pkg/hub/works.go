@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -99,18 +100,34 @@ func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.W
 	return h.works[key.Form].get(ctx, workName(key))
 }
 
-// WorksOf are the Works of a binding, of all members.
+// WorksOf are the Works of a binding that stand (propagation.Standing), of all
+// members.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	all, err := h.WorksNamed(ctx, key)
-	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) }), err
+	own := slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) })
+	return propagation.Standing(key, own), err
 }
 
-// WorksNamed are the Works that have the name of the binding's, which is the same
-// in all members, and which nobody can take from them as a label could be. Among
-// them may be those of another binding.
+// WorksNamed are the Works that have one of the names of the binding's, which are the
+// same in all members, and which nobody can take from them as a label could be. Among
+// them may be those of another binding. No selector finds two names: where Works are
+// not watched, these are two lists, asked for at once.
 func (h *Hub) WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
-	name := propagation.WorkName(key)
-	return h.works[propagation.PolicyForm].listOwned(ctx, name, query{fields: "metadata.name=" + name})
+	names := propagation.WorkNames(key)
+	lists := make([][]*propagation.Work, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		group.Go(func() (err error) {
+			lists[i], err = h.works[propagation.PolicyForm].listOwned(ctx, name, query{fields: "metadata.name=" + name})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, func(a, b *propagation.Work) int { return compareNames(workName(a.Key), workName(b.Key)) })
+	return all, nil
 }
 
 // WorksOfPlacement are the Works of a placement, of all members.

@@ -38,16 +38,17 @@ func (h *Hub) PlacementWorks(ctx context.Context) ([]*propagation.Work, error) {
 	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Form == propagation.PlacementForm })
 }
 
-// WorksOf are the Works of a binding.
+// WorksOf are the Works of a binding that stand.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	all, err := h.WorksNamed(ctx, key)
-	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) }), err
+	own := slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) })
+	return propagation.Standing(key, own), err
 }
 
-// WorksNamed are the Works that have the name of the binding's.
+// WorksNamed are the Works that have one of the names of the binding's.
 func (h *Hub) WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
-	name := propagation.WorkName(key)
-	return h.listWorks(ctx, func(w *propagation.Work) bool { return w.Key.Name == name })
+	names := propagation.WorkNames(key)
+	return h.listWorks(ctx, func(w *propagation.Work) bool { return slices.Contains(names, w.Key.Name) })
 }
 
 // WorksOn are the Works of a member.

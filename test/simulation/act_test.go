@@ -49,6 +49,9 @@ func (w *world) do(o op) {
 		w.noRedis = false
 	case memberDown, memberUp:
 		w.members[o.cluster].Down = o.verb == memberDown
+	case update, twinWork:
+		w.byNames(o)
+		w.safety.proofs.look(w)
 	default:
 		if w.people(o) {
 			w.past.note(w, o)

@@ -99,7 +99,7 @@ func (o op) String() string {
 		return fmt.Sprintf("gates: preemption %t, static %t", o.gates.Preemption, o.gates.Static)
 	case joinCluster, memberDown, memberUp, dropNamespace:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
-	case spoilObject, loseObject, plantObject, removeWork, stripObject:
+	case spoilObject, loseObject, plantObject, removeWork, stripObject, twinWork:
 		return fmt.Sprintf("%s %s in %s", o.verb, o.key, o.cluster)
 	case deliver:
 		if o.seed == 0 {

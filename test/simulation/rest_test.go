@@ -31,6 +31,7 @@ func (w *world) atRest() {
 	w.checkBindings()
 	w.checkRevisions()
 	w.checkWorks()
+	w.checkNames()
 	for _, name := range clusters {
 		w.checkMember(w.members[name])
 	}

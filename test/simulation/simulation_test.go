@@ -82,18 +82,23 @@ func TestSimulation(t *testing.T) {
 		l := newLab(t)
 		wg.Go(func() {
 			for seed := int(next.Add(1)); seed <= last && !t.Failed(); seed = int(next.Add(1)) {
-				l.try(t, seed)
+				l.try(t, seed, drawn)
 			}
 		})
 	}
 	wg.Wait()
 }
 
+// drawn is the history of a seed.
+func drawn(seed int) (climate, []op) {
+	d := newDrawer(uint64(seed)) //nolint:gosec // a seed
+	return d.climate(), d.history()
+}
+
 // try runs the history of a seed and, where it fails, a shorter one that fails
 // too.
-func (l *lab) try(t *testing.T, seed int) {
-	d := newDrawer(uint64(seed)) //nolint:gosec // a seed
-	c, h := d.climate(), d.history()
+func (l *lab) try(t *testing.T, seed int, draw func(seed int) (climate, []op)) {
+	c, h := draw(seed)
 	err := l.run(c, h)
 	if err == nil {
 		return
@@ -111,5 +116,5 @@ func (l *lab) try(t *testing.T, seed int) {
 		_ = w.run(h)
 		trace = "\n" + lines.String()
 	}
-	t.Errorf("seed %d: %v\nclimate %+v\n%s%s\nagain: SIM_SEED=%d go test ./test/simulation -run TestSimulation", seed, err, c, cmp.Or(b.String(), "  nothing\n"), trace, seed)
+	t.Errorf("seed %d: %v\nclimate %+v\n%s%s\nagain: SIM_SEED=%d go test ./test/simulation -run %s", seed, err, c, cmp.Or(b.String(), "  nothing\n"), trace, seed, t.Name())
 }

@@ -158,8 +158,8 @@ func TestObjectsOf(t *testing.T) {
 		work("w2", object("apps/v1", "Deployment", "shop", "nginx")),
 	})
 	want := []joining.Object{
-		{TemplateKey: propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}, Work: "w2"},
-		{TemplateKey: propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: "shop"}, Work: "w1"},
+		{TemplateKey: propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}, Work: "w2", Owners: []string{"w2"}},
+		{TemplateKey: propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: "shop"}, Work: "w1", Owners: []string{"w1"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -25,6 +25,8 @@ type Object struct {
 	propagation.TemplateKey
 	// Work is the name of the Work.
 	Work string
+	// Owners are the labels by which the object is known to be of the Work.
+	Owners []string
 }
 
 // ObjectsOf are the objects that Works list, in the order in which they may go:
@@ -41,6 +43,7 @@ func ObjectsOf(works []*propagation.Work) []Object {
 			out = append(out, Object{
 				TemplateKey: propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()},
 				Work:        w.Key.Name,
+				Owners:      w.Owners(),
 			})
 		}
 	}
@@ -84,7 +87,7 @@ func (c *Credentials) Purge(ctx context.Context, objects []Object, deleted func(
 
 func purge(ctx context.Context, client dynamic.ResourceInterface, o Object) (bool, error) {
 	live, err := client.Get(ctx, o.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && (live.GetLabels()[propagation.LabelMemberWork] != o.Work || live.GetDeletionTimestamp() != nil) {
+	if apierrors.IsNotFound(err) || err == nil && (!slices.Contains(o.Owners, live.GetLabels()[propagation.LabelMemberWork]) || live.GetDeletionTimestamp() != nil) {
 		return false, nil
 	}
 	if err != nil {

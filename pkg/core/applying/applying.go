@@ -100,7 +100,7 @@ type Decision struct {
 // the applier to put right, or to say that it cannot.
 func (d Decision) Drift() bool {
 	switch d.Reason {
-	case ReasonDrifted, ReasonMissing, ReasonMarksMissing, ReasonNotOurs, ReasonTerminating:
+	case ReasonDrifted, ReasonMissing, ReasonMarksMissing, ReasonMarksOld, ReasonNotOurs, ReasonTerminating:
 		return true
 	}
 	return false
@@ -161,6 +161,9 @@ func Decide(in Input) Decision {
 		return in.write(Adopt, ReasonTakenOver)
 	case unmarked:
 		return in.drifted(ReasonMarksMissing)
+	}
+	if in.Live.Value.Work != in.Work.Key.Owner() {
+		return in.drifted(ReasonMarksOld)
 	}
 	return stay(in)
 }
@@ -272,7 +275,7 @@ func leave(in Input) Decision {
 		return decision(Wait, ReasonTerminating, messages[ReasonTerminating])
 	}
 	d := decision(Remove, f.Reason, f.Message)
-	d.removal = Removal{uid: o.Value.UID, work: in.Work.Key.Owner(), proof: f.Proof}
+	d.removal = Removal{uid: o.Value.UID, work: o.Value.Work, proof: f.Proof}
 	return d
 }
 

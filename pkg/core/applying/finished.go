@@ -56,7 +56,7 @@ func Over(obj map[string]any) bool {
 // nothing of what this one has to do.
 func (in Input) last() *Observed {
 	o := in.Live.Last
-	if in.Live.Answer != Absent || o == nil || !o.Ours(in.Work.Key.Owner()) || !Over(o.Object) {
+	if in.Live.Answer != Absent || o == nil || !o.Ours(in.Work) || !Over(o.Object) {
 		return nil
 	}
 	if in.Known != nil && in.Known.UID == o.UID || in.Work.UID != "" && o.For == in.Work.UID {

@@ -4,6 +4,8 @@
 package applying
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -63,8 +65,11 @@ const (
 	Scaler
 )
 
-// Ours tells whether the object says that it comes from that Work.
-func (o *Observed) Ours(workName string) bool { return workName != "" && o.Work == workName }
+// Ours tells whether the object says that it comes from that Work, or from one of the
+// other name that its binding's Work may have.
+func (o *Observed) Ours(w *propagation.Work) bool {
+	return o.Work != "" && slices.Contains(w.Owners(), o.Work)
+}
 
 // Observe takes over obj, without the data of a ConfigMap or Secret unless it is
 // to be whole.

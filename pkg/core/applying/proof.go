@@ -32,7 +32,9 @@ type Evidence struct {
 	// follows them, also where its own binding does not say so, as one that was made
 	// anew.
 	Parents []*propagation.Binding
-	Now     time.Time
+	// Successor of the Work, where it has one (propagation.Work.Successor).
+	Successor Read[*propagation.Work]
+	Now       time.Time
 }
 
 // Proof says why an object may leave its member. Nobody but this package makes
@@ -59,7 +61,8 @@ type Finding struct {
 	// although it is being deleted, until it is made anew: it is all that tells of
 	// the object should the binding want something else meanwhile.
 	Wanted bool
-	// Elsewhere: another Work of the same placement gives it to the member now.
+	// Elsewhere: another Work of the same placement, or of the same binding, gives it
+	// to the member now.
 	Elsewhere bool
 	// Left: the cluster has left, and its objects stay as they are.
 	Left    bool
@@ -79,7 +82,7 @@ const Returning = 4 * time.Second
 // first: nobody wants what is gone. That a template was made anew is the end of
 // the former, but what of it is there the new one may take over.
 func Examine(e Evidence) Finding {
-	if key, err := e.Work.Template(); err != nil || propagation.WorkName(propagation.BindingOf(key)) != e.Work.Key.Name {
+	if key, err := e.Work.Template(); err != nil || !slices.Contains(propagation.WorkNames(propagation.BindingOf(key)), e.Work.Key.Name) {
 		return unknown(ReasonUnknownTemplate, "the Work does not say whose it is")
 	}
 	switch c := e.Cluster; {
@@ -99,7 +102,7 @@ func Examine(e Evidence) Finding {
 	case t.Answer == Found && t.Value.Deleting:
 		return gone(ReasonTemplateDeleting)
 	case e.wanted():
-		return Finding{Wanted: true, Reason: ReasonWanted, Message: e.Binding.Value.Key.String() + " wants it in " + e.Work.Key.Cluster}
+		return e.stays(e.Binding.Value.Key.String() + " wants it in " + e.Work.Key.Cluster)
 	case t.Answer != Found:
 		return unknown(ReasonCannotTell, "whether its template is there cannot be told: "+because(t))
 	}
@@ -133,7 +136,7 @@ func (e Evidence) successor() Finding {
 		return gone(ReasonTemplateReplaced)
 	case InForce(b) && b.Value.Spec.Resource.UID == t.UID:
 		if e.wanted() {
-			return Finding{Wanted: true, Reason: ReasonWanted, Message: "the template was made anew, and takes over what is there"}
+			return e.stays("the template was made anew, and takes over what is there")
 		}
 		if why := Omitted(b.Value, e.Settled); why != "" {
 			return unknown(ReasonCannotTell, why)
@@ -155,6 +158,26 @@ func (e Evidence) wanted() bool {
 	b, t := e.Binding, e.Template
 	return InForce(b) && (t.Answer != Found || b.Value.Spec.Resource.UID == t.Value.UID) &&
 		slices.Contains(b.Value.TargetClusters(), e.Work.Key.Cluster)
+}
+
+// stays is the finding about an object that has to be there: by this Work, or by the
+// one that stands in for it.
+func (e Evidence) stays(why string) Finding {
+	if Superseded(e.Work, e.Successor) {
+		return Finding{Elsewhere: true, Reason: ReasonSuperseded, Message: messages[ReasonSuperseded]}
+	}
+	return Finding{Wanted: true, Reason: ReasonWanted, Message: why}
+}
+
+// Superseded tells whether the Work's successor is there, and of the same binding.
+// Then this one gives its member nothing any more: two Works never act on one object.
+func Superseded(w *propagation.Work, successor Read[*propagation.Work]) bool {
+	by, has := w.Successor()
+	if !has || successor.Answer != Found || successor.Value.Key != by {
+		return false
+	}
+	key, err := w.Template()
+	return err == nil && successor.Value.IsOf(propagation.BindingOf(key))
 }
 
 // placed is Examine where the template is there and no binding is known to want

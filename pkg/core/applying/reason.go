@@ -22,7 +22,9 @@ const (
 	ReasonChanged      Reason = "ManifestChanged"
 	ReasonDrifted      Reason = "Drifted"
 	ReasonMarksMissing Reason = "MarksMissing"
-	ReasonTakenOver    Reason = "TakenOver"
+	// ReasonMarksOld: they name the Work as its binding's Work was named before.
+	ReasonMarksOld  Reason = "MarksOld"
+	ReasonTakenOver Reason = "TakenOver"
 )
 
 // Why there is nothing but to wait.
@@ -52,7 +54,10 @@ const (
 
 // Why an object is let go without being deleted.
 const (
-	ReasonWanted            Reason = "Wanted"
+	ReasonWanted Reason = "Wanted"
+	// ReasonSuperseded: the Work has its binding's former name, and one of the present
+	// name is there.
+	ReasonSuperseded        Reason = "Superseded"
 	ReasonPreserved         Reason = "Preserved"
 	ReasonDeleted           Reason = "Deleted"
 	ReasonClusterLeft       Reason = "ClusterLeft"
@@ -68,6 +73,8 @@ var messages = map[Reason]string{
 	ReasonChanged:          "the Work says something else than was applied",
 	ReasonDrifted:          "somebody else changed what was applied",
 	ReasonMarksMissing:     "somebody else took off the mark of its Work",
+	ReasonMarksOld:         "its mark names its Work by the other name of the two that its binding's had",
+	ReasonSuperseded:       "the Work of its binding's present name has it",
 	ReasonTakenOver:        "it was not Sluice's, and is taken over",
 	ReasonNotOurs:          "it belongs to somebody else",
 	ReasonTerminating:      "it is being deleted in the member, and something keeps it there",

@@ -30,7 +30,7 @@ func whose(in Input) ownership {
 	o := in.Live.Value
 	applied := in.Known != nil && in.Known.UID == o.UID
 	switch {
-	case o.Ours(in.Work.Key.Owner()) && !in.elsewhere():
+	case o.Ours(in.Work) && !in.elsewhere():
 		return ours
 	case o.Work == "" && applied && !in.elsewhere():
 		return unmarked

@@ -151,7 +151,7 @@ func (k WorkKey) Owner() string {
 	if len(prefix)+len(k.Name) <= validation.LabelValueMaxLength {
 		return prefix + k.Name
 	}
-	return prefix + hashedName(k.Name, k.Name, validation.LabelValueMaxLength-len(prefix))
+	return prefix + hashedName(k.Name, k.Name, validation.LabelValueMaxLength-len(prefix), indexHash)
 }
 
 // IsPlacementOwner tells whether an object's LabelMemberWork names a placement's

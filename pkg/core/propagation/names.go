@@ -70,7 +70,7 @@ const (
 	// writes into bindings, they tell.
 	LabelAsked = "sluice.dev/asked"
 
-	// LabelBinding on a Work and on a revision is BindingLabel(key).
+	// LabelBinding on a Work and on a revision is BindingLabel(key): an index.
 	LabelBinding = "sluice.dev/binding"
 
 	// On a Work: its binding and its template, in the released form.
@@ -119,7 +119,7 @@ func BindingName(k TemplateKey) string {
 	if shortNameGroups[gk.Group] && len(validation.IsDNS1123Subdomain(short)) == 0 && short == k.Name+"-"+strings.ToLower(gk.Kind) {
 		return short
 	}
-	return hashedName(k.Name+"-"+gk.Kind, gk.Group+"/"+gk.Kind+"/"+k.Name, validation.DNS1123SubdomainMaxLength)
+	return hashedName(k.Name+"-"+gk.Kind, gk.Group+"/"+gk.Kind+"/"+k.Name, validation.DNS1123SubdomainMaxLength, indexHash)
 }
 
 // The groups whose kinds may use the short form: no two of them have a kind of
@@ -154,26 +154,30 @@ func TemplatesOf(b BindingKey, kinds []schema.GroupVersionKind) []TemplateKey {
 	return found
 }
 
-// WorkName is the deterministic name of a binding's Works, the same in every
-// member's namespace. It is a valid label value (at most 63 characters).
-func WorkName(k BindingKey) string {
-	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength)
-}
-
-// BindingLabel is the value of LabelBinding: WorkName serves, for it is unique
-// for a binding and a valid label value.
-func BindingLabel(k BindingKey) string { return WorkName(k) }
+// BindingLabel is the value of LabelBinding. It is an index and no name: of its 40
+// bits of hash somebody can make two that are alike, so that what is found by it says
+// itself whose it is, and is asked. It stays as it was when Works had such names, for
+// no Work and no revision is written because Sluice was updated.
+func BindingLabel(k BindingKey) string { return FormerWorkName(k) }
 
 // RevisionName is the name of the frozen content of a binding.
 func RevisionName(k BindingKey, contentHash string) string {
-	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength)
+	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, indexHash)
 }
 
-// hashedName is stem, made valid and cut to fit into limit, and a hash of
-// identity.
-func hashedName(stem, identity string, limit int) string {
+// The bytes of the hashes that names end in: enough to tell names apart that nobody
+// made alike (and what has such a name is asked whose it is), and enough that nobody
+// can make two alike.
+const (
+	indexHash = 5
+	nameHash  = 16
+)
+
+// hashedName is stem, made valid and cut to fit into limit, and the first bytes of a
+// hash of identity.
+func hashedName(stem, identity string, limit, bytes int) string {
 	sum := sha256.Sum256([]byte(identity))
-	hash := hex.EncodeToString(sum[:5])
+	hash := hex.EncodeToString(sum[:bytes])
 	var b strings.Builder
 	for _, r := range strings.ToLower(stem) {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {

@@ -61,14 +61,33 @@ func (s Step) Key() propagation.WorkKey {
 // manifest of a cluster could not be made (failed), its Work stays as it is, but for
 // the suspension, which does not wait for that. What
 // is not desired goes if leaves says so, and if it is not suspended while its
-// binding lives: only the end of the template passes that. Steps are sorted by
-// cluster; what goes comes after what comes.
+// binding lives: only the end of the template passes that. A Work that has the
+// binding's former name keeps it, unless it is being deleted: then it is made anew
+// under the present one. Where both are there, the former one goes. Steps are sorted
+// by cluster; what goes comes after what comes.
 func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[string]*propagation.Work, failed map[string]bool, leaves func(*propagation.Work) bool) []Step {
 	var steps []Step
 	there := map[propagation.WorkKey]bool{}
 	for _, w := range existing {
 		there[w.Key] = true
-		s := step(b, w, desired[w.Key.Cluster], failed[w.Key.Cluster])
+	}
+	for _, w := range existing {
+		wants := desired[w.Key.Cluster]
+		if former(b, w) {
+			switch {
+			case there[present(b, w)]:
+				steps = append(steps, superseded(w))
+				continue
+			case wants != nil && w.Deleting && !again(w, wants):
+				there[wants.Key] = true
+				steps = append(steps, remake(w, wants))
+				continue
+			case wants != nil:
+				there[wants.Key] = true
+				wants = under(w.Key.Name, wants)
+			}
+		}
+		s := step(b, w, wants, failed[w.Key.Cluster])
 		if s.Action == Delete && !leaves(w) {
 			s.Action = Doubt
 		}
@@ -83,6 +102,32 @@ func Plan(b *propagation.Binding, existing []*propagation.Work, desired map[stri
 		return cmp.Or(cmp.Compare(rank(x.Action), rank(y.Action)), cmp.Compare(x.Key().Cluster, y.Key().Cluster), cmp.Compare(x.Key().Name, y.Key().Name))
 	})
 	return steps
+}
+
+// former tells whether the Work has the former name of the binding, which is in force.
+func former(b *propagation.Binding, w *propagation.Work) bool {
+	return b != nil && !b.Deleting && w.Key.Name == propagation.FormerWorkName(b.Key)
+}
+
+// present is the key of the Work of the binding's present name in the same cluster.
+func present(b *propagation.Binding, w *propagation.Work) propagation.WorkKey {
+	return propagation.WorkKey{Cluster: w.Key.Cluster, Name: propagation.WorkName(b.Key), Form: w.Key.Form}
+}
+
+// superseded takes away a Work whose object another one gives to the member: that
+// it stays there, the applier sees to.
+func superseded(w *propagation.Work) Step {
+	if w.Deleting {
+		return Step{Action: Leave, Existing: w}
+	}
+	return Step{Action: Delete, Existing: w}
+}
+
+// under is the Work under another name.
+func under(name string, w *propagation.Work) *propagation.Work {
+	renamed := *w
+	renamed.Key.Name = name
+	return &renamed
 }
 
 // step decides on a Work that exists. A Work of another name is not the desired

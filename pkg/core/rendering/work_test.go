@@ -124,6 +124,7 @@ func TestPlan(t *testing.T) {
 	kept := func(w *propagation.Work) { w.Finalizers = append(w.Finalizers, "example.com/kept") }
 	held := func(w *propagation.Work) { w.Spec.SuspendDispatching = new(true) }
 	renamed := func(w *propagation.Work) { w.Key.Name = "an-older-name" }
+	former := func(w *propagation.Work) { w.Key.Name = propagation.FormerWorkName(b.Key) }
 
 	for name, tc := range map[string]struct {
 		binding  *propagation.Binding
@@ -133,26 +134,38 @@ func TestPlan(t *testing.T) {
 		// doubtful: nothing proves that a Work may go.
 		doubtful bool
 	}{
-		"Z3, Z11: what nothing proves to be unwanted stays":    {nil, works{work("member1")}, nil, []string{"Doubt member1"}, true},
-		"a Work that cannot be made anew stays":                {b, works{work("member9", old)}, nil, []string{"Keep member9"}, false},
-		"its suspension does not wait for that":                {onMember9, works{work("member9", old)}, nil, []string{"Update member9 suspended"}, false},
-		"nor does its end":                                     {b, works{work("member9", old, held)}, nil, []string{"Update member9"}, false},
-		"nor is it written twice":                              {onMember9, works{work("member9", old, held)}, nil, []string{"Keep member9 suspended"}, false},
-		"without its template it goes all the same":            {nil, works{work("member9", old)}, nil, []string{"Delete member9"}, false},
-		"new clusters get a Work":                              {b, nil, []string{"member2", "member1"}, []string{"Create member1", "Create member2"}, false},
-		"what is as it shall be is kept":                       {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}, false},
-		"what is not is updated":                               {b, works{work("member1", old)}, []string{"member1"}, []string{"Update member1"}, false},
-		"what comes is there before what goes":                 {b, works{work("member1")}, []string{"member2"}, []string{"Create member2", "Delete member1"}, false},
-		"what is being deleted is left":                        {b, works{work("member1", dying)}, nil, []string{"Leave member1"}, false},
-		"Z3: what is being deleted and wanted is made anew":    {b, works{work("member1", dying)}, []string{"member1"}, []string{"Remake member1"}, false},
-		"unless somebody else keeps it":                        {b, works{work("member1", dying, kept)}, []string{"member1"}, []string{"Leave member1"}, false},
-		"a Work of another name goes":                          {b, works{work("member1", renamed)}, []string{"member1"}, []string{"Create member1", "Delete member1"}, false},
-		"S27 a dropped cluster that is suspended is held":      {suspended, works{work("member2", held)}, []string{"member1"}, []string{"Create member1", "Hold member2 suspended"}, false},
-		"S27 it is told so where it does not know":             {suspended, works{work("member2")}, nil, []string{"Update member2 suspended"}, false},
-		"S27 it goes when it is resumed":                       {b, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
-		"S24 deletion of the template passes a suspension":     {nil, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
-		"S24 a binding that is being deleted is as good as no": {deleting, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
-		"nothing there and nothing wanted":                     {nil, nil, nil, nil, false},
+		"its suspension does not wait for that":                             {onMember9, works{work("member9", old)}, nil, []string{"Update member9 suspended"}, false},
+		"nor does its end":                                                  {b, works{work("member9", old, held)}, nil, []string{"Update member9"}, false},
+		"nor is it written twice":                                           {onMember9, works{work("member9", old, held)}, nil, []string{"Keep member9 suspended"}, false},
+		"Z3, Z11: what nothing proves to be unwanted stays":                 {nil, works{work("member1")}, nil, []string{"Doubt member1"}, true},
+		"a Work that cannot be made anew stays":                             {b, works{work("member9", old)}, nil, []string{"Keep member9"}, false},
+		"without its template it goes all the same":                         {nil, works{work("member9", old)}, nil, []string{"Delete member9"}, false},
+		"new clusters get a Work":                                           {b, nil, []string{"member2", "member1"}, []string{"Create member1", "Create member2"}, false},
+		"what is as it shall be is kept":                                    {b, works{work("member1")}, []string{"member1"}, []string{"Keep member1"}, false},
+		"what is not is updated":                                            {b, works{work("member1", old)}, []string{"member1"}, []string{"Update member1"}, false},
+		"what comes is there before what goes":                              {b, works{work("member1")}, []string{"member2"}, []string{"Create member2", "Delete member1"}, false},
+		"what is being deleted is left":                                     {b, works{work("member1", dying)}, nil, []string{"Leave member1"}, false},
+		"Z3: what is being deleted and wanted is made anew":                 {b, works{work("member1", dying)}, []string{"member1"}, []string{"Remake member1"}, false},
+		"unless somebody else keeps it":                                     {b, works{work("member1", dying, kept)}, []string{"member1"}, []string{"Leave member1"}, false},
+		"a Work of another name goes":                                       {b, works{work("member1", renamed)}, []string{"member1"}, []string{"Create member1", "Delete member1"}, false},
+		"Z34: a Work of the former name keeps it":                           {b, works{work("member1", former)}, []string{"member1"}, []string{"Keep member1 formerly"}, false},
+		"Z34: and is updated under it":                                      {b, works{work("member1", former, old)}, []string{"member1"}, []string{"Update member1 formerly"}, false},
+		"Z34: and goes if nothing wants it":                                 {b, works{work("member1", former)}, nil, []string{"Delete member1 formerly"}, false},
+		"Z34: and stays if nothing proves that":                             {b, works{work("member1", former)}, nil, []string{"Doubt member1 formerly"}, true},
+		"Z34: and is held by a suspension":                                  {suspended, works{work("member2", former)}, nil, []string{"Update member2 formerly suspended"}, false},
+		"Z34: one that is being deleted is made anew under the present one": {b, works{work("member1", former, dying)}, []string{"member1"}, []string{"Remake member1 formerly"}, false},
+		"Z34: unless somebody else keeps it":                                {b, works{work("member1", former, dying, kept)}, []string{"member1"}, []string{"Leave member1 formerly"}, false},
+		"Z34: of two the former goes, and nothing has to prove that":        {b, works{work("member1", former), work("member1")}, []string{"member1"}, []string{"Keep member1", "Delete member1 formerly"}, true},
+		"Z34: of two the former goes where none can be made anew":           {b, works{work("member9", former), work("member9")}, nil, []string{"Keep member9", "Delete member9 formerly"}, true},
+		"Z34: of two that are both being deleted":                           {b, works{work("member1", former, dying), work("member1", dying)}, []string{"member1"}, []string{"Remake member1", "Leave member1 formerly"}, false},
+		"Z34: two in two clusters":                                          {b, works{work("member1", former), work("member2")}, []string{"member1", "member2"}, []string{"Keep member1 formerly", "Keep member2"}, false},
+		"Z34: without a binding two are as one":                             {nil, works{work("member1", former), work("member1")}, nil, []string{"Doubt member1 formerly", "Doubt member1"}, true},
+		"S27 a dropped cluster that is suspended is held":                   {suspended, works{work("member2", held)}, []string{"member1"}, []string{"Create member1", "Hold member2 suspended"}, false},
+		"S27 it is told so where it does not know":                          {suspended, works{work("member2")}, nil, []string{"Update member2 suspended"}, false},
+		"S27 it goes when it is resumed":                                    {b, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
+		"S24 deletion of the template passes a suspension":                  {nil, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
+		"S24 a binding that is being deleted is as good as no":              {deleting, works{work("member2", held)}, nil, []string{"Delete member2 suspended"}, false},
+		"nothing there and nothing wanted":                                  {nil, nil, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			desired := map[string]*propagation.Work{}
@@ -166,6 +179,12 @@ func TestPlan(t *testing.T) {
 					w = s.Desired
 				}
 				line := string(s.Action) + " " + s.Key().Cluster
+				if s.Key().Name == propagation.FormerWorkName(b.Key) {
+					line += " formerly"
+				}
+				if w.Key != s.Key() && s.Action == Update || s.Action == Remake && w.Key.Name != propagation.WorkName(b.Key) {
+					t.Errorf("%s of %s as %s", s.Action, s.Key(), w.Key)
+				}
 				if w.Suspended() {
 					line += " suspended"
 				}
@@ -178,6 +197,23 @@ func TestPlan(t *testing.T) {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A Job that is made anew has to run anew: its former Work makes room first, under
+// whichever name.
+func TestZ34AJobOfTheFormerNameIsNotMadeAnewBeforeItIsGone(t *testing.T) {
+	b := binding(propagation.Namespaced)
+	b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: "shop", Name: "once", UID: "uid-2"}
+	desired := map[string]*propagation.Work{"member1": mustWork(t, b, "member1")}
+	w := mustWork(t, b, "member1")
+	w.Key.Name, w.Annotations[propagation.AnnotationTemplateUID] = propagation.FormerWorkName(b.Key), "uid-1"
+	for _, want := range []Action{Delete, Leave} {
+		steps := Plan(b, []*propagation.Work{w}, desired, nil, func(*propagation.Work) bool { return true })
+		if len(steps) != 1 || steps[0].Action != want {
+			t.Errorf("got %+v, want one step: %s", steps, want)
+		}
+		w.Deleting = true
 	}
 }
 

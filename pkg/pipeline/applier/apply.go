@@ -293,7 +293,7 @@ func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.Ma
 	var out []workv1alpha1.ManifestStatus
 	for i, manifest := range manifests {
 		live, err := m.Look(ctx, refOf(manifest), member.Looking{})
-		if err == nil && live.Answer == applying.Found && live.Value.Ours(w.Key.Owner()) {
+		if err == nil && live.Answer == applying.Found && live.Value.Ours(w) {
 			out = append(out, reporting.ManifestStatus(i, manifest, live.Value.Object))
 		}
 	}

@@ -52,12 +52,14 @@ func (s *Stage) whole(ctx context.Context, w *propagation.Work) ([]map[string]an
 	return manifests, nil
 }
 
-// renew has a Work made anew that is being deleted and has to be there, and what the
+// renew has a Work made anew that is being deleted and has to be there, one taken away
+// that another has taken the place of, and what the
 // Secrets of a Work hold put back beside it, where it is missing: once when that is
 // found, and whenever somebody asks again, and once for all Works of a binding.
 func renew(out *events.Batch, msg events.Data, r result) {
 	missing := r.reason == string(applying.ReasonContentMissing) && (r.news || msg.Reason == events.ReasonUnfinished)
-	if !missing && r.reason != string(applying.ReasonWanted) {
+	misplaced := r.event == events.WorkFailed && (r.reason == string(applying.ReasonWanted) || r.reason == string(applying.ReasonSuperseded))
+	if !missing && !misplaced {
 		return
 	}
 	if msg.Placement != "" {

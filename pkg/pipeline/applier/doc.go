@@ -14,7 +14,8 @@
 // and what the member has; the Work's finalizer.
 // Emits: work.applied, work.held, work.failed, work.deleted, of as many members as
 // there is the same to tell of; binding.scheduled where a Work is being deleted that
-// its binding wants, or what its Secrets hold is missing.
+// its binding wants, or beside one of its binding's present name, or what its Secrets
+// hold is missing.
 //
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.

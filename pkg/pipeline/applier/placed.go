@@ -171,7 +171,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	if in.When == applying.WhenNever {
 		return reported(w, o), nil
 	}
-	if live != nil && live.Work != "" && !live.Ours(w.Key.Owner()) {
+	if live != nil && live.Work != "" && !live.Ours(w) {
 		o.Reason, o.Message = telling.ReasonConflict, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", ref, w.Key.Cluster, live.Work)
 		return o, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -105,6 +106,9 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	if w.Deleting {
 		return s.leave(ctx, w, *msg.Template, bound, urgent)
 	}
+	if superseded, err := s.superseded(ctx, w); err != nil || superseded {
+		return result{event: events.WorkFailed, reason: string(applying.ReasonSuperseded), message: "a Work of the present name is there, and this one has to go"}, err
+	}
 	held, err := s.held(ctx, *msg.Template, w, bound)
 	if err != nil {
 		return result{}, err
@@ -113,6 +117,23 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 		return s.hold(ctx, w, held)
 	}
 	return s.apply(ctx, w, bound, urgent)
+}
+
+// superseded tells whether another Work gives the member the object of this one. It
+// costs a Work that has the former name of its binding's one read more.
+func (s *Stage) superseded(ctx context.Context, w *propagation.Work) (bool, error) {
+	by, has := w.Successor()
+	if !has {
+		return false, nil
+	}
+	successor, err := s.hub.Work(ctx, by)
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get %s: %w", by, err)
+	}
+	return applying.Superseded(w, applying.Have(successor)), nil
 }
 
 // result is what became of a Work.

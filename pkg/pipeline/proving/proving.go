@@ -35,6 +35,7 @@ type Hub interface {
 	TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
+	WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	// Clusters may be what a watch told: the cluster in question is asked for live.
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 	// LinkedBindings may be, too: what is referred to was so for a while.
@@ -58,6 +59,11 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 	e.Template, e.Binding = of.Template, of.Binding
 	if e.Binding.Answer != applying.Found || e.Cluster.Answer != applying.Found {
 		return e, nil
+	}
+	if by, has := w.Successor(); has {
+		if e.Successor, err = read(h.WorkNow(ctx, by)); err != nil {
+			return e, fmt.Errorf("get %s: %w", by, err)
+		}
 	}
 	fleet, err := h.Clusters(ctx)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 type kept map[propagation.WorkKey]*propagation.KeptContents
 
 // written are the Works of the binding, what is kept beside them, and those of
-// others that have their name, by cluster.
+// others that have their name, by cluster. One of another that has their former name
+// is in nobody's way.
 func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, kept, map[string]*propagation.Work, error) {
 	all, err := s.hub.WorksNamed(ctx, key)
 	if err != nil {
@@ -29,9 +30,10 @@ func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*pro
 	var own []*propagation.Work
 	others := map[string]*propagation.Work{}
 	for _, w := range all {
-		if w.IsOf(key) {
+		switch {
+		case w.IsOf(key):
 			own = append(own, w)
-		} else {
+		case w.Key.Name == propagation.WorkName(key):
 			others[w.Key.Cluster] = w
 		}
 	}

@@ -24,6 +24,9 @@
 // Invariant: a Work goes because a binding in force leaves its cluster out, or
 // because its template is gone; that the binding is missing lets none go.
 //
+// Invariant: of two Works of the binding in one cluster the one of the present name
+// stands, and the other goes.
+//
 // Invariant: a Work of another binding, whatever its name, is neither written nor
 // deleted: the binding says WorkNameTaken.
 //

@@ -68,3 +68,46 @@ func TestZ34AWorkOfAnotherBindingIsNeverTouched(t *testing.T) {
 		t.Error("its own Work was not deleted")
 	}
 }
+
+// Z34: a Work of another binding that has the former name, of 40 bits, is in nobody's
+// way, and is not touched either.
+func TestZ34AFormerNameThatIsAnothersIsInNobodysWay(t *testing.T) {
+	r := secretBound(t)
+	key := propagation.WorkKey{Cluster: "m1", Name: propagation.FormerWorkName(r.bound.Key)}
+	others, err := r.hub.CommitWork(t.Context(), nil, &propagation.Work{
+		Key: key, Annotations: map[string]string{propagation.AnnotationBindingNamespace: "bank", propagation.AnnotationBindingName: "other"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.render()
+	if r.work("m1") == nil || r.work("m2") == nil {
+		t.Error("it has no Work")
+	}
+	if d := cmp.Diff(others, r.hub.LiveWork(key)); d != "" {
+		t.Errorf("another's Work was written (-want +got)\n%s", d)
+	}
+}
+
+// Z34: Works that an earlier Sluice made are as good as others: nothing is written
+// while nothing changes, and what changes is written into them.
+func TestZ34WorksOfFormerNamesAreKept(t *testing.T) {
+	r := secretBound(t)
+	r.render()
+	r.hub.AgeWorks()
+	r.render()
+	if len(r.writes) > 0 || r.work("m1") != nil {
+		t.Errorf("nothing changed, and was written: %v", r.writes)
+	}
+	r.let("hunter2")
+	r.render()
+	if r.work("m1") != nil || r.work("m2") != nil {
+		t.Error("Works of the present name were made beside those of the former")
+	}
+	for _, c := range []string{"m1", "m2"} {
+		w := r.hub.LiveWork(propagation.WorkKey{Cluster: c, Name: propagation.FormerWorkName(r.bound.Key)})
+		if w == nil || w.Annotations[propagation.AnnotationRevision] != r.bound.Revision() {
+			t.Errorf("the Work for %s is not of what is in force: %v", c, w)
+		}
+	}
+}

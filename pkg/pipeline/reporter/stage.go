@@ -76,15 +76,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 // what was applied, the applier is woken.
 func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	binding := propagation.BindingOf(o.TemplateKey)
-	w, err := s.hub.Work(ctx, propagation.WorkKey{Cluster: o.Cluster, Name: propagation.WorkName(binding)})
+	w, err := s.workOf(ctx, o.Cluster, binding)
 	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the Work of %s in %s: %w", o.TemplateKey, o.Cluster, err)
-	}
-	if !w.IsOf(binding) {
-		return nil, nil // it only has the name
 	}
 	if w.Deleting {
 		return s.leaving(e, o, w, binding)
@@ -117,6 +114,21 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 		Template: &o.TemplateKey, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: "Drift",
 	})
 	return append(out, drift), err
+}
+
+// workOf is the binding's Work in a cluster: the one that stands. outcome.ErrGone:
+// there is none, or what there is only has the name.
+func (s *Stage) workOf(ctx context.Context, cluster string, key propagation.BindingKey) (w *propagation.Work, err error) {
+	for _, name := range propagation.WorkNames(key) {
+		w, err = s.hub.Work(ctx, propagation.WorkKey{Cluster: cluster, Name: name})
+		if err == nil && !w.IsOf(key) {
+			err = outcome.ErrGone
+		}
+		if !errors.Is(err, outcome.ErrGone) {
+			break
+		}
+	}
+	return w, err
 }
 
 // leaving wakes the applier where the object of a Work that is being deleted has
@@ -158,7 +170,7 @@ func (s *Stage) observe(ctx context.Context, w *propagation.Work, o events.Objec
 // what became of its first form.
 func (s *Stage) take(w *propagation.Work, o *applying.Observed, d applying.Decision) (workv1alpha1.WorkStatus, bool) {
 	status := w.Status
-	if o == nil || !o.Ours(w.Key.Name) {
+	if o == nil || !o.Ours(w) {
 		return status, true
 	}
 	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(0, reporting.FirstManifest(w), o.Object))

@@ -43,8 +43,24 @@ func bare(b *propagation.Binding, w *propagation.Work) bool {
 	return b.Template().IsSecret() && !w.Deleting && len(w.Sealed()) == 0
 }
 
-// lacks tells whether a Work is missing, or made of other content, that nothing
-// stands against.
+// workOf is the binding's Work in the cluster that stands, and whether there is a
+// second one, which has to go.
+func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, cluster string) (w *propagation.Work, two bool) {
+	for _, name := range propagation.WorkNames(b.Key) {
+		one := made[propagation.WorkKey{Cluster: cluster, Name: name}]
+		switch {
+		case one == nil || !one.IsOf(b.Key):
+		case w == nil:
+			w = one
+		default:
+			return w, true
+		}
+	}
+	return w, false
+}
+
+// lacks tells whether a Work is missing, or made of other content, or there twice,
+// that nothing stands against.
 func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, here map[string]bool) bool {
 	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || reporting.Unrendered(b) {
 		return false
@@ -53,7 +69,8 @@ func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wor
 		if !here[c] {
 			continue
 		}
-		if w := made[propagation.WorkKey{Cluster: c, Name: propagation.WorkName(b.Key)}]; w == nil || !reporting.UpToDate(b, w) || bare(b, w) {
+		w, two := workOf(b, made, c)
+		if w == nil || two || !reporting.UpToDate(b, w) || bare(b, w) {
 			return true
 		}
 	}

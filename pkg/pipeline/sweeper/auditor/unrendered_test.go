@@ -45,6 +45,10 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 			Annotations: map[string]string{propagation.AnnotationRevision: revision},
 		}
 	}
+	formerly := func(w *propagation.Work) *propagation.Work {
+		w.Key.Name = propagation.FormerWorkName(bound("").Key)
+		return w
+	}
 	for name, tc := range map[string]struct {
 		first, second *propagation.Binding
 		works         []*propagation.Work
@@ -54,6 +58,8 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 		"a Work is missing":                                {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, events.TemplateTouched},
 		"a Work is of older content":                       {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r1")}, []string{"m1", "m2"}, events.TemplateTouched},
 		"a Work is missing where a team's scheduler chose": {bound("1", teams), bound("1", teams), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, events.BindingScheduled},
+		"Z34: a Work of the former name serves":            {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), formerly(made("m2", "r2"))}, []string{"m1", "m2"}, ""},
+		"Z34: a Work is there twice":                       {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), formerly(made("m2", "r2"))}, []string{"m1", "m2"}, events.TemplateTouched},
 		"all are there":                                    {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2")}, []string{"m1", "m2"}, ""},
 		"somebody wrote the binding in between":            {bound("1"), bound("2"), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, ""},
 		"the cluster left":                                 {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2")}, []string{"m1"}, ""},

@@ -1,0 +1,80 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// WorkName is the deterministic name of a binding's Works, the same in every
+// member's namespace. It is a valid label value (at most 63 characters), and ends in
+// 128 bits of a hash: nobody makes another binding whose Works have it.
+func WorkName(k BindingKey) string {
+	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength, nameHash)
+}
+
+// FormerWorkName is the name that a binding's Works had before, of 40 bits. A Work
+// that has it keeps it for as long as it lives, and none is made with it any more.
+func FormerWorkName(k BindingKey) string {
+	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength, indexHash)
+}
+
+// WorkNames are the names that a binding's Work may have in a cluster: the present
+// one, and the former. No name is of both sorts.
+func WorkNames(k BindingKey) []string { return []string{WorkName(k), FormerWorkName(k)} }
+
+// names are those that the Work's binding may give it, the present one first; nil:
+// the Work does not say whose it is, or its name is none of these.
+func (w *Work) names() []string {
+	if w.Key.Form != PolicyForm {
+		return nil
+	}
+	key := w.Binding()
+	if key.Name == "" {
+		template, err := w.Template()
+		if err != nil {
+			return nil
+		}
+		key = BindingOf(template)
+	}
+	if names := WorkNames(key); slices.Contains(names, w.Key.Name) {
+		return names
+	}
+	return nil
+}
+
+// Owners are the values of LabelMemberWork by which an object in the member is this
+// Work's, its own name first: it may have come by a Work of the same binding that had
+// the other name.
+func (w *Work) Owners() []string {
+	owners := []string{w.Key.Owner()}
+	for _, n := range w.names() {
+		if n != w.Key.Name {
+			owners = append(owners, n)
+		}
+	}
+	return owners
+}
+
+// Successor is the Work that stands in for this one where both are there: that of
+// its binding's present name, if this one has the former. False: this one stands.
+func (w *Work) Successor() (WorkKey, bool) {
+	names := w.names()
+	if names == nil || w.Key.Name == names[0] {
+		return WorkKey{}, false
+	}
+	return WorkKey{Cluster: w.Key.Cluster, Name: names[0], Form: w.Key.Form}, true
+}
+
+// Standing are those of the binding's Works that stand, one in a cluster: where a
+// Work of the former name is left beside one of the present, the latter.
+func Standing(key BindingKey, works []*Work) []*Work {
+	present, name := map[string]bool{}, WorkName(key)
+	for _, w := range works {
+		present[w.Key.Cluster] = present[w.Key.Cluster] || w.Key.Name == name
+	}
+	return slices.DeleteFunc(works, func(w *Work) bool { return w.Key.Name != name && present[w.Key.Cluster] })
+}
