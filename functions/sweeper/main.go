@@ -34,6 +34,6 @@ func main() {
 		}
 		index, at, publish := claims.New(rdb), positions.New(rdb), function.Publisher()
 		return sweeper.New(h, index, at, fleet.Probe, time.Now).Mirroring(h, fleet.Usage).Checking(rights).
-			Replaying(replay.New(h, index, at, src, publish, time.Now)).Resending(deadletters.NewResender(deadletters.New(rdb), publish)), nil
+			Replaying(replay.New(h, index, at, src, publish, time.Now)).ReplayingMembers(fleet.News, publish).Resending(deadletters.NewResender(deadletters.New(rdb), publish)), nil
 	})
 }

@@ -90,7 +90,7 @@ func (h *Hub) Ours(ctx context.Context, key propagation.TemplateKey) (bool, erro
 	if err := json.Unmarshal(raw, &o); err != nil {
 		return false, err
 	}
-	return ours(&o.ObjectMeta), nil
+	return propagation.OwnWrite(&o.ObjectMeta), nil
 }
 
 // Namespaces are the names of the namespaces with these labels; an empty
@@ -232,29 +232,5 @@ func readChanges(body io.Reader, r resource, from uint64) (Changes, error) {
 
 func written(r resource, what ChangeType, m *metav1.ObjectMeta) Written {
 	key := propagation.TemplateKey{APIVersion: r.GroupVersion().String(), Kind: r.Kind, Namespace: m.Namespace, Name: m.Name}
-	return Written{Change: Change{Type: what, Key: key, Version: m.ResourceVersion}, Ours: what != Deleted && ours(m)}
-}
-
-// ours tells whether nobody else's write may be the last. Times are whole
-// seconds: of two in one second either may be.
-func ours(m *metav1.ObjectMeta) bool {
-	var own, others time.Time
-	for _, f := range m.ManagedFields {
-		if f.Time == nil {
-			continue
-		}
-		if f.Manager == propagation.FieldManager {
-			own = later(own, f.Time.Time)
-		} else {
-			others = later(others, f.Time.Time)
-		}
-	}
-	return own.After(others)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return Written{Change: Change{Type: what, Key: key, Version: m.ResourceVersion}, Ours: what != Deleted && propagation.OwnWrite(m)}
 }

@@ -86,7 +86,7 @@ func decodeTemplate(t metav1.TypeMeta, raw []byte) (record[*propagation.Template
 		ResourceVersion: o.ResourceVersion,
 		Created:         o.CreationTimestamp.Time,
 		LastUserWrite:   lastUserWrite(&o.ObjectMeta),
-		Ours:            ours(&o.ObjectMeta),
+		Ours:            propagation.OwnWrite(&o.ObjectMeta),
 		Deleting:        o.DeletionTimestamp != nil,
 		Labels:          o.Labels,
 		Claim:           propagation.ClaimFrom(o.Labels, o.Annotations),

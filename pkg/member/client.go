@@ -249,10 +249,7 @@ func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := []string{"/apis", r.Group, r.Version}
-	if r.Group == "" {
-		path = []string{"/api", r.Version}
-	}
+	path := r.prefix()
 	if r.namespaced {
 		path = append(path, "namespaces", ref.Namespace)
 	}

@@ -255,6 +255,9 @@ func (f *fakeAPI) list(w http.ResponseWriter, t target) {
 	reply(w, http.StatusOK, l)
 }
 
+// fakeForgot is below the versions that are remembered.
+const fakeForgot = 100
+
 // watch sends the changes of the objects of ours since a version.
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, t target) {
 	if r.URL.Query().Get("sendInitialEvents") != "" {
@@ -262,6 +265,11 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if since < fakeForgot {
+		fail(w, http.StatusGone, metav1.StatusReasonExpired, t, "too old resource version")
+		return
+	}
+	bookmark := strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")
 	w.Header().Set("Content-Type", "application/json")
 	flush := http.NewResponseController(w)
 	_ = flush.Flush()
@@ -281,6 +289,12 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, t target) {
 			if e := f.log[next]; e.version > since && e.resource == t.resource {
 				send(w, e)
 			}
+		}
+		if bookmark && since > f.version { // a real one waits, and ends it in time
+			return
+		}
+		if bookmark {
+			_, _ = fmt.Fprintf(w, `{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "%d"}}}`, f.version)
 		}
 		_ = flush.Flush()
 	}

@@ -50,6 +50,14 @@ type resource struct {
 // gvk is the kind in the version that the member serves.
 func (r resource) gvk() schema.GroupVersionKind { return r.GroupVersion().WithKind(r.kind) }
 
+// prefix is where its group and version are served.
+func (r resource) prefix() []string {
+	if r.Group == "" {
+		return []string{"/api", r.Version}
+	}
+	return []string{"/apis", r.Group, r.Version}
+}
+
 // find tells how the kind is served; false: it is not. Where the member does not
 // serve its version, a version serves that is another name for the same.
 func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (resource, bool, error) {

@@ -33,6 +33,15 @@ const (
 	// ConditionRemovalHeld: more would leave the member than may at once, and
 	// nobody asked for it by name: all of that stays until a person lets it go.
 	ConditionRemovalHeld = "RemovalHeld"
+	// ConditionWatchable: while it is False, the credentials may not list and watch
+	// some kinds that policies select, and nobody hears of what changes there.
+	ConditionWatchable = "Watchable"
+)
+
+// Reasons of ConditionWatchable.
+const (
+	ReasonWatched        = "Watched"
+	ReasonWatchForbidden = "WatchForbidden"
 )
 
 // Reasons of ConditionReady.

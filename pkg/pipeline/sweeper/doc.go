@@ -12,6 +12,7 @@
 //   - due finds pending changes that may act by now,
 //   - count keeps the counts in policies' statuses,
 //   - replay announces what changed while no source listened,
+//   - members announces what changed in members while no source listened there,
 //   - and tick is the sweep that they share: what is announced, how far each came.
 //
 // Consumes: the tick of a PingSource; index.lost; gates.changed; what others wrote to

@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
+	"sluice.dev/pkg/pipeline/sweeper/members"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
 	"sluice.dev/pkg/pipeline/sweeper/registrar"
 	"sluice.dev/pkg/pipeline/sweeper/removals"
@@ -39,9 +40,11 @@ type Stage struct {
 	removals  *removals.Judge
 	due       *due.Due
 	count     *count.Counter
-	// replay and letters are nil where this process watches the hub.
+	// replay and letters are nil where this process watches the hub, members where it
+	// watches these.
 	replay  *replay.Replay
 	letters Letters
+	members *members.Members
 
 	// sweeping is locked by the one sweep at a time. It saves work, and nothing rests
 	// on it: another replica may sweep meanwhile.
@@ -78,6 +81,13 @@ func (s *Stage) Mirroring(m Members, u registrar.Usage) *Stage {
 // watches the hub, and misses nothing.
 func (s *Stage) Replaying(r *replay.Replay) *Stage {
 	s.replay = r
+	return s
+}
+
+// ReplayingMembers has the stage look for what no member's source told of, of the kinds
+// that sources follow. Without it the process watches the members.
+func (s *Stage) ReplayingMembers(a members.Ask, publish members.Publish) *Stage {
+	s.members = members.New(s.hub, a, publish, s.now)
 	return s
 }
 

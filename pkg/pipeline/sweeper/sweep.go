@@ -16,6 +16,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/due"
+	"sluice.dev/pkg/pipeline/sweeper/replay"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -95,10 +96,19 @@ func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) 
 		func(ctx context.Context) error { return s.registrar.Left(ctx, t, ready, works) },
 		func(ctx context.Context) error { return s.due.Sweep(ctx, t, bindings) },
 		func(ctx context.Context) error { return s.count.Sweep(ctx, t, bindings, held) },
+		func(ctx context.Context) error { return s.elsewhere(ctx, t, ready) },
 	} {
 		failed = errors.Join(failed, bounded(ctx, room))
 	}
 	return failed
+}
+
+// elsewhere finds what changed in the members, and no source told of.
+func (s *Stage) elsewhere(ctx context.Context, t *tick.Tick, ready map[string]bool) error {
+	if s.members == nil {
+		return nil
+	}
+	return s.members.Sweep(ctx, t, ready, replay.Followed(t))
 }
 
 // save stores how far the sweep came. That the hub went back is settled by it: whose

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/matching"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
 // positionKinds is the position that holds which kinds were selected.
@@ -25,6 +27,17 @@ type selected struct {
 	Since time.Time `json:"since"`
 	// Last is when each was selected last, by its name.
 	Last map[string]time.Time `json:"last"`
+}
+
+// Followed are the kinds that the sources follow, as the last look for what was missed
+// has it.
+func Followed(t *tick.Tick) (kinds []schema.GroupVersionKind) {
+	var s selected
+	t.Read(positionKinds, &s)
+	for _, name := range slices.Sorted(maps.Keys(s.Last)) {
+		kinds = append(kinds, kindOf(name))
+	}
+	return kinds
 }
 
 // templates are the kinds that policies and placements select, and what these may

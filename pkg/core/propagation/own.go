@@ -1,0 +1,35 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OwnWrite tells whether the last write of an object was Sluice's own, on the hub or in
+// a member, and nobody else's may have been. Times are whole seconds: of two in one
+// second either may be the last.
+func OwnWrite(m *metav1.ObjectMeta) bool {
+	var own, others time.Time
+	for _, f := range m.ManagedFields {
+		if f.Time == nil {
+			continue
+		}
+		if f.Manager == FieldManager {
+			own = later(own, f.Time.Time)
+		} else {
+			others = later(others, f.Time.Time)
+		}
+	}
+	return own.After(others)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
