@@ -255,7 +255,7 @@ func leave(in Input) Decision {
 	f, o := in.Finding, in.Live
 	keep := in.Work.Spec.PreserveResourcesOnDeletion
 	switch {
-	case f.Left, f.Elsewhere, f.Reason == ReasonBindingsNotServed:
+	case f.Left, f.Elsewhere, f.Abandoned, f.Reason == ReasonBindingsNotServed:
 		return decision(Release, f.Reason, f.Message)
 	case !f.Proof.Holds():
 		return decision(Wait, f.Reason, f.Message)

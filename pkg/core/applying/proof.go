@@ -65,13 +65,15 @@ type Finding struct {
 	// to the member now.
 	Elsewhere bool
 	// Left: the cluster has left, and its objects stay as they are.
-	Left    bool
-	Reason  Reason
-	Message string
+	Left bool
+	// Abandoned: nobody says any more where the template goes, and nothing will.
+	Abandoned bool
+	Reason    Reason
+	Message   string
 }
 
-// Settling is how long a template that was made anew under its old name may take
-// until it is known where it goes.
+// Settling is how long a template that was made anew under its old name, or whose
+// binding is missing, may take until it is known where it goes.
 const Settling = 10 * time.Second
 
 // Returning is how long a dependency stays whose template is gone: it may be made
@@ -187,6 +189,8 @@ func (e Evidence) placed() Finding {
 	switch {
 	case b.Answer == NotServed:
 		return unknown(ReasonBindingsNotServed, "the hub does not serve bindings")
+	case b.Answer == Absent && e.abandoned():
+		return Finding{Abandoned: true, Reason: ReasonAbandoned, Message: messages[ReasonAbandoned]}
 	case b.Answer == Absent:
 		return unknown(ReasonBindingMissing, "the binding is missing, and the template is there")
 	case b.Answer != Found:
@@ -204,6 +208,14 @@ func (e Evidence) placed() Finding {
 		Proof:  Proof{reason: ReasonLeftOut, template: e.former() == ""},
 		Reason: ReasonLeftOut, Message: b.Value.Key.String() + " leaves " + e.Work.Key.Cluster + " out",
 	}
+}
+
+// abandoned tells whether nothing brings back the binding that is missing: no policy
+// holds the template, and no other template took it along. A Work that was deleted
+// then would wait for ever, and with it the namespace that it is in.
+func (e Evidence) abandoned() bool {
+	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling && !e.Template.Value.Claim.Held() &&
+		e.Work.Annotations[propagation.AnnotationDependency] != "true"
 }
 
 // unheard is a parent in the member that refers to the template, and of which the

@@ -97,6 +97,8 @@ func TestExamine(t *testing.T) {
 		wanted bool
 		left   bool
 		reason applying.Reason
+		// abandoned: it is let go where it is.
+		abandoned bool
 	}{
 		"the template is not there": {template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
 		"the template is not there, and its binding still is": {
@@ -117,6 +119,17 @@ func TestExamine(t *testing.T) {
 		"nobody asked":                        {reason: applying.ReasonCannotTell},
 		"Z3: the Work was deleted by hand":    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m1", "m2"), wanted: true},
 		"Z4: the binding was deleted by hand": {template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4, Z10: it was, no policy holds the template, and its Work was deleted": {work: workOf(deleted), late: 10 * time.Second, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonAbandoned, abandoned: true},
+		"Z4: so it was a moment ago":                         {work: workOf(deleted), late: 9 * time.Second, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4: so it was, and its Work was not deleted":        {late: time.Minute, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4: so it was, and another template takes it along": {work: workOf(dependency), late: time.Minute, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4: so it was, and a policy holds the template": {
+			work: workOf(deleted), late: time.Minute, binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing,
+			template: template("uid-1", func(t *propagation.Template) {
+				t.Claim = propagation.Claim{Policy: propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}, ID: "p"}
+			}),
+		},
+		"Z4: so it was, and bindings may not be read": {work: workOf(deleted), late: time.Minute, template: template("uid-1"), binding: applying.Read[*propagation.Binding]{Why: "forbidden"}, reason: applying.ReasonCannotTell},
 		"Z11: the hub does not serve bindings": {
 			template: template("uid-1"), binding: applying.Read[*propagation.Binding]{Answer: applying.NotServed}, reason: applying.ReasonBindingsNotServed,
 		},
@@ -186,7 +199,7 @@ func TestExamine(t *testing.T) {
 				e.Cluster = *tc.cluster
 			}
 			f := applying.Examine(e)
-			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left {
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Abandoned != tc.abandoned {
 				t.Errorf("got %+v", f)
 			}
 			if tc.reason != "" && (f.Reason != tc.reason || f.Proof.Holds() || f.Message == "") {
@@ -195,6 +208,9 @@ func TestExamine(t *testing.T) {
 		})
 	}
 }
+
+// deleted is a Work that was deleted at the start.
+func deleted(w *propagation.Work) { w.Deleting, w.Deleted = true, start }
 
 // dependency is a Work that was deleted at the start, and that others refer to.
 func dependency(w *propagation.Work) {

@@ -57,7 +57,9 @@ const (
 	ReasonWanted Reason = "Wanted"
 	// ReasonSuperseded: the Work has its binding's former name, and one of the present
 	// name is there.
-	ReasonSuperseded        Reason = "Superseded"
+	ReasonSuperseded Reason = "Superseded"
+	// ReasonAbandoned: the binding is gone, and no policy holds the template.
+	ReasonAbandoned         Reason = "Abandoned"
 	ReasonPreserved         Reason = "Preserved"
 	ReasonDeleted           Reason = "Deleted"
 	ReasonClusterLeft       Reason = "ClusterLeft"
@@ -76,6 +78,7 @@ var messages = map[Reason]string{
 	ReasonMarksOld:         "its mark names its Work by the other name of the two that its binding's had",
 	ReasonSuperseded:       "the Work of its binding's present name has it",
 	ReasonTakenOver:        "it was not Sluice's, and is taken over",
+	ReasonAbandoned:        "the binding is gone, and no policy holds the template: the object stays, and is nobody's",
 	ReasonNotOurs:          "it belongs to somebody else",
 	ReasonTerminating:      "it is being deleted in the member, and something keeps it there",
 	ReasonPreserved:        "its template is gone, and it is to be preserved",
