@@ -130,6 +130,13 @@ func pairOf(ctx context.Context, h *hub.Hub, planned *propagation.Template) (pai
 		return pair{}, err
 	}
 	after := s
+	if planned.Itself().Hash != s.Template.Itself().Hash {
+		// What the hub would store is told under the version that is there: it says
+		// nothing of whether somebody wrote it.
+		written := *planned
+		written.ResourceVersion = ""
+		planned = &written
+	}
 	after.Template = planned.KnownTo(s.Binding)
 	return pair{before: s, after: after}, nil
 }

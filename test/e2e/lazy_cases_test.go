@@ -105,7 +105,9 @@ func TestL33ImmediateSuccessor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, gatesOff, everyForm, func(s *scenario) {
 				p, nginx := s.Policy("pp1").Lazy().Priority(2), s.Template("nginx")
-				s.Apply(p, s.Policy("pp2").To("member2"), nginx)
+				s.Apply(p, s.Policy("pp2").To("member2"))
+				s.canary() // what was applied before has been heard of
+				s.Apply(nginx)
 				s.Expect(nginx).In("member1").ClaimedBy(p)
 				leave(s, p)
 				s.Expect(nginx).In("member2").ClaimedBy(s.Policy("pp2"))

@@ -73,7 +73,7 @@ func TestZ34WorksOfFormerNames(t *testing.T) {
 
 		s.Apply(former) // as who restores a backup
 		s.Eventually(func() error {
-			if s.Live(former) != nil {
+			if s.has(former) {
 				return errors.New("two Works are there")
 			}
 			return nil

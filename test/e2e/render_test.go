@@ -101,7 +101,7 @@ func TestExplainSaysThatAMemberLeft(t *testing.T) {
 		s.says(explain(), "somebody deleted its MemberCluster at", "kubectl annotate cluster member3 "+note+"-")
 		s.Patch(cluster, back)
 		s.Eventually(func() error {
-			if s.Live(member) == nil {
+			if !s.has(member) {
 				return errors.New("member3 has no MemberCluster")
 			}
 			return nil

@@ -291,6 +291,17 @@ func (s *scenario) Live(a applied) *unstructured.Unstructured {
 	return s.LiveIn("hub", a)
 }
 
+// has tells whether the hub has the object.
+func (s *scenario) has(a applied) bool {
+	s.Helper()
+	o := a.itself()
+	_, err := s.lab.hub.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.Fatalf("get %s: %v", o, err)
+	}
+	return err == nil
+}
+
 // LiveIn reads an object in a cluster; it must be there.
 func (s *scenario) LiveIn(cluster string, a applied) *unstructured.Unstructured {
 	s.Helper()
