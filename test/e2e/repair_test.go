@@ -124,3 +124,39 @@ func TestS25ResumeByHand(t *testing.T) {
 		s.Expect(nginx).At(2, members...).Work("member1", isNotSuspended)
 	})
 }
+
+// What no policy places any more, and of which somebody deleted the binding, holds up
+// nobody: its Work is let go with the namespace, and its object stays.
+func TestZ10WhatNobodyPlacesHoldsUpNobody(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		left, nginx := s.Template("left"), s.Template("nginx")
+		s.Cleanup(func() { s.forget("member1", left.thing) }) // it is nobody's in the end
+		former := s.Policy("former").Selecting(left).toAll()
+		s.Apply(former, s.Policy("pp").Selecting(nginx).toAll(), left, nginx)
+		for _, t := range []template{left, nginx} {
+			s.Expect(t).Works(members...).Work("member1", isCondition("Applied", "True"))
+		}
+		s.Rest()
+		before, of := s.uids(nginx, members...), s.uids(left, members...)
+		was := string(s.Expect(nginx).work("member1").GetUID())
+		s.Delete(former)
+		s.Settle()
+		r := bindings
+		if left.clusterScoped {
+			r = clusterBindings
+		}
+		s.forget("hub", asThing(r, s.Expect(left).binding()))
+		s.party.together(func() { s.forget("hub", newThing(namespaces, "", "karmada-es-member1")) })
+		if err := s.within(2*timeout, func() error {
+			if w := s.Expect(nginx).work("member1"); w == nil || string(w.GetUID()) == was {
+				return fmt.Errorf("the Work of %s is not made anew", nginx)
+			}
+			return nil
+		}); err != nil {
+			s.Fatal(err)
+		}
+		s.Settle()
+		s.same(left, of, members...)
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
