@@ -107,6 +107,9 @@ func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *
 	case m == nil && left:
 		return nil, false, nil
 	case m == nil:
+		if there, err := r.there(ctx, c); !there || err != nil {
+			return nil, false, err
+		}
 		if err := r.hub.EnsureNamespace(ctx, propagation.PlacementForm.Namespace(c.Name)); err != nil {
 			return nil, false, err
 		}
@@ -129,6 +132,19 @@ func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *
 		joins.WithLabelValues("true").Inc()
 	}
 	return next, m == nil, nil
+}
+
+// there tells whether the Cluster has not gone since it was read, which may be a while
+// ago: a MemberCluster that is made then would be nobody's.
+func (r *Registrar) there(ctx context.Context, c *clusterv1alpha1.Cluster) (bool, error) {
+	now, err := r.hub.Cluster(ctx, c.Name)
+	if errors.Is(err, outcome.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get cluster %s: %w", c.Name, err)
+	}
+	return now.UID == c.UID && now.DeletionTimestamp == nil, nil
 }
 
 // leave lets a member go that somebody deleted, or whose Cluster (c is nil then)

@@ -291,6 +291,21 @@ func TestAMemberClusterGoesWithItsCluster(t *testing.T) {
 	}
 }
 
+// A Cluster is read, its member is asked, and meanwhile somebody unjoins it.
+func TestNoMemberClusterIsMadeForAClusterThatHasGone(t *testing.T) {
+	read := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", UID: "1"}}
+	leaving, another := read.DeepCopy(), read.DeepCopy()
+	leaving.DeletionTimestamp, another.UID = &metav1.Time{Time: began}, "2"
+	now := began
+	for name, is := range map[string]*clusterv1alpha1.Cluster{"it has gone": nil, "it is going": leaving, "it is another of the name": another} {
+		f := &fleet{cluster: is}
+		m, _, err := mirroringStage(f, &now).member(t.Context(), read)
+		if wrote := f.take(); m != nil || err != nil || len(wrote) > 0 {
+			t.Errorf("%s: %v, %v, written %v", name, m, err, wrote)
+		}
+	}
+}
+
 // Members are asked for their nodes once in a minute each, and not all in the same sweep.
 func TestNodesAreLookedAtInTurns(t *testing.T) {
 	looked, inOne := map[string]int{}, 0
