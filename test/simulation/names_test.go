@@ -4,10 +4,7 @@
 package simulation
 
 import (
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"sluice.dev/pkg/core/propagation"
@@ -82,16 +79,5 @@ func aged(seed int) (climate, []op) {
 func TestZ34HistoriesWithFormerNames(t *testing.T) {
 	first, last := seeds()
 	last = first + (last-first)/5
-	var next atomic.Int64
-	next.Store(int64(first) - 1)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), last-first+1) {
-		l := newLab(t)
-		wg.Go(func() {
-			for seed := int(next.Add(1)); seed <= last && !t.Failed(); seed = int(next.Add(1)) {
-				l.try(t, seed, aged)
-			}
-		})
-	}
-	wg.Wait()
+	each(t, first, last, aged)
 }

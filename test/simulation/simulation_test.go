@@ -75,6 +75,12 @@ func TestSimulation(t *testing.T) {
 	if n := number("SIM_FROM"); n > 0 {
 		first, last = n, n+last-first
 	}
+	each(t, first, last, drawn)
+}
+
+// each tries the seeds from first to last, on as many labs as there are processors.
+func each(t *testing.T, first, last int, draw func(seed int) (climate, []op)) {
+	t.Helper()
 	var next atomic.Int64
 	next.Store(int64(first) - 1)
 	var wg sync.WaitGroup
@@ -82,7 +88,7 @@ func TestSimulation(t *testing.T) {
 		l := newLab(t)
 		wg.Go(func() {
 			for seed := int(next.Add(1)); seed <= last && !t.Failed(); seed = int(next.Add(1)) {
-				l.try(t, seed, drawn)
+				l.try(t, seed, draw)
 			}
 		})
 	}

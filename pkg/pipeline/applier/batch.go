@@ -98,7 +98,8 @@ func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) 
 // waitingRoom says how long the members of an event wait for each other. Where all of
 // them are slow it is not a member's fault, and nobody is left behind.
 type waitingRoom struct {
-	// over ends when nobody waits any longer.
+	// over ends when nobody waits any longer. It is a signal, and not made of the event's
+	// context: that the event is over is no member's fault.
 	over     context.Context
 	close    context.CancelFunc
 	patience time.Duration
