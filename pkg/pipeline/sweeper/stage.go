@@ -135,7 +135,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	if s.replay != nil {
 		if replay.IsSource(o.TemplateKey) {
-			return nil, s.replay.Find(ctx)
+			return s.replay.Source(ctx, e)
 		}
 		if ours, err := s.replay.Ours(ctx, e, o.TemplateKey); ours || err != nil {
 			return nil, err

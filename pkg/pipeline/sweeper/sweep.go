@@ -53,7 +53,7 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 	if err != nil && !outcome.IsPartly(err) {
 		return nil, err
 	}
-	failed := errors.Join(err, s.rooms(ctx, t, ready), s.save(ctx, t, back), s.unheard(ctx))
+	failed := errors.Join(err, s.rooms(ctx, t, ready), s.save(ctx, t, back), s.unheard(ctx, t))
 	if ctx.Err() != nil {
 		return nil, failed
 	}
@@ -129,13 +129,17 @@ func bounded(ctx context.Context, room func(context.Context) error) error {
 
 // unheard finds what no source told of, and hands over the dead letters. It comes last,
 // and has the time that is left: it goes on where it ended.
-func (s *Stage) unheard(ctx context.Context) error {
+func (s *Stage) unheard(ctx context.Context, t *tick.Tick) error {
 	var failed error
 	if s.letters != nil {
 		failed = bounded(ctx, s.letters.Resend)
 	}
 	if s.replay != nil {
-		failed = errors.Join(failed, s.replay.Find(ctx))
+		changed, err := s.replay.Find(ctx)
+		if changed {
+			replay.Again(t.Out)
+		}
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }

@@ -40,8 +40,8 @@ const (
 	positionNamespaces = "namespaces"
 	// positionSources is the position that holds when sources had to start anew last.
 	positionSources = "sources"
-	// starting is how long a source takes for that, with some room.
-	starting = 20 * time.Second
+	// startingTakes is how long a source takes for that, with some room.
+	startingTakes = 20 * time.Second
 )
 
 // announcer is the source of what is announced again.
@@ -108,30 +108,64 @@ func (r *Replay) Policies(ctx context.Context, e event.Event) ([]event.Event, er
 // would: it looks, which takes the hub some seconds, and tells itself to look again
 // until they watch.
 func (r *Replay) Changed(ctx context.Context, e event.Event) ([]event.Event, error) {
-	if err := r.Find(ctx); err != nil {
+	if _, err := r.Find(ctx); err != nil {
 		return nil, err
 	}
 	positions, err := r.positions.Load(ctx)
-	if err != nil {
+	if err != nil || !r.starting(positions) {
 		return nil, err
-	}
-	began, err := time.Parse(time.RFC3339Nano, positions[positionSources])
-	if err != nil || r.now().Sub(began) > starting {
-		return nil, nil // what cannot be read is of no source that starts
 	}
 	return again(e)
 }
 
+// Source finds what happened while a source was away, whose Deployment e is about. It
+// may not watch yet, so that the first of such events has it looked for again until it
+// does; those that follow start nothing of their own.
+func (r *Replay) Source(ctx context.Context, e event.Event) ([]event.Event, error) {
+	positions, err := r.positions.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first := !r.starting(positions)
+	if first {
+		if err := r.starts(ctx); err != nil {
+			return nil, err
+		}
+	}
+	changed, err := r.Find(ctx)
+	if err != nil || !first && !changed {
+		return nil, err
+	}
+	return again(e)
+}
+
+// starts notes that sources start anew.
+func (r *Replay) starts(ctx context.Context) error {
+	return r.positions.Save(ctx, positionSources, r.now().UTC().Format(time.RFC3339Nano))
+}
+
+// starting tells whether sources start anew, so that it is looked for again already.
+// What cannot be read is of no source that starts.
+func (r *Replay) starting(positions map[string]string) bool {
+	began, err := time.Parse(time.RFC3339Nano, positions[positionSources])
+	return err == nil && r.now().Sub(began) <= startingTakes
+}
+
 func again(e event.Event) ([]event.Event, error) {
 	out := events.From(tick.Stage, e)
-	out.Emit(events.SourcesChanged, events.Data{Reason: "SourcesStart"})
+	Again(out)
 	return out.Events()
 }
 
-// Find announces what was missed.
-func (r *Replay) Find(ctx context.Context) error {
-	_, err := r.find(ctx, false)
-	return err
+// Again tells the sweeper to look once more, for sources start anew.
+func Again(out *events.Batch) {
+	out.Emit(events.SourcesChanged, events.Data{Reason: "SourcesStart"})
+}
+
+// Find announces what was missed. It also tells whether sources start anew and nobody
+// looks yet for what they miss meanwhile: who calls it has it looked for Again.
+func (r *Replay) Find(ctx context.Context) (changed bool, err error) {
+	return r.find(ctx, false)
 }
 
 // IsSource tells whether an object is the Deployment of a source: no other is told of
@@ -150,7 +184,7 @@ func (r *Replay) Ours(ctx context.Context, e event.Event, key propagation.Templa
 }
 
 // find announces what was missed; unknown: of kinds alone that were never asked
-// for. It also tells whether sources start anew.
+// for. It also tells whether sources start anew, as Find does.
 func (r *Replay) find(ctx context.Context, unknown bool) (changed bool, err error) {
 	if !unknown {
 		r.everything.Store(true)
@@ -180,7 +214,7 @@ func (r *Replay) findAsked(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// findOnce also tells whether sources start anew.
+// findOnce also tells whether sources start anew and nobody looks Again yet.
 func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err error) {
 	positions, err := r.positions.Load(ctx)
 	if err != nil {
@@ -198,13 +232,14 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 		return false, fmt.Errorf("have the sources follow the policies: %w", err)
 	}
 	if changed {
-		if err := r.positions.Save(ctx, positionSources, r.now().UTC().Format(time.RFC3339Nano)); err != nil {
+		if err := r.starts(ctx); err != nil {
 			return true, err
 		}
+		changed = !r.starting(positions) // else it is looked for already, and now for longer
 	}
 	in, err := r.namespaces(ctx, selector, positions)
 	if err != nil {
-		return false, err
+		return changed, err
 	}
 	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
 	if !unknown {

@@ -261,7 +261,7 @@ func TestWhatWasMissedIsAnnounced(t *testing.T) {
 				return nil
 			}
 			r := replay.New(h, index, m, &labelled{}, publish, time.Now)
-			find := r.Find
+			find := func(ctx context.Context) error { _, err := r.Find(ctx); return err }
 			if tc.unknown {
 				find = func(ctx context.Context) error { _, err := r.Policies(ctx, event.New()); return err }
 			}
@@ -317,7 +317,7 @@ func TestC7WhatChangesOutsideTheNamespacesOfTemplatesIsToldToPlacements(t *testi
 				return nil
 			}
 			r := replay.New(h, indexOf{}, m, &labelled{}, publish, time.Now)
-			if err := r.Find(t.Context()); err != nil {
+			if _, err := r.Find(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			slices.Sort(got)
@@ -370,8 +370,9 @@ func TestOneLooksForAll(t *testing.T) {
 			return nil
 		}
 		// Two come while one looks: they leave it to that one.
-		_, err := r.Policies(t.Context(), event.New())
-		return errors.Join(r.Find(t.Context()), err)
+		_, policies := r.Policies(t.Context(), event.New())
+		_, err := r.Find(t.Context())
+		return errors.Join(policies, err)
 	})
 	publish := func(_ context.Context, out []event.Event) error {
 		for _, e := range out {
@@ -380,7 +381,7 @@ func TestOneLooksForAll(t *testing.T) {
 		return nil
 	}
 	r = replay.New(h, nil, m, sources, publish, time.Now)
-	if err := r.Find(t.Context()); err != nil {
+	if _, err := r.Find(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{"ConfigMap/shop/late"}, found); d != "" || followed != 2 {
@@ -410,7 +411,7 @@ func TestWhatSourcesWatchIsLeftAloneAtFirst(t *testing.T) {
 		keep  bool
 	}{{0, true}, {linger - time.Second, true}, {linger, false}, {time.Hour, false}} {
 		now = time.Unix(0, 0).Add(tc.after)
-		if err := r.Find(t.Context()); err != nil {
+		if _, err := r.Find(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if sources.keep != tc.keep || len(sources.kinds) != 1 {
@@ -430,28 +431,60 @@ func (r *restarting) Follow(context.Context, []schema.GroupVersionKind, bool) (s
 // While sources start anew, one that nobody waits for looks again and again, whichever
 // replica that is: no handler waits, and it ends.
 func TestWhatHappensWhileSourcesStartIsFoundByAnEventToItself(t *testing.T) {
-	now, looks := noon, 0
+	for name, tc := range map[string]struct {
+		cause   propagation.TemplateKey
+		restart int
+		looks   bool
+	}{
+		"a policy selects a new kind":      {propagation.TemplateKey{APIVersion: "policy.karmada.io/v1alpha1", Kind: "PropagationPolicy", Namespace: "shop", Name: "p"}, 1, true},
+		"a policy selects what is watched": {propagation.TemplateKey{APIVersion: "policy.karmada.io/v1alpha1", Kind: "PropagationPolicy", Namespace: "shop", Name: "p"}, 0, false},
+		"a source has died":                {propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: propagation.SystemNamespace, Name: "source"}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, looks := noon, 0
+			h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9", Listed: true}, "9": {Until: "9"}}}
+			m := &memory{all: map[string]string{}}
+			sources := restarting(tc.restart)
+			stage := func() *sweeper.Stage { // each event is another replica's
+				return sweeper.New(h, nil, m, nil, func() time.Time { return now }).Replaying(replay.New(h, nil, m, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now }))
+			}
+			cause, err := events.NewResource("hub", events.ResourceAdded, events.Object{TemplateKey: tc.cause, Version: "1"})
+			for e := cause; err == nil && looks < 20; looks++ {
+				var out []event.Event
+				if out, err = stage().Handle(t.Context(), e); err != nil || len(out) == 0 {
+					break
+				}
+				if len(out) != 1 || out[0].Type() != events.SourcesChanged || out[0].ID() == e.ID() {
+					t.Fatalf("told %v", out)
+				}
+				// The same once more, for a source tells of its start several times.
+				if again, err := stage().Handle(t.Context(), cause); len(again) != 0 || err != nil {
+					t.Errorf("a second one looks at the same time: %v, %v", again, err)
+				}
+				e, now = out[0], now.Add(4*time.Second)
+			}
+			if took := now.Sub(noon); err != nil || tc.looks && (took < 20*time.Second || took > 30*time.Second) || !tc.looks && took > 0 {
+				t.Errorf("it looked %d times within %s: %v", looks, took, err)
+			}
+		})
+	}
+}
+
+// A tick that has sources start anew has it looked for what they miss, once.
+func TestATickThatChangesTheSourcesTellsIt(t *testing.T) {
+	now := noon
 	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9", Listed: true}, "9": {Until: "9"}}}
-	m := &memory{all: map[string]string{}}
-	sources := restarting(1)
-	stage := func() *sweeper.Stage { // each event is another replica's
-		return sweeper.New(h, nil, m, nil, func() time.Time { return now }).Replaying(replay.New(h, nil, m, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now }))
-	}
-	e, err := events.NewResource("hub", events.ResourceAdded, events.Object{
-		TemplateKey: propagation.TemplateKey{APIVersion: "policy.karmada.io/v1alpha1", Kind: "PropagationPolicy", Namespace: "shop", Name: "p"}, Version: "1",
-	})
-	for ; err == nil && looks < 20; looks++ {
-		var out []event.Event
-		if out, err = stage().Handle(t.Context(), e); err != nil || len(out) == 0 {
-			break
+	sources := restarting(2)
+	r := replay.New(h, nil, &memory{all: map[string]string{}}, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now })
+	for _, tc := range []struct {
+		look    string
+		changed bool
+	}{{"sources start", true}, {"they start again while it is looked for", false}, {"they watch", false}} {
+		changed, err := r.Find(t.Context())
+		if changed != tc.changed || err != nil {
+			t.Errorf("%s: changed %t, %v", tc.look, changed, err)
 		}
-		if len(out) != 1 || out[0].Type() != events.SourcesChanged || out[0].ID() == e.ID() {
-			t.Fatalf("told %v", out)
-		}
-		e, now = out[0], now.Add(4*time.Second)
-	}
-	if took := now.Sub(noon); err != nil || took < 20*time.Second || took > 30*time.Second {
-		t.Errorf("it looked %d times within %s: %v", looks, took, err)
+		now = now.Add(4 * time.Second)
 	}
 }
 
