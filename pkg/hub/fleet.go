@@ -88,7 +88,7 @@ func (h *Hub) Secret(ctx context.Context, namespace, name string) (map[string][]
 	return plain, nil
 }
 
-// Namespace is the labels of a namespace.
+// Namespace is the labels of a namespace; outcome.ErrGone: there is none.
 func (h *Hub) Namespace(ctx context.Context, name string) (labels map[string]string, err error) {
 	t, err := h.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
 	if err != nil {
@@ -97,21 +97,16 @@ func (h *Hub) Namespace(ctx context.Context, name string) (labels map[string]str
 	return t.Labels, nil
 }
 
-// NamespaceState is what becomes of a namespace.
-type NamespaceState struct {
-	Labels map[string]string
-	// Leaving: it is being deleted, or gone.
-	Leaving bool
-}
-
-// NamespaceState is the state of a namespace now.
-func (h *Hub) NamespaceState(ctx context.Context, name string) (NamespaceState, error) {
-	t, err := h.Template(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
+// NamespaceLeaves tells whether a namespace is being deleted, or gone, as the API server
+// has it at this moment: what a watch has heard may be older than the deletion that
+// somebody asks because of.
+func (h *Hub) NamespaceLeaves(ctx context.Context, name string) (bool, error) {
+	t, err := h.LiveTemplate(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
 	if errors.Is(err, outcome.ErrGone) {
-		return NamespaceState{Leaving: true}, nil
+		return true, nil
 	}
 	if err != nil {
-		return NamespaceState{}, err
+		return false, err
 	}
-	return NamespaceState{Labels: t.Labels, Leaving: t.Deleting}, nil
+	return t.Deleting, nil
 }

@@ -176,9 +176,9 @@ func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error)
 	return nil, h.ask(ctx, "list", "namespaces with "+selector)
 }
 
-// NamespaceState is the state of a namespace: all are there.
-func (h *Hub) NamespaceState(ctx context.Context, name string) (hub.NamespaceState, error) {
-	return hub.NamespaceState{}, h.ask(ctx, "get", "namespace "+name)
+// NamespaceLeaves tells whether a namespace is being deleted: none is.
+func (h *Hub) NamespaceLeaves(ctx context.Context, name string) (bool, error) {
+	return false, h.ask(ctx, "get", "namespace "+name)
 }
 
 // EnsureNamespace makes a namespace where there is none.

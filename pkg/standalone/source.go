@@ -25,8 +25,9 @@ import (
 // retryPause is waited before the hub is tried again.
 const retryPause = 500 * time.Millisecond
 
-// configMaps are watched always: the gates are in one.
-var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+// always are watched whoever selects them: the gates are in a ConfigMap, and whether a
+// namespace is protected is asked for each template.
+var always = []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Namespace"}}
 
 // source announces what there is, then what changes, and ticks.
 func (p *pipeline) source(ctx context.Context, every time.Duration) error {
@@ -66,7 +67,7 @@ func (p *pipeline) start(ctx context.Context) error {
 	if err := p.persist(ctx, func() error { return p.hub.Watch(ctx, hub.FrozenKind(), nil) }); err != nil {
 		return err
 	}
-	kinds := append(hub.OwnKinds(), configMaps)
+	kinds := append(hub.OwnKinds(), always...)
 	for _, gvk := range append(kinds, hub.PolicyKinds()...) {
 		if err := p.persist(ctx, func() error { return p.hub.Watch(ctx, gvk, p.announce(ctx)) }); err != nil {
 			return err

@@ -33,7 +33,10 @@ type Inputs interface {
 	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 	Overrides(ctx context.Context, namespace string) ([]propagation.Override, error)
-	NamespaceState(ctx context.Context, name string) (hub.NamespaceState, error)
+	// Namespace is the labels of a namespace; outcome.ErrGone: there is none.
+	Namespace(ctx context.Context, name string) (map[string]string, error)
+	// NamespaceLeaves tells whether a namespace is being deleted, or gone, at this moment.
+	NamespaceLeaves(ctx context.Context, name string) (bool, error)
 }
 
 // Statuses are where people read what could not be rendered.

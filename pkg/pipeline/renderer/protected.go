@@ -5,10 +5,12 @@ package renderer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/outcome"
 )
 
 // shield records on the Works whether the namespace of their template is
@@ -17,8 +19,8 @@ func (s *Stage) shield(ctx context.Context, namespace string, existing []*propag
 	if namespace == "" || len(desired) == 0 {
 		return nil
 	}
-	ns, err := s.hub.NamespaceState(ctx, namespace)
-	if err != nil {
+	labels, err := s.hub.Namespace(ctx, namespace)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get namespace %s: %w", namespace, err)
 	}
 	shielded := map[string]bool{}
@@ -27,7 +29,7 @@ func (s *Stage) shield(ctx context.Context, namespace string, existing []*propag
 	}
 	for cluster, w := range desired {
 		switch {
-		case propagation.Protected(ns.Labels):
+		case propagation.Protected(labels):
 			w.Annotations[propagation.AnnotationShielded] = "true"
 		case shielded[cluster]:
 			w.Annotations[propagation.AnnotationShielded] = "false"
@@ -44,11 +46,11 @@ func (s *Stage) preserve(ctx context.Context, step *rendering.Step) error {
 		return nil
 	}
 	namespace := w.Binding().Namespace
-	ns, err := s.hub.NamespaceState(ctx, namespace)
+	leaves, err := s.hub.NamespaceLeaves(ctx, namespace)
 	if err != nil {
 		return fmt.Errorf("get namespace %s: %w", namespace, err)
 	}
-	if !ns.Leaving {
+	if !leaves {
 		return nil
 	}
 	kept := *w
