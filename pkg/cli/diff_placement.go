@@ -55,7 +55,7 @@ func (o *diffOptions) outlooks(ctx context.Context, h *hub.Hub, planned []*place
 		if err != nil && !errors.Is(err, outcome.ErrGone) {
 			return nil, err
 		}
-		content, err := o.selected(ctx, h, placing.SelectorsOf(next))
+		content, err := o.selected(ctx, h, placing.SelectorsOf(next), now.Selected())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", refOf(propagation.PlacementKey(next.Name)), err)
 		}
@@ -75,10 +75,12 @@ type gathering struct {
 	inside    []schema.GroupVersionKind
 	items     []placing.Item
 	// dark are the kinds that could not be read.
-	dark []string
+	dark []schema.GroupKind
 }
 
-func (o *diffOptions) selected(ctx context.Context, h *hub.Hub, selectors placing.Selectors) (placing.Content, error) {
+// selected is what the selectors select; latest is what the placement has now. The
+// error is also that of a selection which Sluice would not act on.
+func (o *diffOptions) selected(ctx context.Context, h *hub.Hub, selectors placing.Selectors, latest placing.Content) (placing.Content, error) {
 	s := gathering{Hub: h, selectors: selectors}
 	kinds, namespaces := selectors.Kinds()
 	if namespaces {
@@ -92,18 +94,35 @@ func (o *diffOptions) selected(ctx context.Context, h *hub.Hub, selectors placin
 			return placing.Content{}, err
 		}
 	}
-	for _, kind := range s.dark {
-		o.screen.Note("%s cannot be read, and is left out here.", kind)
+	for _, gk := range s.dark {
+		o.screen.Note("%s cannot be read, and is left out here.", gk.Kind)
 	}
-	return placing.NewContent(s.items), nil
+	content := placing.NewContent(s.items)
+	return content, s.mistaken(ctx, latest, content)
+}
+
+// mistaken is the placer's refusal of what would take away what is there.
+func (s *gathering) mistaken(ctx context.Context, latest, content placing.Content) error {
+	idle := s.selectors.Idle(content, func(gk schema.GroupKind) bool { return slices.Contains(s.dark, gk) })
+	if len(idle) == 0 {
+		return nil
+	}
+	for _, key := range placing.LeftOut(latest, content) {
+		t, err := s.Template(ctx, key)
+		if errors.Is(err, outcome.ErrGone) || err == nil && placing.Leaving(t.Object) {
+			continue
+		}
+		return placing.Mistake(idle, key)
+	}
+	return nil
 }
 
 func (s *gathering) list(ctx context.Context, gvk schema.GroupVersionKind, namespace string, each func(context.Context, *propagation.Template) error) error {
 	for cont := ""; ; {
 		page, next, err := s.ListTemplates(ctx, gvk, namespace, 500, cont)
 		if errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
-			if !slices.Contains(s.dark, gvk.Kind) {
-				s.dark = append(s.dark, gvk.Kind)
+			if !slices.Contains(s.dark, gvk.GroupKind()) {
+				s.dark = append(s.dark, gvk.GroupKind())
 			}
 			return nil
 		}

@@ -9,16 +9,17 @@ import (
 	"sync"
 	"time"
 
+	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/function"
-	"sluice.dev/pkg/pipeline/sweeper"
 )
 
 // show writes each handled event as one line: time, stage, object, outcome,
-// reason, milliseconds. A sweep that found nothing is not worth one.
+// reason, milliseconds. A tick that found nothing is not worth one, and all is quiet at
+// rest.
 func show(out io.Writer) func(function.Line) {
 	var mu sync.Mutex
 	return func(l function.Line) {
-		if l.Stage == sweeper.Name && l.Outcome == function.Done && l.Reason == "" {
+		if l.Type == events.Ping && l.Outcome == function.Done && l.Reason == "" {
 			return
 		}
 		why := l.Reason

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -160,6 +161,33 @@ func TestGatesGarbled(t *testing.T) {
 			s.forget("hub", features)
 		})
 		s.Switch(gatesOff)
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// One wrong word in a placement takes nothing away: it is refused with that word, and
+// what it placed goes on when it is corrected.
+func TestZ2PlacementOfANameThatIsNotThere(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		nginx := s.Deployment("nginx")
+		p := s.everywhere()
+		s.Apply(nginx, p)
+		s.Says(p, carried...)
+		s.Rest()
+		before := s.uids(nginx, members...)
+		s.Apply(p.with("spec.resourceSelectors", []any{selector(namespaces, s.ns+"s")}))
+		status := s.Says(p, "Scheduled InvalidResourceSelectors False")
+		for _, c := range items(status, "conditions") {
+			if m := text(c, "message"); !strings.Contains(m, s.ns+"s is selected and not there") || !strings.Contains(m, "Namespace "+s.ns+", which is there") {
+				s.Errorf("the placement says %q", m)
+			}
+		}
+		if out, err := s.Sluice("explain", "crp/"+p.name()); err != nil || !strings.Contains(out, "is selected and not there") {
+			s.Errorf("explain: %v\n%s", err, out)
+		}
+		s.same(nginx, before, members...)
+		s.Apply(p)
+		s.Says(p, carried...)
 		s.goesOn(nginx, 2, before, members...)
 	})
 }

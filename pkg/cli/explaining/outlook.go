@@ -10,10 +10,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/core/scheduling/placement"
 )
@@ -52,6 +54,19 @@ const (
 	Updated = "is updated"
 	Loses   = "loses it"
 )
+
+// Selected is what members have of the placement now, by its status: keys alone.
+func (p Placed) Selected() placing.Content {
+	if p.Placement == nil {
+		return placing.Content{}
+	}
+	var items []placing.Item
+	for _, r := range p.Placement.Status.SelectedResources {
+		gv := schema.GroupVersion{Group: r.Group, Version: r.Version}
+		items = append(items, placing.Item{Key: propagation.TemplateKey{APIVersion: gv.String(), Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}})
+	}
+	return placing.NewContent(items)
+}
 
 // Outlook tells what the placement would do as next says: members are all that have
 // joined, content is what it would select.

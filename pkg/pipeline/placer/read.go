@@ -64,7 +64,28 @@ func (r *reading) all(ctx context.Context) (placing.Content, error) {
 		}
 	}
 	read := placing.NewContent(r.items)
-	return read.With(r.latest.Keep(func(i placing.Item) bool { return r.keeps(i, read) }).Items()), nil
+	content := read.With(r.latest.Keep(func(i placing.Item) bool { return r.keeps(i, read) }).Items())
+	return content, r.mistaken(ctx, content)
+}
+
+// mistaken is a refusal where what is selected is not there, and what was selected
+// before, and is, would be taken away from members for it.
+func (r *reading) mistaken(ctx context.Context, content placing.Content) error {
+	idle := r.selectors.Idle(content, func(gk schema.GroupKind) bool { _, dark := r.dark[gk]; return dark })
+	if len(idle) == 0 {
+		return nil
+	}
+	for _, key := range placing.LeftOut(r.latest, content) {
+		t, err := r.objects.Template(ctx, key)
+		if errors.Is(err, outcome.ErrGone) || err == nil && placing.Leaving(t.Object) {
+			continue
+		}
+		if err != nil && !errors.Is(err, outcome.ErrNotServed) && !apierrors.IsForbidden(err) {
+			return fmt.Errorf("get %s: %w", key, err)
+		}
+		return refusal{placing.Mistake(idle, key)}
+	}
+	return nil
 }
 
 // keeps tells whether an item of the latest snapshot stays though it was not found:
