@@ -48,6 +48,8 @@ type known struct {
 	generation int64
 	hash       string
 	checked    time.Time
+	// id is the cluster's spec.id once the client was found to lead there.
+	id string
 }
 
 // NewFleet makes a fleet without members.
@@ -56,8 +58,8 @@ func NewFleet(src Source) *Fleet {
 }
 
 // Client is the client of the cluster: outcome.ErrGone where it is not joined,
-// Unreachable where it cannot be made. A client that cannot do its job is looked
-// after at the next call, others now and then.
+// Unreachable where it cannot be made, or leads to Another. A client that cannot do its
+// job is looked after at the next call, others now and then.
 func (f *Fleet) Client(ctx context.Context, cluster string) (*Client, error) {
 	c, err := f.src.Cluster(ctx, cluster)
 	if errors.Is(err, outcome.ErrGone) {
@@ -78,7 +80,11 @@ func (f *Fleet) Client(ctx context.Context, cluster string) (*Client, error) {
 			return nil, fmt.Errorf("get secret %s/%s of cluster %s: %w", ref.Namespace, ref.Name, cluster, err)
 		}
 	}
-	return f.renew(c, secret)
+	client, err := f.renew(c, secret)
+	if err != nil {
+		return nil, err
+	}
+	return f.identified(ctx, c, client)
 }
 
 // trusted is the cluster's client if nothing asks for a look at its credentials.
@@ -86,7 +92,7 @@ func (f *Fleet) trusted(c *clusterv1alpha1.Cluster) *Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := f.members[c.Name]
-	if k == nil || k.uid != c.UID || k.generation != c.Generation || k.client.doubted.Load() || f.now().Sub(k.checked) > recheck {
+	if k == nil || k.uid != c.UID || c.Spec.ID != "" && k.id != c.Spec.ID || k.generation != c.Generation || k.client.doubted.Load() || f.now().Sub(k.checked) > recheck {
 		return nil
 	}
 	return k.client

@@ -147,3 +147,54 @@ func TestAMissingSecretIsAReasonForPeople(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Whoever mixes up two Secrets does not have the one cluster's applications run in the
+// other.
+func TestCredentialsOfAnotherCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		id, shows string
+		status    int
+		want      string
+	}{
+		"it is the one":                           {"a", "a", 0, ""},
+		"it is another":                           {"a", "b", 0, "its credentials lead to another cluster: the uid of namespace kube-system there is b, and spec.id is a"},
+		"it has no such namespace":                {"a", "", http.StatusNotFound, "its credentials lead to another cluster"},
+		"it does not show it":                     {"a", "", http.StatusForbidden, ""},
+		"nobody said which it is":                 {"", "b", 0, ""},
+		"it does not answer, and nobody can tell": {"a", "", http.StatusServiceUnavailable, "cannot be reached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			asked := 0
+			f.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
+					return false
+				}
+				asked++
+				if tc.status != 0 {
+					fail(w, tc.status, "", target{resource: "namespaces", name: "kube-system"}, "no")
+					return true
+				}
+				reply(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-system", "uid": tc.shows}})
+				return true
+			}
+			s := newSource(t, f)
+			s.cluster.Spec.ID = tc.id
+			fleet := NewFleet(s)
+			for range 3 {
+				_, err := fleet.Client(t.Context(), "member1")
+				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !errors.As(err, new(*Unreachable)) || !strings.Contains(err.Error(), tc.want)) {
+					t.Fatalf("error %v, want %q", err, tc.want)
+				}
+			}
+			if tc.want == "" && asked > 1 {
+				t.Errorf("it was asked %d times who it is", asked)
+			}
+			s.cluster.Spec.ID = tc.shows
+			s.cluster.Generation++
+			if _, err := fleet.Client(t.Context(), "member1"); tc.status == 0 && err != nil {
+				t.Errorf("after spec.id was corrected: %v", err)
+			}
+		})
+	}
+}

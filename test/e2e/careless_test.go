@@ -4,7 +4,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -189,5 +191,42 @@ func TestZ2PlacementOfANameThatIsNotThere(t *testing.T) {
 		s.Apply(p)
 		s.Says(p, carried...)
 		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// Whoever puts one member's credentials into another's Secret has nothing run where it
+// was not to: the cluster says whose they are, and goes on when they are corrected.
+func TestSecretsOfMembersMixedUp(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx, away := s.Deployment("nginx"), newThing(clusters, "", "member2")
+		s.Apply(s.Policy("pp").To("member1", "member2"), nginx)
+		s.Expect(nginx).In("member1", "member2")
+		s.Rest()
+		before := s.uids(nginx, "member1", "member2")
+		right := s.Live(newThing(secrets, systemNamespace, "member2")).Object["data"]
+		wrong := s.Live(newThing(secrets, systemNamespace, "member3")).Object["data"]
+		give := func(data any) {
+			patch, err := json.Marshal(map[string]any{"data": data})
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.Patch(newThing(secrets, systemNamespace, "member2"), string(patch))
+		}
+		give(wrong)
+		defer give(right)
+		s.Expect(away).Template(func(o map[string]any) error {
+			c := conditionOf(o, "Ready")
+			if text(c, "status") != "False" || !strings.Contains(text(c, "message"), "its credentials lead to another cluster") {
+				return fmt.Errorf("Ready is %s: %s", text(c, "status"), text(c, "message"))
+			}
+			return nil
+		})
+		s.Apply(nginx.At(2))
+		s.Expect(nginx).At(2, "member1").Work("member2", isCondition("Applied", "False"))
+		s.Expect(nginx).In("member1", "member2") // and not in member3
+		give(right)
+		s.Expect(away).Template(isCondition("Ready", "True"))
+		s.Expect(nginx).At(2, "member1", "member2")
+		s.same(nginx, before, "member1", "member2")
 	})
 }

@@ -34,6 +34,8 @@ type Mark struct {
 	// Refused: what was asked for is an error, so that the latest snapshot is not of
 	// this.
 	Refused bool
+	// Latest is the index of the snapshot that was the latest then; empty: not known.
+	Latest string
 }
 
 // MarkOf is by what the placement is selected now.
@@ -52,17 +54,17 @@ func MarkOf(p *placementv1.ClusterResourcePlacement, inNamespaces []schema.Group
 
 // String is the mark as one word.
 func (m Mark) String() string {
-	word := m.Asked + "/" + m.Served
+	refused := ""
 	if m.Refused {
-		word += "/refused"
+		refused = "refused"
 	}
-	return word
+	return strings.Join([]string{m.Asked, m.Served, refused, m.Latest}, "/")
 }
 
 // ParseMark is the inverse of String. What is no mark is that of nothing.
 func ParseMark(s string) Mark {
-	parts := strings.SplitN(s+"//", "/", 4)
-	return Mark{Asked: parts[0], Served: parts[1], Refused: parts[2] == "refused"}
+	parts := strings.Split(s+"///", "/")
+	return Mark{Asked: parts[0], Served: parts[1], Refused: parts[2] == "refused", Latest: parts[3]}
 }
 
 // Situation is what is known of a placement before its objects are read.
@@ -73,8 +75,8 @@ type Situation struct {
 	Known bool
 	// Mark of the placement now, and that by which it was selected last.
 	Mark, Selected Mark
-	// Made is Mark.Asked of the latest snapshot.
-	Made string
+	// Made is Mark.Asked of the latest snapshot, Latest its index; empty: it is not known.
+	Made, Latest string
 	// First is when the first of the noted changes was; zero: there is none.
 	First time.Time
 	// Last is when the latest snapshot was made.
@@ -93,7 +95,7 @@ type Due struct {
 // kinds waits its time.
 func (s Situation) When(now time.Time) Due {
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
-	another := !s.Known || s.Mark.Asked != s.Selected.Asked
+	another := !s.Known || s.Mark.Asked != s.Selected.Asked || s.unrecorded()
 	switch {
 	case another && s.Snapshotted && s.Made == s.Mark.Asked && !s.Selected.Refused: // somebody may just have selected it
 		at, all = now, true
@@ -108,6 +110,13 @@ func (s Situation) When(now time.Time) Due {
 		at = next
 	}
 	return Due{At: at, All: all}
+}
+
+// unrecorded tells whether the latest snapshot is another than when the placement was
+// selected last: whoever made it ended before that was noted, and may have made it for
+// selectors that are not asked for any more.
+func (s Situation) unrecorded() bool {
+	return s.Latest != "" && s.Selected.Latest != "" && s.Latest != s.Selected.Latest
 }
 
 // Now tells whether the time has come.

@@ -100,7 +100,7 @@ func TestPolicySnapshots(t *testing.T) {
 }
 
 func TestAMarkIsReadAsItWasWritten(t *testing.T) {
-	for _, m := range []placing.Mark{{}, {Asked: "a"}, {Asked: "a", Served: "b"}, {Asked: "a", Refused: true}, {Asked: "a", Served: "b", Refused: true}} {
+	for _, m := range []placing.Mark{{}, {Asked: "a"}, {Asked: "a", Served: "b"}, {Asked: "a", Refused: true}, {Asked: "a", Served: "b", Refused: true}, {Asked: "a", Latest: "3"}, {Asked: "a", Served: "b", Refused: true, Latest: "0"}} {
 		if got := placing.ParseMark(m.String()); got != m {
 			t.Errorf("%+v is read as %+v", m, got)
 		}
@@ -128,6 +128,9 @@ func TestC30When(t *testing.T) {
 			s.Selected, s.Made, s.Last = placing.Mark{Asked: "b", Refused: true}, "a", at(-2)
 		}), placing.Due{At: now, All: true}},
 		"what others selected for other selectors counts not": {with(func(s *placing.Situation) { s.Known, s.Made, s.Last = false, "b", at(-2) }), placing.Due{At: now, All: true}},
+		"what somebody made and did not note is looked at":    {with(func(s *placing.Situation) { s.Selected.Latest, s.Latest, s.Made, s.Last = "0", "1", "b", at(-2) }), placing.Due{At: now, All: true}},
+		"what was noted is not":                               {with(func(s *placing.Situation) { s.Selected.Latest, s.Latest, s.Made = "1", "1", "b" }), placing.Due{Never: true}},
+		"nor what was noted without an index":                 {with(func(s *placing.Situation) { s.Latest, s.Made = "1", "b" }), placing.Due{Never: true}},
 		"what was refused is not asked again":                 {with(func(s *placing.Situation) { s.Selected.Refused, s.Snapshotted = true, false }), placing.Due{Never: true}},
 		"what was refused is read as a whole later":           {with(func(s *placing.Situation) { s.Selected.Refused, s.First = true, at(-1) }), placing.Due{At: at(14), All: true}},
 		"kinds that come or go are looked for":                {with(func(s *placing.Situation) { s.Selected.Served = "b" }), placing.Due{At: now, All: true}},

@@ -33,7 +33,7 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	at, now := situation(p, taken.State, inside), s.now()
 	at.Snapshotted = latest != nil
 	if latest != nil {
-		at.Made = latest[0].Asked
+		at.Made, at.Latest = latest[0].Asked, strconv.Itoa(latest[0].Index)
 		if latest[0].Created.After(at.Last) {
 			at.Last = latest[0].Created
 		}
@@ -63,6 +63,7 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	if err := s.accept(ctx, p); err != nil {
 		return -1, err
 	}
+	at.Mark.Latest = strconv.Itoa(plan.Index)
 	return plan.Index, s.pending.Done(ctx, p.Name, taken, at.Mark.String(), at.Last)
 }
 

@@ -1,0 +1,77 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+)
+
+// Another says that the credentials of a cluster lead to another one than its spec.id
+// says, which is the uid of the member's namespace kube-system. Nothing is asked of it,
+// and nothing written to it.
+type Another struct{ Want, Got string }
+
+// Error names what to correct.
+func (a *Another) Error() string {
+	return fmt.Sprintf("its credentials lead to another cluster: the uid of namespace kube-system there is %s, and spec.id is %s; "+
+		"correct the Secret, or spec.id where the cluster was built anew", a.Got, a.Want)
+}
+
+// identified is the client once it is known to lead to the cluster that c means: each
+// client is asked once. A member that does not show its identity is believed.
+func (f *Fleet) identified(ctx context.Context, c *clusterv1alpha1.Cluster, client *Client) (*Client, error) {
+	want := c.Spec.ID
+	if want == "" || f.isKnown(client, want) {
+		return client, nil
+	}
+	got, err := client.identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if got != "" && got != want {
+		return nil, client.unreachable(&Another{want, got})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k := f.members[c.Name]; k != nil && k.client == client {
+		k.id = want
+	}
+	return client, nil
+}
+
+func (f *Fleet) isKnown(client *Client, id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := f.members[client.name]
+	return k != nil && k.client == client && k.id == id
+}
+
+// identity is the uid of the member's namespace kube-system; empty: the member does not
+// show it. One that has no such namespace is none that ever had a uid of it.
+func (c *Client) identity(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	raw, err := c.plain.Get().AbsPath("/api/v1/namespaces", metav1.NamespaceSystem).SetHeader("Accept", "application/json").DoRaw(ctx)
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", nil
+	case apierrors.IsNotFound(err):
+		return "none", nil
+	case err != nil:
+		return "", c.classify(ctx, err, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "")
+	}
+	var namespace metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &namespace); err != nil {
+		return "", c.unreachable(fmt.Errorf("decode namespace %s: %w", metav1.NamespaceSystem, err))
+	}
+	return string(namespace.UID), nil
+}
