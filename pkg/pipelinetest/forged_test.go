@@ -21,7 +21,6 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
@@ -37,8 +36,9 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/positions"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/positions"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // world is a hub, members and all stages of policies, which came to rest.

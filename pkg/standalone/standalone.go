@@ -27,13 +27,11 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/config"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/localbroker"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pending"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipeline/dependencies"
 	"sluice.dev/pkg/pipeline/detector"
@@ -45,8 +43,10 @@ import (
 	"sluice.dev/pkg/pipeline/rollout"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
-	"sluice.dev/pkg/positions"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/pending"
+	"sluice.dev/pkg/redis/positions"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Options of standalone.

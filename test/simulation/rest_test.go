@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
-	"sluice.dev/pkg/claims/schema"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/redis/schema"
 )
 
 // atRest checks the state against the model, which goes on from it.

@@ -17,7 +17,6 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
@@ -32,8 +31,9 @@ import (
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/positions"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/positions"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // climate is what a history runs in, the same from its start to its end.

@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/carrying"
 	"sluice.dev/pkg/pipeline/proving"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Works are what members get.

@@ -17,7 +17,7 @@ import (
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // braked is a brake on one template; other templates have none. down: nobody can tell.

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Hub is the control plane's API.

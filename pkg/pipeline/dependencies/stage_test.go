@@ -18,7 +18,7 @@ import (
 	"sluice.dev/pkg/pipeline/dependencies"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 type noBrakes struct{}

@@ -12,14 +12,14 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/detector"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/pkg/redistest"
-	"sluice.dev/pkg/suspension"
 )
 
 // scene is a detector that has told of a policy and of the Deployment that it holds.

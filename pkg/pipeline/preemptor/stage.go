@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // Name of the stage.

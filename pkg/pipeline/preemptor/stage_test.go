@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/preemptor"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // index is the claim map: every policy may select everything.

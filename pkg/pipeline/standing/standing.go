@@ -25,12 +25,12 @@ import (
 	"strings"
 	"time"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // Hub reads what claims and gates depend on. Each answers outcome.ErrGone for what

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/standing"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // nobody holds anything.

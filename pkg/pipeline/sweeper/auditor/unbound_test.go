@@ -14,10 +14,10 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // unboundHub is a hub of which somebody deleted a binding before it had any Work.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redistest"
 )
 
