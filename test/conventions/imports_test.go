@@ -37,7 +37,6 @@ var inward = map[string][]string{
 	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},
 	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
-	"pkg/redistest":           {},
 	"pkg/pipelinetest":        {"apis", "config", "pkg"},
 	"functions":               {"apis", "config", "pkg"},
 	"cmd":                     {"apis", "config", "pkg"},
@@ -46,7 +45,7 @@ var inward = map[string][]string{
 }
 
 // forTests are the folders that only tests may import.
-var forTests = []string{"pkg/redistest", "pkg/pipelinetest", "test"}
+var forTests = []string{"pkg/pipelinetest", "test"}
 
 // within reports whether a folder is below another, or that itself.
 func within(folder, of string) bool { return folder == of || strings.HasPrefix(folder, of+"/") }

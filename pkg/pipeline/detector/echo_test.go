@@ -19,7 +19,7 @@ import (
 	"sluice.dev/pkg/pipelinetest/make"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/suspension"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 // scene is a detector that has told of a policy and of the Deployment that it holds.

@@ -9,7 +9,7 @@ import (
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/redis/claims"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 // BenchmarkClaim is what a claim costs: one Look, and one Record that changes

@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 func candidate(policy string, since, version uint64) claims.Candidate {

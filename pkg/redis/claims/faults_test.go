@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 // A call is one use of the map. Together they are a template's life.

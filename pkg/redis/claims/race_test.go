@@ -14,7 +14,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 // These tests let policies and templates change at once, as the detector answers

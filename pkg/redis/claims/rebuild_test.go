@@ -19,7 +19,7 @@ import (
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/schema"
 	"sluice.dev/pkg/redis/suspension"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 var errLoad = errors.New("the hub is away")

@@ -13,7 +13,7 @@ import (
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/deadletters"
 	"sluice.dev/pkg/redis/schema"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 func letter(id, about string) event.Event {

@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/pending"
 	"sluice.dev/pkg/redis/schema"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 var start = time.UnixMilli(1_795_000_000_000)

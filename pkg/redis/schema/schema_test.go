@@ -12,7 +12,7 @@ import (
 
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/schema"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 var errLost = errors.New("the lock is lost")

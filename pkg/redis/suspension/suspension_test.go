@@ -16,7 +16,7 @@ import (
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/suspension"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/pipelinetest/make"
 	"sluice.dev/pkg/redis/claims"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 var errAway = errors.New("the time is over")

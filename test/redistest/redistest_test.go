@@ -6,7 +6,7 @@ package redistest_test
 import (
 	"testing"
 
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 func TestServerComesAndGoes(t *testing.T) {
