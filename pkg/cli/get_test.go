@@ -17,7 +17,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 )
 
 // ages differ from day to day, and hashes say nothing to a reader.
@@ -45,25 +45,25 @@ func wantText(t *testing.T, want, got string) {
 // glanceShop has one template in each state.
 func glanceShop(t *testing.T) *api {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().Lazy().To("member1", "member2")
-	all := make.ClusterPolicy("all").To("member1")
+	p := fixture.Policy("web").Kind().Lazy().To("member1", "member2")
+	all := fixture.ClusterPolicy("all").To("member1")
 	hub.policy(p)
 	hub.policy(all)
-	hub.propagated(make.Deployment("fine"), p)
-	hub.propagated(make.ClusterRole("shop"), all)
+	hub.propagated(fixture.Deployment("fine"), p)
+	hub.propagated(fixture.ClusterRole("shop"), all)
 
-	waits := hub.propagated(make.Deployment("waits"), p)
+	waits := hub.propagated(fixture.Deployment("waits"), p)
 	waits.Status.Conditions = []metav1.Condition{{Type: gating.ConditionActive, Status: metav1.ConditionFalse, Reason: "WaitingForTemplateChange", Message: "waits"}}
 	yes := true
 	waits.Spec.Suspension = &workv1alpha2.Suspension{Dispatching: &yes}
 	hub.binding(waits)
 
-	broken := hub.propagated(make.Deployment("broken"), p)
+	broken := hub.propagated(fixture.Deployment("broken"), p)
 	broken.Status.AggregatedStatus[1] = workv1alpha2.AggregatedStatusItem{ClusterName: "member2", AppliedMessage: "quota exceeded"}
 	hub.binding(broken)
 
-	hub.template(make.Deployment("late").ClaimedBy(p).Baseline())
-	hub.template(make.Deployment("nobody"))
+	hub.template(fixture.Deployment("late").ClaimedBy(p).Baseline())
+	hub.template(fixture.Deployment("nobody"))
 	return hub
 }
 

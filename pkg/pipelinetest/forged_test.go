@@ -35,7 +35,7 @@ import (
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/positions"
 	"sluice.dev/pkg/redis/suspension"
@@ -66,7 +66,7 @@ func (w *world) note(write string) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), now: make.Start, members: map[string]*pipelinetest.Member{}, stages: map[string]function.Stage{}}
+	w := &world{t: t, ctx: t.Context(), now: fixture.Start, members: map[string]*pipelinetest.Member{}, stages: map[string]function.Stage{}}
 	var err error
 	if w.redis, err = pipelinetest.StartRedis(); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func full(t *testing.T) *world {
 		w.hub.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": replicas} })
 		w.rest()
 	}
-	policy := func(b make.PolicyBuilder) {
+	policy := func(b fixture.PolicyBuilder) {
 		p := b.Policy()
 		w.hub.PutPolicy(p.Key, p.Spec)
 		w.rest()
@@ -221,14 +221,14 @@ func full(t *testing.T) *world {
 	for _, k := range []propagation.TemplateKey{runs, waits, held, free, others, theirs} {
 		put(k, 1)
 	}
-	policy(make.Policy("runs").Selecting(selecting(runs)...).To("m1", "m2"))
-	policy(make.Policy("waits").Selecting(selecting(waits)...).To("m1"))
-	policy(make.Policy("waits").Selecting(selecting(waits)...).To("m2").Lazy())
-	policy(make.Policy("held").Selecting(selecting(held)...).To("m1"))
-	policy(make.Policy("held").Selecting(selecting(held)...).To("m1").Suspending())
+	policy(fixture.Policy("runs").Selecting(selecting(runs)...).To("m1", "m2"))
+	policy(fixture.Policy("waits").Selecting(selecting(waits)...).To("m1"))
+	policy(fixture.Policy("waits").Selecting(selecting(waits)...).To("m2").Lazy())
+	policy(fixture.Policy("held").Selecting(selecting(held)...).To("m1"))
+	policy(fixture.Policy("held").Selecting(selecting(held)...).To("m1").Suspending())
 	put(held, 2)
-	policy(make.ClusterPolicy("all").Selecting(selecting(others)...).To("m1", "m2", "m3"))
-	foreign := make.Policy("theirs").Selecting(selecting(theirs)...).To("m1").Policy()
+	policy(fixture.ClusterPolicy("all").Selecting(selecting(others)...).To("m1", "m2", "m3"))
+	foreign := fixture.Policy("theirs").Selecting(selecting(theirs)...).To("m1").Policy()
 	foreign.Spec.SchedulerName = "theirs"
 	w.hub.PutPolicy(foreign.Key, foreign.Spec)
 	w.rest()

@@ -27,7 +27,7 @@ import (
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipelinetest"
-	builders "sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
 )
 
@@ -70,7 +70,7 @@ func (f *fleet) Check(_ context.Context, _ propagation.TemplateKey, _ propagatio
 
 func newFleet(t *testing.T, clusters ...string) *fleet {
 	t.Helper()
-	now := func() time.Time { return builders.Start }
+	now := func() time.Time { return fixture.Start }
 	f := &fleet{
 		t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), writes: map[string]*atomic.Int32{},
 		trouble: map[string]func(context.Context) error{}, held: map[string]bool{},

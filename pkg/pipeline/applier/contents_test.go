@@ -20,7 +20,7 @@ import (
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
 )
 
@@ -45,7 +45,7 @@ type bringing struct {
 
 func secretBrought(t *testing.T) *bringing {
 	t.Helper()
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	b := &bringing{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), member: pipelinetest.NewMember("m1"), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
 	b.work = propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(propagation.BindingOf(b.key))}
 	if err := b.member.EnsureNamespace(t.Context(), "shop", nil); err != nil {

@@ -16,7 +16,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
 )
 
@@ -65,7 +65,7 @@ func TestApplier(t *testing.T) {
 			}
 			writes := 0
 			b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { writes++ }
-			stage := applier.New(b.hub, tc.brake, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+			stage := applier.New(b.hub, tc.brake, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return fixture.Start })
 			binding, template := propagation.BindingOf(b.key), b.key
 			if tc.says != nil {
 				template = *tc.says
@@ -114,7 +114,7 @@ func TestZ33TheBrakeIsThatOfTheWorksTemplate(t *testing.T) {
 					t.Errorf("%s", w)
 				}
 			}
-			stage := applier.New(b.hub, braked{template: secretKey}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+			stage := applier.New(b.hub, braked{template: secretKey}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return fixture.Start })
 			binding := propagation.BindingOf(tc.template)
 			e, err := events.New("renderer", event.New(), events.WorkRendered, events.Data{Template: &tc.template, Binding: &binding, Work: &b.work, Cluster: "m1"})
 			if err != nil {

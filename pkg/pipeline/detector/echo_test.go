@@ -16,7 +16,7 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/detector"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/redistest"
@@ -35,7 +35,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{T: t, now: make.Start, template: make.Deployment("nginx").Template().Key}
+	s := &scene{T: t, now: fixture.Start, template: fixture.Deployment("nginx").Template().Key}
 	s.hub = pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return s.now }})
 	rdb := redistest.Embedded(t).Client(t)
 	index := claims.New(rdb)
@@ -45,7 +45,7 @@ func newScene(t *testing.T) *scene {
 	s.detector = detector.New(s.hub, index, index, suspension.New(rdb))
 
 	s.edit(func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(2)} })
-	p := make.Policy("p").Kind().To("m1").Policy()
+	p := fixture.Policy("p").Kind().To("m1").Policy()
 	s.policy = p.Key
 	s.hub.PutPolicy(p.Key, p.Spec)
 	s.hear(events.ResourceAdded, s.aboutPolicy(), "")
@@ -107,7 +107,7 @@ func TestWhatSluiceWroteItselfIsTakenOnce(t *testing.T) {
 			happens: func(s *scene) { s.report(2) },
 		},
 		"a status in the second of somebody else's write": {
-			happens: func(s *scene) { s.now = make.Start; s.report(2) }, told: true,
+			happens: func(s *scene) { s.now = fixture.Start; s.report(2) }, told: true,
 		},
 		"a status that somebody else wrote": {
 			happens: func(s *scene) {

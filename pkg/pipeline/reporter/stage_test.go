@@ -17,7 +17,7 @@ import (
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/reporter"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 )
 
 // one is a member that has one object.
@@ -45,7 +45,7 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			if err := h.EnsureNamespace(ctx, propagation.WorkNamespace("m1")); err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 				return one{&member.Observed{UID: "u", Work: w.Key.Name, Partial: true, Object: map[string]any{
 					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "settings"},
 				}}}, nil
-			}, func() time.Time { return make.Start })
+			}, func() time.Time { return fixture.Start })
 
 			e, err := events.NewResource("m1", events.ResourceAdded, events.Object{TemplateKey: key, Cluster: "m1", Version: "1"})
 			if err != nil {

@@ -14,7 +14,7 @@ import (
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/standing"
 	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
 )
 
@@ -29,8 +29,8 @@ func (nobody) Look(context.Context, propagation.TemplateKey) (claims.View, error
 // seconds of an API server, says nothing of the template: whoever took the one answer
 // for the other would be done with an event that nobody sends again.
 func TestBindingsThatAreNotServedAreNoAnswerAboutTheTemplate(t *testing.T) {
-	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
-	key := make.Deployment("nginx").Template().Key
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	key := fixture.Deployment("nginx").Template().Key
 	h.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(1)} })
 	for kind, load := range map[string]func() error{
 		"a claim": func() error { _, _, err := standing.Load(t.Context(), h, nobody{}, key); return err },
