@@ -18,7 +18,7 @@ import (
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // clusterShop has one member in each state: member1 has all but one template,

@@ -11,7 +11,7 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // secretShop has a Secret that is in force in member1.

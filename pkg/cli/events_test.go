@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // event stores one about an object, so many seconds after the start.

@@ -10,7 +10,7 @@ import (
 
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // explainShop has a lazy policy that changed after it had acted.

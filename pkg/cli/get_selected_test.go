@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 func TestGetByLabels(t *testing.T) {

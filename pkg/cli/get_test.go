@@ -17,7 +17,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // ages differ from day to day, and hashes say nothing to a reader.

@@ -14,7 +14,7 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/budget"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // heldShop has n templates that go where the label is that member1 lost, and are held

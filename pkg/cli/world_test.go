@@ -21,7 +21,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // fleet are the hub's clusters in the tests of templates and policies.

@@ -37,15 +37,11 @@ var inward = map[string][]string{
 	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},
 	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
-	"pkg/pipelinetest":        {"apis", "config", "pkg"},
 	"functions":               {"apis", "config", "pkg"},
 	"cmd":                     {"apis", "config", "pkg"},
 	"test":                    {"apis", "config", "pkg", "test"},
 	"examples":                {"apis", "pkg/function", "pkg/outcome"}, // what other teams' programs may use
 }
-
-// forTests are the folders that only tests may import.
-var forTests = []string{"pkg/pipelinetest", "test"}
 
 // within reports whether a folder is below another, or that itself.
 func within(folder, of string) bool { return folder == of || strings.HasPrefix(folder, of+"/") }
@@ -92,16 +88,14 @@ func TestImportsPointInward(t *testing.T) {
 	report(t, ruleImports, broken)
 }
 
+// What is below test is for tests.
 func TestOnlyTestsImportWhatIsForTests(t *testing.T) {
 	for _, f := range goFiles(t) {
-		isForTests := func(folder string) bool {
-			return slices.ContainsFunc(forTests, func(of string) bool { return within(folder, of) })
-		}
-		if f.isTest() || isForTests(f.folder()) {
+		if f.isTest() || within(f.folder(), "test") {
 			continue
 		}
 		for _, to := range imports(t, f) {
-			if isForTests(to) {
+			if within(to, "test") {
 				t.Errorf("%s imports %s, which is for tests", f.path, to)
 			}
 		}

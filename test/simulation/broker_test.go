@@ -16,7 +16,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // delivery is an event on its way to a stage.

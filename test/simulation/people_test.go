@@ -8,7 +8,7 @@ import (
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // What people do by hand to what is Sluice's.

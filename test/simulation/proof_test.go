@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // Nothing leaves a member without proof: what Sluice put there it takes away only

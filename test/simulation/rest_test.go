@@ -15,8 +15,8 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/redis/schema"
+	"sluice.dev/test/pipelinetest"
 )
 
 // atRest checks the state against the model, which goes on from it.

@@ -13,8 +13,8 @@ import (
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
 )
 
 // safety is what is known for the checks at each write.

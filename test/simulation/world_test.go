@@ -30,10 +30,10 @@ import (
 	"sluice.dev/pkg/pipeline/reporter"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
-	"sluice.dev/pkg/pipelinetest"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/positions"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
 )
 
 // climate is what a history runs in, the same from its start to its end.

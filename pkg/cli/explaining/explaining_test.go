@@ -17,7 +17,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // world has the clusters member1 to member3.

@@ -9,7 +9,7 @@ import (
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // Z9: what a template's owner takes off its metadata, or writes there, ends no claim.

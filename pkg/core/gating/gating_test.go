@@ -13,7 +13,7 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // after is the binding that the gate left for the template under the policy.

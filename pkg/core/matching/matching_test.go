@@ -11,7 +11,7 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A kind is a group and a name. In which version it is named, or read, is no part of

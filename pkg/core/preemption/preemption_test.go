@@ -12,7 +12,7 @@ import (
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 func candidate(b fixture.PolicyBuilder) matching.Candidate {

@@ -26,9 +26,9 @@ import (
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // fleet is a template's Works in members, and what becomes of each.

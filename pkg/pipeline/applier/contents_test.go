@@ -19,9 +19,9 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // open is a brake that holds nothing.

@@ -14,8 +14,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // behind is a hub of which a process knows a Work in an older form than it has.

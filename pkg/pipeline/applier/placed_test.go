@@ -17,8 +17,8 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A brake that is pulled while a Work of many objects is written stops it in the midst,

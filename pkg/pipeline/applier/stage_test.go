@@ -15,9 +15,9 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // braked is a brake on one template; other templates have none. down: nobody can tell.

@@ -16,9 +16,9 @@ import (
 	core "sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/dependencies"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 type noBrakes struct{}

@@ -15,10 +15,10 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/detector"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 	"sluice.dev/test/redistest"
 )
 

@@ -15,8 +15,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/gate"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A binding goes when its template is proven to be gone, whatever an event says.

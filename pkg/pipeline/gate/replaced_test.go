@@ -11,8 +11,8 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/gate"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // TestZ24DependencyMadeAnew takes the place of the former: the binding that is

@@ -16,8 +16,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/gate"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // errCrash is the answer to the request that a process does not live to see.

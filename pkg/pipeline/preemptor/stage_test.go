@@ -18,9 +18,9 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/preemptor"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // index is the claim map: every policy may select everything.

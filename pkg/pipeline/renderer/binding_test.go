@@ -15,8 +15,8 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/renderer"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A binding of a placement that somebody deleted is held by its Works, and the one in

@@ -21,8 +21,8 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/renderer"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // scene is a hub with one binding of a Secret to m1 and m2, and its renderer.

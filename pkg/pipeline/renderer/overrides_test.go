@@ -16,8 +16,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/renderer"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // TestZ32OverridesOfANamespace concern the bindings of that namespace, and have

@@ -15,8 +15,8 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/pipeline/reporter"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // What is on its way is told when it is there, which costs one write. Until then the

@@ -16,8 +16,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/reporter"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // one is a member that has one object.

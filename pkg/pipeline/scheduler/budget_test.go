@@ -20,8 +20,8 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // relabelled is a hub with a binding that goes where a label is, scheduled on m1 and

@@ -13,8 +13,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // Z25: whose binding it is says the binding as it is, not the event, which may be

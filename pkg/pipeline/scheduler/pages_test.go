@@ -15,8 +15,8 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // lister counts the bindings that are listed.

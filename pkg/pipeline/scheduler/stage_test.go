@@ -17,8 +17,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // The scheduler picks the clusters of a binding that is in force, writes them where

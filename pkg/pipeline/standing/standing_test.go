@@ -13,9 +13,9 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/standing"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // nobody holds anything.

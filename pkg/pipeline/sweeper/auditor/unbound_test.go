@@ -16,8 +16,8 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // unboundHub is a hub of which somebody deleted a binding before it had any Work.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 	"sluice.dev/test/redistest"
 )
 

@@ -34,11 +34,11 @@ import (
 	"sluice.dev/pkg/pipeline/reporter"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/fixture"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/positions"
 	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // world is a hub, members and all stages of policies, which came to rest.
