@@ -19,7 +19,6 @@ const module = "sluice.dev/"
 var inward = map[string][]string{
 	"apis":                    {},
 	"apis/events":             {"pkg/core/propagation"}, // whose keys the payloads hold
-	"apis/schematest":         {},
 	"config":                  {},
 	"docs":                    {"pkg/core", "pkg/cli"}, // which what they say is taken from
 	"pkg/outcome":             {},

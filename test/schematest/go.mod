@@ -1,5 +1,5 @@
 // Where test/lab has a module, too, its version is the same: compiled once.
-module sluice.dev/apis/schematest
+module sluice.dev/test/schematest
 
 go 1.26.0
 
