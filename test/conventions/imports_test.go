@@ -18,7 +18,6 @@ const module = "sluice.dev/"
 // below the folder itself, but see TestNoStageImportsAnother.
 var inward = map[string][]string{
 	"apis":                    {},
-	"apis/events":             {"pkg/core/propagation"}, // whose keys the payloads hold
 	"config":                  {},
 	"docs":                    {"pkg/core", "pkg/cli"}, // which what they say is taken from
 	"pkg/outcome":             {},

@@ -9,14 +9,14 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // tell is an event about a Deployment of that name.
 func tell(t *testing.T, eventType, name string, change ...func(*events.Data)) event.Event {
 	t.Helper()
-	key := propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name}
-	binding := propagation.BindingOf(key)
+	key := keys.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name}
+	binding := keys.BindingOf(key)
 	d := events.Data{Template: &key, Binding: &binding}
 	for _, c := range change {
 		c(&d)
@@ -35,12 +35,12 @@ func inCluster(name string) func(*events.Data) {
 func TestWhatTellsTheSame(t *testing.T) {
 	claimed := func(change ...func(*events.Data)) event.Event {
 		return tell(t, events.TemplateClaimed, "nginx", append(change, func(d *events.Data) {
-			d.Policy = &propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}
+			d.Policy = &keys.PolicyKey{Scope: keys.Namespaced, Namespace: "shop", Name: "p"}
 		})...)
 	}
 	resource := func(eventType, version, cluster string) event.Event {
 		e, err := events.NewResource("hub", eventType, events.Object{
-			TemplateKey: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
+			TemplateKey: keys.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
 			Version:     version, Cluster: cluster,
 		})
 		if err != nil {

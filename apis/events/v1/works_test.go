@@ -15,13 +15,13 @@ import (
 	"knative.dev/eventing/pkg/eventfilter/subscriptionsapi"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // aboutMember is the sample of a type, about the Work in a member.
 func aboutMember(eventType, cluster string) events.Data {
 	d := sample(eventType)
-	d.Work = &propagation.WorkKey{Cluster: cluster, Name: d.Work.Name}
+	d.Work = &keys.WorkKey{Cluster: cluster, Name: d.Work.Name}
 	d.Cluster, d.WorkVersion = cluster, "10"+cluster
 	return d
 }

@@ -3,10 +3,7 @@
 
 package propagation
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Revision is frozen content: what the gate let through.
 type Revision struct {
@@ -45,23 +42,4 @@ func (b *Binding) Genuine(r *Revision) error {
 		return errOtherName
 	}
 	return nil
-}
-
-// Identifies says in what an object is another than the key names. The version
-// of its API is no part of that.
-func (k TemplateKey) Identifies(obj map[string]any) error {
-	is := KeyOf(obj)
-	if is.ID() != k.ID() {
-		return fmt.Errorf("it is %s of group %q, and not %s of group %q", is, is.GroupVersionKind().Group, k, k.GroupVersionKind().Group)
-	}
-	return nil
-}
-
-// KeyOf is what an object says that it is.
-func KeyOf(obj map[string]any) TemplateKey {
-	text := func(m map[string]any, field string) string { s, _ := m[field].(string); return s }
-	meta, _ := obj["metadata"].(map[string]any)
-	return TemplateKey{
-		APIVersion: text(obj, "apiVersion"), Kind: text(obj, "kind"), Namespace: text(meta, "namespace"), Name: text(meta, "name"),
-	}
 }

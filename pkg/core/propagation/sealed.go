@@ -46,9 +46,6 @@ func IsSecret(obj map[string]any) bool {
 	return obj["kind"] == "Secret" && obj["apiVersion"] == "v1"
 }
 
-// IsSecret tells whether the template is a Secret.
-func (k TemplateKey) IsSecret() bool { return k.APIVersion == "v1" && k.Kind == "Secret" }
-
 // Seal is the manifest as a Work carries it, and what has to be kept elsewhere
 // under which hash: nothing, unless the manifest is a Secret's. The manifest is
 // not changed.

@@ -3,28 +3,7 @@
 
 package propagation
 
-import (
-	"slices"
-
-	"k8s.io/apimachinery/pkg/util/validation"
-)
-
-// WorkName is the deterministic name of a binding's Works, the same in every
-// member's namespace. It is a valid label value (at most 63 characters), and ends in
-// 128 bits of a hash: nobody makes another binding whose Works have it.
-func WorkName(k BindingKey) string {
-	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength, nameHash)
-}
-
-// FormerWorkName is the name that a binding's Works had before, of 40 bits. A Work
-// that has it keeps it for as long as it lives, and none is made with it any more.
-func FormerWorkName(k BindingKey) string {
-	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength, indexHash)
-}
-
-// WorkNames are the names that a binding's Work may have in a cluster: the present
-// one, and the former. No name is of both sorts.
-func WorkNames(k BindingKey) []string { return []string{WorkName(k), FormerWorkName(k)} }
+import "slices"
 
 // names are those that the Work's binding may give it, the present one first; nil:
 // the Work does not say whose it is, or its name is none of these.

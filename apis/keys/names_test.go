@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package propagation_test
+package keys_test
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 var kinds = []schema.GroupVersionKind{
@@ -22,23 +22,23 @@ var kinds = []schema.GroupVersionKind{
 func TestTemplatesOfABinding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(kinds).Draw(t, "kind")
-		k := propagation.TemplateKey{
+		k := keys.TemplateKey{
 			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: "shop",
 			Name: rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,40}[a-z0-9])?(-configmap|-deployment|-0123456789)?`).Draw(t, "name"),
 		}
-		if d := cmp.Diff([]propagation.TemplateKey{k}, propagation.TemplatesOf(propagation.BindingOf(k), kinds)); d != "" {
+		if d := cmp.Diff([]keys.TemplateKey{k}, keys.TemplatesOf(keys.BindingOf(k), kinds)); d != "" {
 			t.Fatal(d)
 		}
 	})
 }
 
 func TestTemplatesOfANameThatTellsNothing(t *testing.T) {
-	for sentence, k := range map[string]propagation.TemplateKey{
+	for sentence, k := range map[string]keys.TemplateKey{
 		"it had characters that none of a binding's has": {APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "system:nginx"},
 		"its kind is none of those":                      {APIVersion: "batch/v1", Kind: "Job", Namespace: "shop", Name: "nginx"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := propagation.TemplatesOf(propagation.BindingOf(k), kinds); len(got) > 0 {
+			if got := keys.TemplatesOf(keys.BindingOf(k), kinds); len(got) > 0 {
 				t.Errorf("it may be of %v", got)
 			}
 		})
