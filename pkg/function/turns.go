@@ -9,11 +9,11 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
-	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 )
 
 // Laner is a stage that says itself which events it handles one after the other;
-// for any other they are those of one events.Lane.
+// for any other they are those of one coalesce.Lane.
 type Laner interface {
 	Lane(e event.Event) string
 }
@@ -23,7 +23,7 @@ func LaneOf(s Stage, e event.Event) string {
 	if l, ok := s.(Laner); ok {
 		return l.Lane(e)
 	}
-	return events.Lane(e)
+	return coalesce.Lane(e)
 }
 
 // turns has the events of one lane handled one after the other, so that they lose
@@ -49,7 +49,7 @@ type turn struct {
 }
 
 // take handles the event when it is its turn, with a context that says which events
-// it is for (events.Covers). Who waited with another that tells the same has nothing
+// it is for (coalesce.Covers). Who waited with another that tells the same has nothing
 // to do where that one's turn ended well, and to try again where that one has to. One
 // that can never succeed may be malformed, which others need not be: they have a turn
 // of their own. Extensions that are the same do not make events tell the same whose
@@ -57,7 +57,7 @@ type turn struct {
 func (t *turns) take(ctx context.Context, name string, e event.Event, handle func(ctx context.Context) Result) Result {
 	l := t.enter(name)
 	defer t.leave(name, l)
-	tells := e.Source() + "\x00" + events.Tells(e) + "\x00" + events.Names(e)
+	tells := e.Source() + "\x00" + coalesce.Tells(e) + "\x00" + coalesce.Names(e)
 	for {
 		mine, other := t.wait(l, tells, e.ID())
 		if mine != nil {
@@ -116,7 +116,7 @@ func (t *turns) handle(ctx context.Context, l *lane, tells string, mine *turn, h
 	case l.token <- struct{}{}:
 		defer func() { <-l.token }()
 		t.begin(l, tells)
-		mine.res = handle(events.Covering(ctx, mine.ids))
+		mine.res = handle(coalesce.Covering(ctx, mine.ids))
 		return mine.res
 	case <-ctx.Done():
 		t.begin(l, tells)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -49,7 +50,7 @@ func newCrowd(t *testing.T) *crowd {
 // comes has an event arrive, and waits until it is handled or waits.
 func (c *crowd) comes(ctx context.Context, who string, e event.Event) {
 	go func() {
-		res := c.turns.take(ctx, events.Lane(e), e, func(ctx context.Context) Result {
+		res := c.turns.take(ctx, coalesce.Lane(e), e, func(ctx context.Context) Result {
 			c.mu.Lock()
 			c.begun = append(c.begun, who)
 			if c.covers != nil {
@@ -124,7 +125,7 @@ func TestAHandlingKnowsWhichEventsItIsFor(t *testing.T) {
 		c.covers = func(ctx context.Context) {
 			var ids string
 			for _, id := range []string{"under way", "second", "third", "late"} {
-				if events.Covers(ctx, id) {
+				if coalesce.Covers(ctx, id) {
 					ids += id + ";"
 				}
 			}

@@ -21,6 +21,7 @@ var inward = map[string][]string{
 	"config":                  {},
 	"docs":                    {"pkg/core", "pkg/cli"}, // which what they say is taken from
 	"pkg/outcome":             {},
+	"pkg/coalesce":            {"apis"},
 	"pkg/discreet":            {},
 	"pkg/core":                {"apis"},
 	"pkg/hub":                 {"apis", "pkg/core", "pkg/discreet", "pkg/outcome"},
@@ -28,9 +29,9 @@ var inward = map[string][]string{
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
 	"pkg/redis/schema":        {"pkg/outcome"},
 	"pkg/knative":             {"pkg/core", "pkg/outcome"},
-	"pkg/function":            {"apis", "pkg/outcome"},
-	"pkg/localbroker":         {"apis", "config", "pkg/function", "pkg/outcome"},
-	"pkg/pipeline":            {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
+	"pkg/function":            {"apis", "pkg/coalesce", "pkg/outcome"},
+	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome"},
+	"pkg/pipeline":            {"apis", "pkg/core", "pkg/coalesce", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
 	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does
 	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/test/pipelinetest"
 )
@@ -301,7 +302,7 @@ func (w *world) handleNext() {
 		return o.hint == d.hint
 	})
 	f := w.newFlight(d, 0)
-	f.run(events.Covering(w.ctx, ids))
+	f.run(coalesce.Covering(w.ctx, ids))
 	w.landed(f)
 }
 

@@ -153,7 +153,7 @@ func partitionKey(d Data) string {
 	case d.Binding != nil:
 		return partition("binding/", d.Binding.ID())
 	case d.Template != nil:
-		return partitionOf(*d.Template)
+		return PartitionKey(*d.Template)
 	case d.Policy != nil:
 		return partition("policy/", d.Policy.ID())
 	case d.Cluster != "":
@@ -162,7 +162,9 @@ func partitionKey(d Data) string {
 	return ""
 }
 
-func partitionOf(t keys.TemplateKey) string {
+// PartitionKey is the partition key of events about a template: all that concerns
+// one template stays in order.
+func PartitionKey(t keys.TemplateKey) string {
 	return partition("binding/", keys.BindingOf(t).ID())
 }
 
@@ -296,7 +298,7 @@ func NewResource(source, eventType string, o Object) (event.Event, error) {
 	e.SetID(hex.EncodeToString(sum[:12]))
 	for name, value := range map[string]string{
 		ExtAPIVersion: o.APIVersion, ExtKind: o.Kind, ExtNamespace: o.Namespace, ExtName: o.Name, ExtCluster: o.Cluster,
-		ExtPartitionKey: partitionOf(o.TemplateKey),
+		ExtPartitionKey: PartitionKey(o.TemplateKey),
 	} {
 		if value != "" {
 			e.SetExtension(name, value)

@@ -36,18 +36,6 @@ func (w *Works) key(cluster string) keys.WorkKey {
 	return keys.WorkKey{Cluster: cluster, Name: w.Name, Form: w.Form}
 }
 
-// unversioned are the Works without the versions; nil for nil.
-func (w *Works) unversioned() *Works {
-	if w == nil {
-		return nil
-	}
-	bare := &Works{Name: w.Name, Form: w.Form, Versions: map[string]string{}}
-	for cluster := range w.Versions {
-		bare.Versions[cluster] = ""
-	}
-	return bare
-}
-
 // check says what the Works lack.
 func (w *Works) check() error {
 	_, nameless := w.Versions[""]

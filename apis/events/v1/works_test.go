@@ -141,25 +141,6 @@ func TestATeamFindsItsMember(t *testing.T) {
 	}
 }
 
-func TestEventsAboutTheSameWorksTellTheSame(t *testing.T) {
-	emit := func(version string, clusters ...string) event.Event {
-		return emitted(t, func(b *events.Batch) {
-			for _, c := range clusters {
-				d := aboutMember(events.WorkRendered, c)
-				d.WorkVersion = version
-				b.EmitWork(events.WorkRendered, d)
-			}
-		})[0]
-	}
-	first, newer, others := emit("1", "a", "b"), emit("2", "a", "b"), emit("1", "a", "c")
-	if events.Tells(first) != events.Tells(newer) || events.Names(first) != events.Names(newer) {
-		t.Error("the same Works of another version tell something else")
-	}
-	if events.Tells(first) == events.Tells(others) || events.Names(first) == events.Names(others) {
-		t.Error("Works of other members tell the same")
-	}
-}
-
 func TestMalformedWorks(t *testing.T) {
 	const of = `"template":{"apiVersion":"v1","kind":"A","name":"a"},"binding":{"name":"b"}`
 	for sentence, data := range map[string]string{

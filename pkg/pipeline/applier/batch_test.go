@@ -21,6 +21,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
@@ -335,7 +336,7 @@ func TestLanes(t *testing.T) {
 	if a, b := f.stage.Lane(f.rendered()), f.stage.Lane(alone[i]); a == b {
 		t.Errorf("both are in the lane %s", a)
 	}
-	if a, b := events.Lane(f.rendered()), events.Lane(out[0]); a != b {
+	if a, b := coalesce.Lane(f.rendered()), coalesce.Lane(out[0]); a != b {
 		t.Errorf("the answer is in the lane %s, want %s: the template's", b, a)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -50,7 +51,7 @@ func (s *Stage) Name() string { return Name }
 // of the others.
 func (s *Stage) Lane(e event.Event) string {
 	cluster, _ := e.Extensions()[events.ExtCluster].(string)
-	return cluster + "/" + events.Lane(e)
+	return cluster + "/" + coalesce.Lane(e)
 }
 
 // Handle brings members up to Works, one in each. It is safe to call twice.

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -51,7 +52,7 @@ func (x *echoes) about(ctx context.Context, e event.Event, key any) (told, bool)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w, ok := x.last[key]
-	return w, ok && w.event != e.ID() && !events.Covers(ctx, w.event)
+	return w, ok && w.event != e.ID() && !coalesce.Covers(ctx, w.event)
 }
 
 // ofTemplate tells whether the event is an echo: the template is as this process

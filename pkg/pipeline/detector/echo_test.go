@@ -12,6 +12,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/detector"
@@ -73,7 +74,7 @@ func (s *scene) hear(eventType string, key propagation.TemplateKey, id string, w
 		id = "event " + string(rune('a'+s.heard))
 	}
 	e.SetID(id)
-	out, err := s.detector.Handle(events.Covering(s.Context(), append(with, id)), e)
+	out, err := s.detector.Handle(coalesce.Covering(s.Context(), append(with, id)), e)
 	if err != nil {
 		s.Fatal(err)
 	}

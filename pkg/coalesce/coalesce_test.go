@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package v1_test
+package coalesce_test
 
 import (
 	"testing"
@@ -10,7 +10,19 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/apis/keys"
+	"sluice.dev/pkg/coalesce"
 )
+
+// raw is an event of that type with those data.
+func raw(eventType, data string) event.Event {
+	e := event.New()
+	e.SetID("1")
+	e.SetSource("/test")
+	e.SetType(eventType)
+	e.DataEncoded = []byte(data)
+	e.SetDataContentType("application/json")
+	return e
+}
 
 // tell is an event about a Deployment of that name.
 func tell(t *testing.T, eventType, name string, change ...func(*events.Data)) event.Event {
@@ -21,7 +33,7 @@ func tell(t *testing.T, eventType, name string, change ...func(*events.Data)) ev
 	for _, c := range change {
 		c(&d)
 	}
-	e, err := events.New("test", cause(), eventType, d)
+	e, err := events.New("test", raw(events.ResourceUpdated, ""), eventType, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +97,7 @@ func TestWhatTellsTheSame(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			a, b := events.Tells(tc.a), events.Tells(tc.b)
+			a, b := coalesce.Tells(tc.a), coalesce.Tells(tc.b)
 			if got := a == b; got != tc.want {
 				t.Errorf("same: got %v, want %v\n%q\n%q", got, tc.want, a, b)
 			}
@@ -118,9 +130,34 @@ func TestLaneOfAnEvent(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if a, b := events.Lane(tc.a), events.Lane(tc.b); (a == b) == tc.apart || a == "" {
+			if a, b := coalesce.Lane(tc.a), coalesce.Lane(tc.b); (a == b) == tc.apart || a == "" {
 				t.Errorf("lanes %q and %q, apart: want %t", a, b, tc.apart)
 			}
 		})
+	}
+}
+
+func TestEventsAboutTheSameWorksTellTheSame(t *testing.T) {
+	emit := func(version string, clusters ...string) event.Event {
+		template := keys.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
+		binding := keys.BindingOf(template)
+		b := events.From("test", raw(events.ResourceUpdated, ""))
+		for _, c := range clusters {
+			b.EmitWork(events.WorkRendered, events.Data{
+				Template: &template, Binding: &binding, Work: &keys.WorkKey{Cluster: c, Name: keys.WorkName(binding)}, WorkVersion: version, Cluster: c,
+			})
+		}
+		out, err := b.Events()
+		if err != nil || len(out) != 1 {
+			t.Fatalf("emitted %d events, %v; want one", len(out), err)
+		}
+		return out[0]
+	}
+	first, newer, others := emit("1", "a", "b"), emit("2", "a", "b"), emit("1", "a", "c")
+	if coalesce.Tells(first) != coalesce.Tells(newer) || coalesce.Names(first) != coalesce.Names(newer) {
+		t.Error("the same Works of another version tell something else")
+	}
+	if coalesce.Tells(first) == coalesce.Tells(others) || coalesce.Names(first) == coalesce.Names(others) {
+		t.Error("Works of other members tell the same")
 	}
 }

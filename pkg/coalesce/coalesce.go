@@ -1,7 +1,19 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package v1
+// Package coalesce says which deliveries of events are one piece of work: which
+// events tell the same, so that one handling does for all of them, and which are
+// handled one after the other.
+//
+// Invariants:
+//   - All that Sluice tells about one template has one lane.
+//   - Versions, reasons and messages tell nothing: who handles an event reads the
+//     live state.
+//   - An event of a type that is not in the contract tells the same as itself
+//     alone.
+//
+// It must not handle, keep or send events.
+package coalesce
 
 import (
 	"bytes"
@@ -13,11 +25,13 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
 )
 
 // aside are the extensions that do not say what an event tells, but why, and which
 // way it has come; the broker of Knative has two of its own.
-var aside = map[string]bool{ExtReason: true, ExtTraceParent: true, "knativearrivaltime": true, "knativebrokerttl": true}
+var aside = map[string]bool{events.ExtReason: true, events.ExtTraceParent: true, "knativearrivaltime": true, "knativebrokerttl": true}
 
 // Tells is equal for events that tell the same. For the types of the event
 // contract that is: the same type, subject, page of a fan-out and extensions, but
@@ -56,13 +70,13 @@ func Names(e event.Event) string {
 		}
 		return strings.Join([]string{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name}, "\x00")
 	}
-	d, err := Decode(e)
+	d, err := events.Decode(e)
 	if err != nil {
 		return whole()
 	}
-	named, err := json.Marshal(Data{
+	named, err := json.Marshal(events.Data{
 		Template: d.Template, Policy: d.Policy, Previous: d.Previous, Binding: d.Binding, Placement: d.Placement, Work: d.Work,
-		SchedulerName: d.SchedulerName, Cluster: d.Cluster, Continue: d.Continue, Works: d.Works.unversioned(),
+		SchedulerName: d.SchedulerName, Cluster: d.Cluster, Continue: d.Continue, Works: unversioned(d.Works),
 	})
 	if err != nil {
 		return whole()
@@ -70,16 +84,28 @@ func Names(e event.Event) string {
 	return string(named)
 }
 
+// unversioned are the Works without the versions; nil for nil.
+func unversioned(w *events.Works) *events.Works {
+	if w == nil {
+		return nil
+	}
+	bare := &events.Works{Name: w.Name, Form: w.Form, Versions: map[string]string{}}
+	for cluster := range w.Versions {
+		bare.Versions[cluster] = ""
+	}
+	return bare
+}
+
 // Lane is what an event should be handled one after the other with: those with its
 // partition key, which for a source's event is that of the template that its object
 // is, or comes of; without one it is alone with those that tell the same.
 func Lane(e event.Event) string {
-	if key, _ := e.Extensions()[ExtPartitionKey].(string); key != "" {
+	if key, _ := e.Extensions()[events.ExtPartitionKey].(string); key != "" {
 		return key
 	}
 	if isResource(e.Type()) {
-		if o, err := DecodeResource(e); err == nil {
-			return partitionOf(o.TemplateKey)
+		if o, err := events.DecodeResource(e); err == nil {
+			return events.PartitionKey(o.TemplateKey)
 		}
 	}
 	return Tells(e)
@@ -102,12 +128,12 @@ func Covers(ctx context.Context, id string) bool {
 
 // isHint tells whether the type belongs to the event contract.
 func isHint(eventType string) bool {
-	_, ours := Catalog[eventType]
-	return ours || eventType == Ping || isResource(eventType)
+	_, ours := events.Catalog[eventType]
+	return ours || eventType == events.Ping || isResource(eventType)
 }
 
 func isResource(eventType string) bool {
-	return eventType == ResourceAdded || eventType == ResourceUpdated || eventType == ResourceDeleted
+	return eventType == events.ResourceAdded || eventType == events.ResourceUpdated || eventType == events.ResourceDeleted
 }
 
 // page is where the fan-out goes on that the event tells of; empty for most.
