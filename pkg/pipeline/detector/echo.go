@@ -6,16 +6,17 @@ package detector
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/utils/lru"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/propagation"
 )
 
-// remembered is of how many objects a process remembers what it has told.
+// remembered is of how many objects a process remembers what it has told; what it
+// told longest ago is forgotten first.
 const remembered = 4096
 
 // echoes are what this process has told last of templates and of policies. A
@@ -24,23 +25,13 @@ const remembered = 4096
 // attempt. It saves the whole way through the pipeline for each, and for a policy
 // that of all its templates; a process that has forgotten, or is another, takes it
 // once more.
-type echoes struct {
-	mu   sync.Mutex
-	last map[any]told
-}
+type echoes struct{ last *lru.Cache }
+
+func newEchoes() echoes { return echoes{lru.New(remembered)} }
 
 // told is what was told of an object, at which version of a template, and the event
 // that it was told for.
 type told struct{ state, version, event string }
-
-func (x *echoes) note(key any, w told) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.last == nil || len(x.last) >= remembered {
-		x.last = map[any]told{}
-	}
-	x.last[key] = w
-}
 
 // about is what was told of an object, if that has anything to say of the event.
 // A second delivery is no echo of the first, nor is what is handled for one. What
@@ -49,9 +40,8 @@ func (x *echoes) about(ctx context.Context, e event.Event, key any) (told, bool)
 	if e.Type() != events.ResourceUpdated || events.Own(e) {
 		return told{}, false
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	w, ok := x.last[key]
+	known, _ := x.last.Get(key)
+	w, ok := known.(told)
 	return w, ok && w.event != e.ID() && !coalesce.Covers(ctx, w.event)
 }
 
@@ -63,7 +53,7 @@ func (x *echoes) ofTemplate(ctx context.Context, e event.Event, t *propagation.T
 }
 
 func (x *echoes) noteTemplate(e event.Event, t *propagation.Template) {
-	x.note(t.Key, told{stateOf(t), t.ResourceVersion, e.ID()})
+	x.last.Add(t.Key, told{stateOf(t), t.ResourceVersion, e.ID()})
 }
 
 // stateOf is all of a template but its status. Its generation tells that it has
@@ -81,7 +71,7 @@ func (x *echoes) ofPolicy(ctx context.Context, e event.Event, p *propagation.Pol
 }
 
 func (x *echoes) notePolicy(e event.Event, p *propagation.Policy) {
-	x.note(p.Key, told{state: contentOf(p), event: e.ID()})
+	x.last.Add(p.Key, told{state: contentOf(p), event: e.ID()})
 }
 
 // contentOf is all of a policy but its status.

@@ -35,7 +35,7 @@ type Stage struct {
 
 // New makes the stage.
 func New(h Hub, c ClaimMap, p Policies, b Brakes) *Stage {
-	return &Stage{hub: h, claims: c, policies: p, brakes: b}
+	return &Stage{hub: h, claims: c, policies: p, brakes: b, echoes: newEchoes()}
 }
 
 // Name is that of the stage's function.
