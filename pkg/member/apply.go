@@ -43,7 +43,7 @@ func (c *Client) Look(ctx context.Context, ref Ref, how Looking) (applying.Read[
 }
 
 func (c *Client) look(ctx context.Context, ref Ref, how Looking) (_ *Observed, err error) {
-	if s := c.shelf(ref.GroupVersionKind()); s != nil && !how.Live && !how.Whole {
+	if s := c.store(ref.GroupVersionKind()); s != nil && !how.Live && !how.Whole {
 		key := keyOf(ref.Namespace, ref.Name)
 		if o := s.get(key); o != nil {
 			return o, nil

@@ -31,22 +31,22 @@ func seen(version string) *unstructured.Unstructured {
 	return u
 }
 
-func TestShelf(t *testing.T) {
-	type step = func(s *shelf)
-	event := func(version string) step { return func(s *shelf) { _ = s.Update(seen(version)) } }
-	gone := func(version string) step { return func(s *shelf) { _ = s.Delete(seen(version)) } }
-	begin := func(s *shelf) { s.begin("/a") }
+func TestStore(t *testing.T) {
+	type step = func(s *store)
+	event := func(version string) step { return func(s *store) { _ = s.Update(seen(version)) } }
+	gone := func(version string) step { return func(s *store) { _ = s.Delete(seen(version)) } }
+	begin := func(s *store) { s.begin("/a") }
 	answer := func(version string) step {
-		return func(s *shelf) { s.end("/a", applying.Observe(seen(version).Object, false)) }
+		return func(s *store) { s.end("/a", applying.Observe(seen(version).Object, false)) }
 	}
-	failed := func(s *shelf) { s.end("/a", nil) }
+	failed := func(s *store) { s.end("/a", nil) }
 	list := func(version string, objects ...any) step {
-		return func(s *shelf) { _ = s.Replace(objects, version) }
+		return func(s *store) { _ = s.Replace(objects, version) }
 	}
 	for name, tc := range map[string]struct {
 		steps []step
 		want  []string // versions announced, "-" in front of a deletion
-		holds string   // version on the shelf
+		holds string   // version in the store
 	}{
 		"what is there is announced":                         {[]step{list("9", seen("5"))}, []string{"5"}, "5"},
 		"listed again it is no news":                         {[]step{list("9", seen("5")), list("10", seen("5"))}, []string{"5"}, "5"},
@@ -78,7 +78,7 @@ func TestShelf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			s := newShelf(configMaps, func(c Change) {
+			s := newStore(configMaps, func(c Change) {
 				if c.Deleted {
 					c.Version = "-" + c.Version
 				}
@@ -102,7 +102,7 @@ func TestShelf(t *testing.T) {
 			}
 		})
 	}
-	s := newShelf(configMaps, nil)
+	s := newStore(configMaps, nil)
 	if s.Update("what") == nil || s.Delete(3) == nil || s.Replace([]any{nil}, "1") == nil {
 		t.Error("something else than objects is accepted")
 	}
@@ -124,7 +124,7 @@ func TestZ20TheEndOfAJobIsRemembered(t *testing.T) {
 		}
 		return u
 	}
-	s := newShelf(jobs, func(Change) {})
+	s := newStore(jobs, func(Change) {})
 	end := func(name, how string) {
 		t.Helper()
 		s.begin("/" + name)

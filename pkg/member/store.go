@@ -24,8 +24,8 @@ type Change struct {
 	Deleted bool
 }
 
-// shelf keeps the objects of ours of one kind as a watch sees them, and tells of
-// changes that others made. It is the store of a reflector.
+// store is a reflector's store: it keeps the objects of ours of one kind as a watch
+// sees them, and tells of changes that others made.
 //
 // An event can come before the answer to the write that caused it. While an
 // object is being written, its last event waits for the answer.
@@ -33,7 +33,7 @@ type Change struct {
 // A member may be restored from a backup: its versions begin anew at a lower one,
 // and what was written since is gone. A list says so that is older than what the
 // watch told, or in which an object is older than it is known to have been.
-type shelf struct {
+type store struct {
 	gvk      schema.GroupVersionKind
 	announce func(Change)
 
@@ -67,13 +67,13 @@ type event struct {
 	deleted bool
 }
 
-func newShelf(gvk schema.GroupVersionKind, announce func(Change)) *shelf {
-	return &shelf{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}, ended: map[string]*Observed{}}
+func newStore(gvk schema.GroupVersionKind, announce func(Change)) *store {
+	return &store{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}, ended: map[string]*Observed{}}
 }
 
 func keyOf(namespace, name string) string { return namespace + "/" + name }
 
-func (s *shelf) get(key string) *Observed {
+func (s *store) get(key string) *Observed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[key]
@@ -81,14 +81,14 @@ func (s *shelf) get(key string) *Observed {
 
 // over is an object as it was last that had come to its end and is gone; nil: that is
 // not known.
-func (s *shelf) over(key string) *Observed {
+func (s *store) over(key string) *Observed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended[key]
 }
 
 // remember keeps the last state of an object that came to its end. The lock is held.
-func (s *shelf) remember(key string, o *Observed) {
+func (s *store) remember(key string, o *Observed) {
 	if s.ended[key] == nil {
 		s.order = append(s.order, key)
 	}
@@ -101,7 +101,7 @@ func (s *shelf) remember(key string, o *Observed) {
 
 // begin is called in front of a write, end behind it with the answer: nil where
 // it failed.
-func (s *shelf) begin(key string) {
+func (s *store) begin(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writing[key] == nil {
@@ -110,7 +110,7 @@ func (s *shelf) begin(key string) {
 	s.writing[key].callers++
 }
 
-func (s *shelf) end(key string, answer *Observed) {
+func (s *store) end(key string, answer *Observed) {
 	s.mu.Lock()
 	if have := s.objects[key]; answer != nil && (have == nil || newer(answer.Version, have.Version)) {
 		s.objects[key] = answer
@@ -127,7 +127,7 @@ func (s *shelf) end(key string, answer *Observed) {
 }
 
 // see takes in an event of the watch.
-func (s *shelf) see(e event) {
+func (s *store) see(e event) {
 	s.mu.Lock()
 	s.told = max(s.told, propagation.Version(e.object.Version))
 	if w := s.writing[e.key]; w != nil {
@@ -146,7 +146,7 @@ func (s *shelf) see(e event) {
 
 // record tells whether the event is news: not the echo of a write of ours, and
 // not about an earlier state. The lock is held.
-func (s *shelf) record(e event) bool {
+func (s *store) record(e event) bool {
 	have := s.objects[e.key]
 	if have != nil && !newer(e.object.Version, have.Version) || have == nil && e.deleted {
 		return false
@@ -163,7 +163,7 @@ func (s *shelf) record(e event) bool {
 	return true
 }
 
-func (s *shelf) tell(e event) {
+func (s *store) tell(e event) {
 	u := unstructured.Unstructured{Object: e.object.Object}
 	version, kind := s.gvk.ToAPIVersionAndKind()
 	s.announce(Change{
@@ -188,7 +188,7 @@ func older(a, b *Observed) bool {
 	return va != 0 && va < vb
 }
 
-func (s *shelf) eventOf(obj any, deleted bool) (event, error) {
+func (s *store) eventOf(obj any, deleted bool) (event, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return event{}, fmt.Errorf("the watch sent a %T", obj)
@@ -197,10 +197,10 @@ func (s *shelf) eventOf(obj any, deleted bool) (event, error) {
 }
 
 // Add is part of a reflector's store.
-func (s *shelf) Add(obj any) error { return s.Update(obj) }
+func (s *store) Add(obj any) error { return s.Update(obj) }
 
 // Update is part of a reflector's store.
-func (s *shelf) Update(obj any) error {
+func (s *store) Update(obj any) error {
 	e, err := s.eventOf(obj, false)
 	if err == nil {
 		s.see(e)
@@ -209,7 +209,7 @@ func (s *shelf) Update(obj any) error {
 }
 
 // Delete is part of a reflector's store.
-func (s *shelf) Delete(obj any) error {
+func (s *store) Delete(obj any) error {
 	e, err := s.eventOf(obj, true)
 	if err == nil {
 		s.see(e)
@@ -219,7 +219,7 @@ func (s *shelf) Delete(obj any) error {
 
 // Replace is part of a reflector's store: all that there is at that version.
 // What is missing is gone, unless it was written later.
-func (s *shelf) Replace(list []any, version string) error {
+func (s *store) Replace(list []any, version string) error {
 	events := make([]event, 0, len(list))
 	for _, obj := range list {
 		e, err := s.eventOf(obj, false)
@@ -236,7 +236,7 @@ func (s *shelf) Replace(list []any, version string) error {
 
 // listed is what a list tells: each object that is in it, and the end of each that
 // is not. Of what the member forgot nothing is believed any more.
-func (s *shelf) listed(all []event, version string) []event {
+func (s *store) listed(all []event, version string) []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := propagation.Version(version)
@@ -266,7 +266,7 @@ func (s *shelf) listed(all []event, version string) []event {
 
 // forget forgets the versions of objects, so that whatever is told next is news. The
 // lock is held.
-func (s *shelf) forget(which func(*Observed) bool) {
+func (s *store) forget(which func(*Observed) bool) {
 	for key, o := range s.objects {
 		if !which(o) {
 			continue
@@ -278,4 +278,4 @@ func (s *shelf) forget(which func(*Observed) bool) {
 }
 
 // Resync is part of a reflector's store.
-func (s *shelf) Resync() error { return nil }
+func (s *store) Resync() error { return nil }
