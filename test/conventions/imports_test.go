@@ -22,10 +22,10 @@ var inward = map[string][]string{
 	"docs":                    {"pkg/core", "pkg/cli"}, // which what they say is taken from
 	"pkg/outcome":             {},
 	"pkg/coalesce":            {"apis"},
-	"pkg/discreet":            {},
+	"pkg/redact":              {},
 	"pkg/core":                {"apis"},
-	"pkg/hub":                 {"apis", "pkg/core", "pkg/discreet", "pkg/outcome"},
-	"pkg/member":              {"apis", "pkg/core", "pkg/discreet", "pkg/outcome"},
+	"pkg/hub":                 {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
+	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
 	"pkg/redis/schema":        {"pkg/outcome"},
 	"pkg/knative":             {"pkg/core", "pkg/outcome"},

@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package discreet
+package redact
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ func TestZ39ARefusalAboutASecretQuotesNothingOfIt(t *testing.T) {
 		"of what is no answer, all": {errors.New("connection refused"), "connection refused", func(error) bool { return true }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Answer(fmt.Errorf("apply: %w", tc.err))
+			got := Error(fmt.Errorf("apply: %w", tc.err))
 			if !strings.HasSuffix(got.Error(), tc.want) || !tc.is(got) || strings.Contains(fmt.Sprintf("%v %+v", got, got), content) {
 				t.Errorf("got %v, want %q and the same reason", got, tc.want)
 			}

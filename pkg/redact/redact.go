@@ -1,12 +1,12 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package discreet takes out of an API server's answer about a Secret what may
+// Package redact takes out of an API server's error about a Secret what may
 // quote the Secret.
 //
 // Invariant: reason, code and fields stay, so that who looks at them decides as
 // before.
-package discreet
+package redact
 
 import (
 	"errors"
@@ -18,10 +18,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Answer is an API server's answer about a Secret without its words, which may quote
-// what the Secret holds: it says the reason and the fields. What else is no answer
-// of an API server stays as it is.
-func Answer(err error) error {
+// Error returns an API server's error about a Secret without its message, which may
+// quote what the Secret holds: the new message names the reason and the fields. Any
+// other error is returned as it is.
+func Error(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return err
