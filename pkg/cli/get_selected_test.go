@@ -11,7 +11,7 @@ import (
 )
 
 func TestGetByLabels(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	label := func(ref string) {
 		u := hub.get(ref)
 		labels := u.GetLabels()

@@ -42,8 +42,8 @@ func wantText(t *testing.T, want, got string) {
 	}
 }
 
-// glanceShop has one template in each state.
-func glanceShop(t *testing.T) *api {
+// shopInEachState has one template in each state.
+func shopInEachState(t *testing.T) *api {
 	hub := serve(t, "hub").shop()
 	p := fixture.Policy("web").Kind().Lazy().To("member1", "member2")
 	all := fixture.ClusterPolicy("all").To("member1")
@@ -99,7 +99,7 @@ func TestGet(t *testing.T) {
 		"nothing, and what to do": {args: "get -n empty", want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := run(t, glanceShop(t), strings.Fields(tc.args)...)
+			a := run(t, shopInEachState(t), strings.Fields(tc.args)...)
 			a.wants(t, "")
 			wantText(t, tc.want, a.out)
 			if tc.want == "" && !strings.Contains(a.err, "Nothing is propagated in namespace empty. -A shows every namespace") {
@@ -110,7 +110,7 @@ func TestGet(t *testing.T) {
 }
 
 func TestGetForMachines(t *testing.T) {
-	a := run(t, glanceShop(t), "get", "deploy/waits", "-o", "json")
+	a := run(t, shopInEachState(t), "get", "deploy/waits", "-o", "json")
 	a.wants(t, "")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(a.out), &got); err != nil {
@@ -128,7 +128,7 @@ func TestGetForMachines(t *testing.T) {
 }
 
 func TestGetRefuses(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	for args, want := range map[string]string{
 		"get deploy/none":         "deployment/none not found in namespace shop: name another namespace with -n",
 		"get gadgets":             `the hub serves no kind "gadgets"`,
@@ -148,7 +148,7 @@ func TestGetRefuses(t *testing.T) {
 }
 
 func TestGetOfWhoSeesOneNamespace(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	all, scope := failing("/v1alpha2/resourcebindings", 403), failing("/clusterresourcebindings", 403)
 	hub.refuse = func(r *http.Request) *apierrors.StatusError { return stdcmp.Or(all(r), scope(r)) }
 	a := run(t, hub, "get", "-o", "name")

@@ -144,7 +144,7 @@ func (s *said) until(t *testing.T, text string) {
 }
 
 func TestGetWatch(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	out, end := following(t, hub, "get", "deploy", "-w")
 	out.until(t, "Deployment late pp/web")
 	titles := strings.Count(out.String(), "POLICY")

@@ -14,8 +14,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// PlacementGlance is a placement in one line, as its status says.
-type PlacementGlance struct {
+// PlacementSummary is a placement in one line, as its status says.
+type PlacementSummary struct {
 	Name     string   `json:"name"`
 	Selected int      `json:"selected"`
 	Snapshot string   `json:"snapshot,omitempty"`
@@ -34,9 +34,9 @@ type PlacementGlance struct {
 	Created    time.Time `json:"created,omitzero"`
 }
 
-// GlanceAtPlacement is that line.
-func GlanceAtPlacement(p *placementv1.ClusterResourcePlacement) PlacementGlance {
-	g := PlacementGlance{
+// SummaryOfPlacement is that line.
+func SummaryOfPlacement(p *placementv1.ClusterResourcePlacement) PlacementSummary {
+	g := PlacementSummary{
 		Name: p.Name, Selected: len(p.Status.SelectedResources), Snapshot: p.Status.ObservedResourceIndex, Created: p.CreationTimestamp.Time,
 		Suspended: "none", RolledBack: p.Annotations[placing.AnnotationRollback], Clusters: []string{},
 	}

@@ -17,8 +17,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// glance is a template in one line.
-type glance struct {
+// summary is a template in one line.
+type summary struct {
 	propagation.TemplateKey
 	// Policy that holds it, as pp/NAME or cpp/NAME; empty: nobody does.
 	Policy string `json:"policy,omitempty"`
@@ -43,8 +43,8 @@ type glance struct {
 	binding propagation.BindingKey
 }
 
-func glanceAt(b *propagation.Binding) glance {
-	g := glance{
+func summaryOf(b *propagation.Binding) summary {
+	g := summary{
 		TemplateKey: b.Template(), binding: b.Key,
 		Clusters: b.TargetClusters(), Suspended: explaining.Suspended(b.Spec.Suspension), Follows: len(b.Spec.RequiredBy) > 0,
 		Revision: b.Revision(), Generation: b.Annotations[propagation.AnnotationActiveGeneration],
@@ -76,9 +76,9 @@ func glanceAt(b *propagation.Binding) glance {
 	return g
 }
 
-// glanceAtTemplate is one at a template that was never propagated.
-func glanceAtTemplate(t *propagation.Template) glance {
-	g := glance{
+// summaryOfTemplate is that of a template that was never propagated.
+func summaryOfTemplate(t *propagation.Template) summary {
+	g := summary{
 		TemplateKey: t.Key, binding: propagation.BindingOf(t.Key), Created: t.Created, Suspended: "none",
 		Message: "no policy holds it: nothing was ever propagated",
 	}
@@ -89,7 +89,7 @@ func glanceAtTemplate(t *propagation.Template) glance {
 	return g
 }
 
-func glanceColumns(all bool) []screen.Column {
+func summaryColumns(all bool) []screen.Column {
 	columns := screen.Columns("KIND", "NAME", "POLICY", "CLUSTERS", "APPLIED", "AVAILABLE", "PENDING", "SUSPENDED", "AGE")
 	columns = append(columns, screen.Column{Title: "REVISION", Wide: true}, screen.Column{Title: "GENERATION", Wide: true}, screen.Column{Title: "MESSAGE", Wide: true})
 	if all {
@@ -101,7 +101,7 @@ func glanceColumns(all bool) []screen.Column {
 // fewClusters is how many clusters a line names unless all are asked for.
 const fewClusters = 3
 
-func glanceRows(lines []glance, all, wide bool) [][]screen.Cell {
+func summaryRows(lines []summary, all, wide bool) [][]screen.Cell {
 	rows := make([][]screen.Cell, 0, len(lines))
 	for _, g := range lines {
 		limit := fewClusters
@@ -121,7 +121,7 @@ func glanceRows(lines []glance, all, wide bool) [][]screen.Cell {
 	return rows
 }
 
-func (g glance) policyCell() screen.Cell {
+func (g summary) policyCell() screen.Cell {
 	switch {
 	case g.Policy != "":
 		return screen.Text(g.Policy)
@@ -131,7 +131,7 @@ func (g glance) policyCell() screen.Cell {
 	return screen.Cell{Text: "<none>", Paint: screen.Warn}
 }
 
-func (g glance) progressCell(n int) screen.Cell {
+func (g summary) progressCell(n int) screen.Cell {
 	c := screen.Cell{Text: fmt.Sprintf("%d/%d", n, len(g.Clusters)), Paint: screen.Warn}
 	switch {
 	case g.Failed:
