@@ -11,9 +11,10 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Dress is a copy of the manifest with the marks of its Work and of its hub, and
-// without what only an API server may set.
-func Dress(w *propagation.Work, hub string, manifest map[string]any) map[string]any {
+// Desired is the object that the member shall have: a copy of the manifest with the
+// labels and annotations that name its Work and its hub, and without the metadata
+// that only an API server may set.
+func Desired(w *propagation.Work, hub string, manifest map[string]any) map[string]any {
 	out := maps.Clone(manifest)
 	meta := part(out, "metadata")
 	for _, k := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
