@@ -116,7 +116,7 @@ func TestActivateWritesTheWishAndNothingElse(t *testing.T) {
 	version := hub.version
 	run(t, hub, "activate", "deploy/a", "--timeout", "50ms").wants(t, "not done after 50ms")
 	if hub.version != version {
-		t.Error("the wish was written twice")
+		t.Error("the request was written twice")
 	}
 }
 

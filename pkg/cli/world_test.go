@@ -128,7 +128,7 @@ func (a *api) work(b *propagation.Binding, cluster string, applied metav1.Condit
 	})
 }
 
-// gate plays the stages behind a wish: they let the policy act, and every
+// gate plays the stages behind a request: they let the policy act, and every
 // cluster has it at once.
 func (a *api) gate(policies ...fixture.PolicyBuilder) {
 	a.after = func(r *http.Request) {

@@ -88,7 +88,7 @@ func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	}
 	b := w.bindingOf(key)
 	required := b != nil && len(b.Spec.RequiredBy) > 0
-	if b != nil && holder != nil && !t.deleting && b.Annotations["sluice.dev/activate"] == wishFor(holder.Policy) {
+	if b != nil && holder != nil && !t.deleting && b.Annotations["sluice.dev/activate"] == requestFor(holder.Policy) {
 		w.fail("somebody asked that %s acts on %s, and it does not", holder.Key, key)
 	}
 	next, pending := act(t, holder, m.gates, required, s.claimed, s.bound)

@@ -288,7 +288,7 @@ func (w *world) checkActivation(f *flight, old, next *propagation.Binding) {
 			if r.Key.ID() != next.Annotations[propagation.AnnotationActivePolicy] || formOf(r.Policy) != formIn(next) {
 				continue
 			}
-			if !r.lazy() || old != nil && old.Annotations["sluice.dev/activate"] == wishFor(r.Policy) || w.mayAct(f, uid, next.Template().ID(), r, old) {
+			if !r.lazy() || old != nil && old.Annotations["sluice.dev/activate"] == requestFor(r.Policy) || w.mayAct(f, uid, next.Template().ID(), r, old) {
 				return
 			}
 		}

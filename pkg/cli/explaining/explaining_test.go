@@ -330,7 +330,7 @@ func TestReleasedAgreesWithTheGate(t *testing.T) {
 				t.Errorf("placed on %v", got)
 			}
 			if _, stays := next.Annotations[propagation.AnnotationActivate]; stays {
-				t.Error("the wish is not consumed")
+				t.Error("the request is not consumed")
 			}
 			in.Binding = next
 			if d := gating.Decide(in); d.Pending() || d.Next != next {
@@ -344,27 +344,27 @@ func TestRelease(t *testing.T) {
 	old := fixture.Policy("p").Lazy().To("member1")
 	now := old.To("member2").Generation(2)
 	s := propagated(world(old), fixture.Deployment("nginx"), old)
-	wished := s
-	wished.Binding = world(now).Release(s).Wished
+	requested := s
+	requested.Binding = world(now).Release(s).Requested
 	for name, tc := range map[string]struct {
 		world   explaining.World
 		subject explaining.Subject
 		want    string
 	}{
-		"what waits is released":            {world: world(now), subject: s, want: "leaves member1; joins member2"},
-		"a wish that was noted still waits": {world: world(now), subject: wished, want: "leaves member1; joins member2"},
-		"a void wish is no wish":            {world: world(now.To("member3").Generation(3)), subject: wished, want: "leaves member1; joins member3"},
-		"what is in force does not wait":    {world: world(old), subject: s},
-		"nobody's change is refused":        {world: world(), subject: then(s, fixture.Deployment("nginx").Replicas(9)), want: "no policy holds it: make one that selects it"},
-		"what is being deleted is refused":  {world: world(now), subject: then(s, fixture.Deployment("nginx").ClaimedBy(old).Deleting()), want: "it is being deleted"},
+		"what waits is released":               {world: world(now), subject: s, want: "leaves member1; joins member2"},
+		"a request that was noted still waits": {world: world(now), subject: requested, want: "leaves member1; joins member2"},
+		"a void request is none":               {world: world(now.To("member3").Generation(3)), subject: requested, want: "leaves member1; joins member3"},
+		"what is in force does not wait":       {world: world(old), subject: s},
+		"nobody's change is refused":           {world: world(), subject: then(s, fixture.Deployment("nginx").Replicas(9)), want: "no policy holds it: make one that selects it"},
+		"what is being deleted is refused":     {world: world(now), subject: then(s, fixture.Deployment("nginx").ClaimedBy(old).Deleting()), want: "it is being deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tc.world.Release(tc.subject)
 			got := r.Refusal
 			if r.Pending {
 				got = r.Moves.String()
-				if !tc.world.Stands(tc.subject, r.Wished.Annotations[propagation.AnnotationActivate]) {
-					t.Error("the wish does not stand")
+				if !tc.world.Stands(tc.subject, r.Requested.Annotations[propagation.AnnotationActivate]) {
+					t.Error("the request does not stand")
 				}
 			}
 			if got != tc.want {
@@ -372,8 +372,8 @@ func TestRelease(t *testing.T) {
 			}
 		})
 	}
-	if world(now.Generation(3)).Stands(s, wished.Binding.Annotations[propagation.AnnotationActivate]) {
-		t.Error("a wish stands for a policy that changed")
+	if world(now.Generation(3)).Stands(s, requested.Binding.Annotations[propagation.AnnotationActivate]) {
+		t.Error("a request stands for a policy that changed")
 	}
 }
 

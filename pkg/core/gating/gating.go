@@ -159,11 +159,11 @@ func unclaimed(in Input) (Verdict, Reason, bool) {
 
 // A person asked for exactly this form of the policy.
 func requested(in Input) (Verdict, Reason, bool) {
-	return Open, Requested, in.Binding != nil && in.Binding.Annotations[propagation.AnnotationActivate] == Wish(in.Policy)
+	return Open, Requested, in.Binding != nil && in.Binding.Annotations[propagation.AnnotationActivate] == ActivationOf(in.Policy)
 }
 
-// Wish is the value of AnnotationActivate that lets p, as it is, act.
-func Wish(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
+// ActivationOf is the value of AnnotationActivate that lets p, as it is, act.
+func ActivationOf(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
 // With StaticPolicy on, only the template's change acts on what was propagated.
 func static(in Input) (Verdict, Reason, bool) {
