@@ -130,7 +130,7 @@ func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Bi
 		return true, s.commit(ctx, out, b, b)
 	}
 	if late {
-		return true, s.bury(ctx, out, b)
+		return true, s.deleteUnneeded(ctx, out, b)
 	}
 	return true, nil
 }
@@ -234,7 +234,7 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 
 // commit writes the dependency's binding. One that nobody needs any more names no
 // cluster, for that is what members lose the object by: the absence of a binding
-// would prove nothing. It goes when that is long done (bury), or at once where there
+// would prove nothing. It goes when that is long done (deleteUnneeded), or at once where there
 // is no template.
 func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
 	key := b.Template()
@@ -258,8 +258,8 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 	return nil
 }
 
-// bury deletes a binding that nobody needs and of which no Work is left.
-func (s *Stage) bury(ctx context.Context, out *events.Batch, b *propagation.Binding) error {
+// deleteUnneeded deletes a binding that nobody needs and of which no Work is left.
+func (s *Stage) deleteUnneeded(ctx context.Context, out *events.Batch, b *propagation.Binding) error {
 	works, err := s.hub.WorksOf(ctx, b.Key)
 	if err != nil {
 		return fmt.Errorf("list the Works of %s: %w", b.Key, err)
