@@ -60,8 +60,8 @@ type gates struct {
 	Features propagation.Features `json:"features"`
 	// Since is when they were seen so first.
 	Since time.Time `json:"since"`
-	// Heeded: nothing is found any more that was decided by others.
-	Heeded bool `json:"heeded,omitempty"`
+	// Converged: nothing is found any more that was decided by others.
+	Converged bool `json:"heeded,omitempty"`
 	// Began is when the look at all claims did that is under way, Found whether it found
 	// one that has to change, and Asked how far it came: in each lane the last; nil: to
 	// its end.
@@ -79,7 +79,7 @@ func open(t *tick.Tick, f propagation.Features, now time.Time) (gates, bool) {
 	if !t.Read(position, &g) || g.Features != f {
 		g = gates{Features: f, Since: now.UTC()}
 	}
-	return g, !g.Heeded
+	return g, !g.Converged
 }
 
 // Sweep announces, a few at a time, what may act by now though nobody wrote it: a
@@ -95,8 +95,8 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagation.B
 		touch(t.Out, key)
 	}
 	left := pace - len(opened)
-	g, unheeded := open(t, features, now)
-	if left == 0 || !unheeded {
+	g, converging := open(t, features, now)
+	if left == 0 || !converging {
 		return failed
 	}
 	keys, err := d.gated(ctx, bindings, features)
@@ -141,7 +141,7 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 		}
 	}
 	g.Asked = nil
-	g.Heeded = !g.Found && g.Began.Sub(g.Since) >= settling
+	g.Converged = !g.Found && g.Began.Sub(g.Since) >= settling
 	return found, failed
 }
 
