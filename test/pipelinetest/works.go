@@ -42,7 +42,7 @@ func (h *Hub) PlacementWorks(ctx context.Context) ([]*propagation.Work, error) {
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	all, err := h.WorksNamed(ctx, key)
 	own := slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) })
-	return propagation.Standing(key, own), err
+	return propagation.Effective(key, own), err
 }
 
 // WorksNamed are the Works that have one of the names of the binding's.

@@ -260,7 +260,7 @@ func TestExplainPolicy(t *testing.T) {
 	})
 	var got []string
 	for _, l := range r.Templates {
-		got = append(got, l.Template.Name+" "+string(l.Standing)+" "+l.Reason)
+		got = append(got, l.Template.Name+" "+string(l.State)+" "+l.Reason)
 	}
 	want := []string{"broken Failed NoClusterFit", "web Pending WaitingForTemplateChange", "nginx HeldByOther HeldByOther"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -269,7 +269,7 @@ func TestExplainPolicy(t *testing.T) {
 	if got, want := r.Templates[2].Message, "priority 5 is higher than 0"; got != want {
 		t.Errorf("held by the other because %q, want %q", got, want)
 	}
-	if diff := cmp.Diff(map[explaining.Standing]int{"Failed": 1, "Pending": 1, "HeldByOther": 1}, r.Counts); diff != "" {
+	if diff := cmp.Diff(map[explaining.TemplateState]int{"Failed": 1, "Pending": 1, "HeldByOther": 1}, r.Counts); diff != "" {
 		t.Error(diff)
 	}
 }

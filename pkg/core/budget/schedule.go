@@ -55,14 +55,14 @@ func Of(b *propagation.Binding, clusters []*clusterv1alpha1.Cluster) Draft {
 // Remade is Of for a binding that names no cluster, and may have been deleted and made
 // anew: where its template is, its Works tell.
 func Remade(b *propagation.Binding, works []*propagation.Work, clusters []*clusterv1alpha1.Cluster) Draft {
-	d := Of(standing(b, works), clusters)
+	d := Of(placedBy(b, works), clusters)
 	d.was = b
 	return d
 }
 
-// standing is the binding with the clusters that have its very template by its own
+// placedBy is the binding with the clusters that have its very template by its own
 // placement.
-func standing(b *propagation.Binding, works []*propagation.Work) *propagation.Binding {
+func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Binding {
 	next, known := *b, b.TargetClusters()
 	next.Spec.Clusters = slices.Clone(b.Spec.Clusters)
 	for _, w := range works {

@@ -48,9 +48,10 @@ func (w *Work) Successor() (WorkKey, bool) {
 	return WorkKey{Cluster: w.Key.Cluster, Name: names[0], Form: w.Key.Form}, true
 }
 
-// Standing are those of the binding's Works that stand, one in a cluster: where a
-// Work of the former name is left beside one of the present, the latter.
-func Standing(key BindingKey, works []*Work) []*Work {
+// Effective returns those of the binding's Works that count, one in a cluster: where
+// a Work of the former name is left beside one of the present name, the latter. It
+// changes the slice.
+func Effective(key BindingKey, works []*Work) []*Work {
 	present, name := map[string]bool{}, WorkName(key)
 	for _, w := range works {
 		present[w.Key.Cluster] = present[w.Key.Cluster] || w.Key.Name == name

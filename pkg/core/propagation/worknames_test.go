@@ -84,11 +84,11 @@ func TestZ34OneWorkOfABindingStandsInACluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, w := range Standing(k, slices.Clone(tc.works)) {
+			for _, w := range Effective(k, slices.Clone(tc.works)) {
 				got = append(got, w.Key.Cluster+" "+w.Key.Name)
 			}
 			if d := cmp.Diff(tc.want, got); d != "" {
-				t.Errorf("standing (-want +got)\n%s", d)
+				t.Errorf("effective (-want +got)\n%s", d)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/redis/claims"
 )
 
@@ -91,7 +91,7 @@ func (s *Stage) gates(ctx context.Context, e event.Event) ([]event.Event, error)
 
 // template claims, keeps or releases one template.
 func (s *Stage) template(ctx context.Context, e event.Event, key propagation.TemplateKey) ([]event.Event, error) {
-	in, view, err := standing.Load(ctx, s.hub, s.claims, key)
+	in, view, err := inputs.Load(ctx, s.hub, s.claims, key)
 	if errors.Is(err, outcome.ErrGone) {
 		return s.gone(ctx, e, key)
 	}

@@ -13,7 +13,7 @@
 //     reply, so doing it twice is the same as doing it once.
 //   - A template is held by one policy, or waits, or is unknown; never two of it.
 //   - Record and Park take only what was decided on the index, and on the
-//     template's standing, as they are now. So a template that is parked while a
+//     template's record, as they are now. So a template that is parked while a
 //     policy is indexed is either refused and decided again, or found by Waiting;
 //     and who decides on an old reading of the template does not overrule who
 //     decided on a newer one.
@@ -91,7 +91,7 @@ type View struct {
 	// it was recorded or parked last; zero: never.
 	Seen propagation.Sighting
 	// Revision of the map at this moment: it grows with each change of indexed
-	// policies, and of templates' standings. Record and Park refuse what was
+	// policies, and of templates' records. Record and Park refuse what was
 	// decided before the index or this template changed.
 	Revision int64
 }

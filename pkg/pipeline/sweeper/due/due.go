@@ -18,7 +18,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -39,19 +39,19 @@ const (
 
 // Hub is the control plane's API.
 type Hub interface {
-	standing.Hub
+	inputs.Hub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 }
 
 // Due finds what is due. It has no state of its own.
 type Due struct {
 	hub   Hub
-	index standing.Index
+	index inputs.Index
 	now   func() time.Time
 }
 
 // New makes it.
-func New(h Hub, i standing.Index, now func() time.Time) *Due {
+func New(h Hub, i inputs.Index, now func() time.Time) *Due {
 	return &Due{hub: h, index: i, now: now}
 }
 
@@ -129,7 +129,7 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 			return found, failed
 		}
 		g.Asked[tick.LaneOf(key.Namespace)] = key.ID()
-		_, settled, err := standing.Settled(ctx, d.hub, d.index, key)
+		_, settled, err := inputs.Settled(ctx, d.hub, d.index, key)
 		switch {
 		case errors.Is(err, outcome.ErrGone), errors.Is(err, outcome.ErrNotServed):
 		case err != nil:
@@ -205,9 +205,9 @@ func (d *Due) gated(ctx context.Context, bindings []*propagation.Binding, f prop
 
 // opens asks the gate about a binding.
 func (d *Due) opens(ctx context.Context, b *propagation.Binding, f propagation.Features) (bool, error) {
-	in, err := standing.GateOf(ctx, d.hub, b)
+	in, err := inputs.GateOf(ctx, d.hub, b)
 	switch {
-	case errors.Is(err, outcome.ErrGone), errors.Is(err, standing.ErrStale):
+	case errors.Is(err, outcome.ErrGone), errors.Is(err, inputs.ErrStale):
 		return true, nil // the gate takes the binding away, or has the claim decided on
 	case errors.Is(err, outcome.ErrNotServed):
 		return false, nil // what is in force stays

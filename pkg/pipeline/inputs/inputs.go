@@ -1,9 +1,9 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standing reads what claims and gates depend on, for all who decide about
-// them and for those who ask what would be decided. It is the one place that puts
-// their inputs together.
+// Package inputs reads the inputs of claiming and of gating: for the stages that
+// decide, and for whoever asks what they would decide. It is the one place that puts
+// them together.
 //
 // Invariants:
 //   - What a decision may write is read first: of a claim the index and the
@@ -14,8 +14,9 @@
 //   - A template's policies are found through the index: their number, not that
 //     of all policies, is what a read costs.
 //
-// It must not write, nor decide for anybody but who only asks.
-package standing
+// It must not write. It decides only where the caller asks what would be decided
+// (Settled).
+package inputs
 
 import (
 	"context"

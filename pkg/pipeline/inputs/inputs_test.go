@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package standing_test
+package inputs_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -33,9 +33,9 @@ func TestBindingsThatAreNotServedAreNoAnswerAboutTheTemplate(t *testing.T) {
 	key := fixture.Deployment("nginx").Template().Key
 	h.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(1)} })
 	for kind, load := range map[string]func() error{
-		"a claim": func() error { _, _, err := standing.Load(t.Context(), h, nobody{}, key); return err },
+		"a claim": func() error { _, _, err := inputs.Load(t.Context(), h, nobody{}, key); return err },
 		"a gate": func() error {
-			_, err := standing.LoadGate(t.Context(), h, key, func(*gating.Input) error { return nil })
+			_, err := inputs.LoadGate(t.Context(), h, key, func(*gating.Input) error { return nil })
 			return err
 		},
 	} {
