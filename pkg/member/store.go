@@ -144,8 +144,8 @@ func (s *store) see(e event) {
 	}
 }
 
-// record tells whether the event is news: not the echo of a write of ours, and
-// not about an earlier state. The lock is held.
+// record tells whether the event is news: neither about a write of ours, nor about an
+// earlier state. The lock is held.
 func (s *store) record(e event) bool {
 	have := s.objects[e.key]
 	if have != nil && !newer(e.object.Version, have.Version) || have == nil && e.deleted {

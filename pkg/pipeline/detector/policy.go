@@ -48,12 +48,12 @@ func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.Polic
 	if _, _, err := s.policies.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
 		return nil, fmt.Errorf("index %s: %w", key, err)
 	}
-	if s.echoes.ofPolicy(ctx, e, p) {
+	if s.announced.hasPolicy(ctx, e, p) {
 		return nil, nil
 	}
 	out, err := s.fanOut(ctx, e, key, phaseHeld+":")
 	if err == nil {
-		s.echoes.notePolicy(e, p)
+		s.announced.notePolicy(e, p)
 	}
 	return out, err
 }

@@ -26,16 +26,16 @@ const Name = "detector"
 
 // Stage is the detector.
 type Stage struct {
-	hub      Hub
-	claims   ClaimMap
-	policies Policies
-	brakes   Brakes
-	echoes   echoes
+	hub       Hub
+	claims    ClaimMap
+	policies  Policies
+	brakes    Brakes
+	announced announced
 }
 
 // New makes the stage.
 func New(h Hub, c ClaimMap, p Policies, b Brakes) *Stage {
-	return &Stage{hub: h, claims: c, policies: p, brakes: b, echoes: newEchoes()}
+	return &Stage{hub: h, claims: c, policies: p, brakes: b, announced: newAnnounced()}
 }
 
 // Name is that of the stage's function.
@@ -101,7 +101,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	if s.echoes.ofTemplate(ctx, e, in.Template) {
+	if s.announced.hasTemplate(ctx, e, in.Template) {
 		return nil, nil
 	}
 	d := claiming.Decide(in)
@@ -109,7 +109,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	s.echoes.noteTemplate(e, t)
+	s.announced.noteTemplate(e, t)
 	if d.Verdict == claiming.Wait && d.Reason == claiming.NeverTemplate {
 		return nil, nil
 	}
