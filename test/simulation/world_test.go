@@ -155,7 +155,7 @@ func (w *world) process() map[string]function.Stage {
 		dependencies.New(w.hub, brakes),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
-		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).InTurn(),
+		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		w.sweeper,
 	} {

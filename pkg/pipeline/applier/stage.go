@@ -28,7 +28,7 @@ type Stage struct {
 	members Members
 	now     func() time.Time
 	slow    slow
-	turns   *turns // nil: several events may be about one Work at once
+	locks   *keyLock // nil: several events may be about one Work at once
 	// patience is how long most Works of an event wait for the others, utmost how long
 	// any does.
 	patience, utmost time.Duration
@@ -39,7 +39,7 @@ type Stage struct {
 // New makes the stage.
 func New(h Hub, b Brakes, m Members, now func() time.Time) *Stage {
 	return &Stage{
-		hub: h, brakes: b, members: m, now: now, slow: slow{members: map[string]bool{}}, turns: &turns{open: map[propagation.WorkKey]*turn{}},
+		hub: h, brakes: b, members: m, now: now, slow: slow{members: map[string]bool{}}, locks: &keyLock{open: map[propagation.WorkKey]*keyed{}},
 		patience: patience, utmost: utmost, together: sideBySide,
 	}
 }
