@@ -32,25 +32,25 @@ func about(t *testing.T, eventType, name string) event.Event {
 	return e
 }
 
-// crowd has events come to turns, and goes on with one handling at a time.
+// crowd sends events to a serializer, and goes on with one handling at a time.
 type crowd struct {
-	t       *testing.T
-	turns   turns
-	mu      sync.Mutex
-	begun   []string    // what is handled, in the order of its beginning
-	proceed chan Result // ends a handling
-	results map[string]string
-	covers  func(ctx context.Context) // is told of each handling
+	t          *testing.T
+	serializer serializer
+	mu         sync.Mutex
+	begun      []string    // what is handled, in the order of its beginning
+	proceed    chan Result // ends a handling
+	results    map[string]string
+	covers     func(ctx context.Context) // is told of each handling
 }
 
 func newCrowd(t *testing.T) *crowd {
-	return &crowd{t: t, turns: turns{lanes: map[string]*lane{}}, proceed: make(chan Result), results: map[string]string{}}
+	return &crowd{t: t, serializer: serializer{lanes: map[string]*lane{}}, proceed: make(chan Result), results: map[string]string{}}
 }
 
 // comes has an event arrive, and waits until it is handled or waits.
 func (c *crowd) comes(ctx context.Context, who string, e event.Event) {
 	go func() {
-		res := c.turns.take(ctx, coalesce.Lane(e), e, func(ctx context.Context) Result {
+		res := c.serializer.do(ctx, coalesce.Lane(e), e, func(ctx context.Context) Result {
 			c.mu.Lock()
 			c.begun = append(c.begun, who)
 			if c.covers != nil {
@@ -94,8 +94,8 @@ func TestEventsOfOneLaneTakeTurnsAndOthersDoNotWait(t *testing.T) {
 		c.ends(done)
 		c.want([]string{"claimed", "other", "released"}, map[string]string{"claimed": "done Handled", "other": "done Handled"})
 		c.ends(done)
-		if len(c.turns.lanes) != 0 {
-			t.Errorf("%d lanes stay", len(c.turns.lanes))
+		if len(c.serializer.lanes) != 0 {
+			t.Errorf("%d lanes stay", len(c.serializer.lanes))
 		}
 	})
 }
