@@ -15,7 +15,7 @@
 //     controllers act when the test says so.
 //   - Nothing is random: the same calls give the same answers.
 //   - In front of each request a test may say no, or let others have their turn
-//     (Ask, Turn).
+//     (Ask, Coroutine).
 //
 // It must not decide anything that a stage decides.
 package pipelinetest

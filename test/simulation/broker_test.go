@@ -52,7 +52,7 @@ type broker struct {
 
 func (b *broker) clear() {
 	for _, f := range b.flights {
-		f.turn.Kill()
+		f.coroutine.Kill()
 	}
 	b.flights, b.queue, b.late, b.asleep = nil, nil, nil, nil
 }
@@ -179,7 +179,7 @@ func (w *world) startOne(dice *rand.Rand) {
 	b.queue = slices.Delete(b.queue, i, i+1)
 	b.fates++
 	f := w.newFlight(d, dice.Uint64()|1)
-	f.turn = pipelinetest.NewTurn(w.ctx, f.run)
+	f.coroutine = pipelinetest.NewCoroutine(w.ctx, f.run)
 	b.flights = append(b.flights, f)
 }
 
@@ -194,13 +194,13 @@ func (w *world) newFlight(d delivery, fate uint64) *flight {
 func (w *world) resume(f *flight, dice *rand.Rand) {
 	b := &w.broker
 	if dice.IntN(300) == 0 {
-		f.turn.Kill()
+		f.coroutine.Kill()
 		w.trace("  crash   %s", f)
 		b.flights = slices.DeleteFunc(b.flights, func(o *flight) bool { return o == f })
 		b.queue = append(b.queue, f.delivery)
 		return
 	}
-	if f.turn.Go() {
+	if f.coroutine.Go() {
 		return
 	}
 	b.flights = slices.DeleteFunc(b.flights, func(o *flight) bool { return o == f })
@@ -284,7 +284,7 @@ func (w *world) drain() {
 
 // finish lets a flight that is under way come to its end.
 func (w *world) finish(f *flight) {
-	for f.turn.Go() {
+	for f.coroutine.Go() {
 	}
 	w.broker.flights = slices.DeleteFunc(w.broker.flights, func(o *flight) bool { return o == f })
 	w.landed(f)

@@ -234,10 +234,10 @@ type flightKey struct{}
 
 // flight is one event that is being handled.
 type flight struct {
-	w        *world
-	delivery delivery
-	stage    function.Stage
-	turn     *pipelinetest.Turn
+	w         *world
+	delivery  delivery
+	stage     function.Stage
+	coroutine *pipelinetest.Coroutine
 	// since is the prefix of the history at which this attempt began.
 	since int
 	// reasons held back each of the flight's Works, by its cluster, when this attempt
