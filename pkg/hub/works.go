@@ -44,7 +44,7 @@ func decodeWork(form propagation.Form, raw []byte) (record[*propagation.Work], e
 	return r, nil
 }
 
-// decodePlacementWork reads the placement's form. Its brake and what is to be
+// decodePlacementWork reads the placement's form. Its suspension and what is to be
 // preserved are said otherwise there, and mean the same.
 func decodePlacementWork(raw []byte) (record[*propagation.Work], error) {
 	o, err := decodeObject[placementv1.WorkSpec, placementv1.WorkStatus](raw)

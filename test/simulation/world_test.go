@@ -145,17 +145,17 @@ func (w *world) assemble() {
 // process makes the stages of one process.
 func (w *world) process() map[string]function.Stage {
 	index := claims.New(w.redis)
-	brakes := braking{suspension.New(w.redis), w}
+	suspensions := suspending{suspension.New(w.redis), w}
 	w.claims, w.sweeper = index, sweeper.New(w.hub, index, positions.New(w.redis), w.probe, w.time)
 	stages := map[string]function.Stage{}
 	for _, s := range []function.Stage{
-		detector.New(w.hub, index, index, brakes),
+		detector.New(w.hub, index, index, suspensions),
 		preemptor.New(w.hub, index),
 		gate.New(w.hub, w.time),
-		dependencies.New(w.hub, brakes),
+		dependencies.New(w.hub, suspensions),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
-		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
+		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		w.sweeper,
 	} {

@@ -157,7 +157,7 @@ func TestSuspensionIsNeverDeferred(t *testing.T) {
 			"nobody does any more":                {policy: lazy},
 			"its policy does, and nobody besides": {policy: lazy.Suspending("member1"), want: "member1"},
 		} {
-			b := after(nginx, lazy).WithBrake(tc.binding)
+			b := after(nginx, lazy).WithSuspendedIn(tc.binding)
 			tmpl := nginx.Baseline().ClaimedBy(lazy).Template()
 			tmpl.Object = map[string]any{"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationSuspended: tc.template}}}
 			in := gating.Input{Template: tmpl, Policy: tc.policy.Policy(), Binding: b}

@@ -169,7 +169,7 @@ func (w *Work) Placement() string {
 	return w.Labels[placementv1.LabelParentCRP]
 }
 
-// Suspended is the Work's own brake.
+// Suspended tells whether the Work's own field suspends it.
 func (w *Work) Suspended() bool {
 	return w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching
 }

@@ -41,7 +41,7 @@ func Patient(w *propagation.Work) bool {
 	return !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionApplied) && !Held(w)
 }
 
-// Held tells whether the Work is held back, by what it says or by a brake that
+// Held tells whether the Work is held back, by what it says or by a suspension that
 // the applier found.
 func Held(w *propagation.Work) bool {
 	return w.Suspended() || meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)

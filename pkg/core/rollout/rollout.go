@@ -313,14 +313,14 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 	} else {
 		p.waits(s, next)
 	}
-	if p.brake(next) || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
+	if p.suspend(next) || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
 		p.step(Step{Old: s.old, Next: next})
 	}
 }
 
-// brake says on the binding whether the placement is suspended in its member, so that
+// suspend says on the binding whether the placement is suspended in its member, so that
 // its Works follow; false: it says so already.
-func (p *planner) brake(next *placementv1.ClusterResourceBinding) bool {
+func (p *planner) suspend(next *placementv1.ClusterResourceBinding) bool {
 	suspended := propagation.PlacementSuspended(p.Placement.Annotations, next.Spec.TargetCluster)
 	if suspended == Suspended(next) {
 		return false

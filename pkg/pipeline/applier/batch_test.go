@@ -64,7 +64,7 @@ func (m troubled) Write(ctx context.Context, w *propagation.Work, hub string, ma
 	return m.Member.Write(ctx, w, hub, manifest, live)
 }
 
-// Check is the brake.
+// Check holds nothing back.
 func (f *fleet) Check(_ context.Context, _ propagation.TemplateKey, _ propagation.BindingKey, cluster string) (suspension.Verdict, error) {
 	return suspension.Verdict{Suspended: f.held[cluster], By: "somebody"}, nil
 }

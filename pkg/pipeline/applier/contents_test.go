@@ -24,7 +24,7 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// open is a brake that holds nothing.
+// open suspends nothing.
 type open struct{}
 
 func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string) (suspension.Verdict, error) {

@@ -21,9 +21,9 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// A brake that is pulled while a Work of many objects is written stops it in the midst,
+// A suspension that is made while a Work of many objects is written stops it in the midst,
 // and the rest follows when it is released.
-func TestABrakeStopsAWorkInTheMidst(t *testing.T) {
+func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
 	const many = 20
 	now := fixture.Start
 	clock := func() time.Time { return now }

@@ -55,8 +55,8 @@ type Hub interface {
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
-// Brakes are the suspension flags in Redis.
-type Brakes interface {
+// Suspensions are the suspensions of policies and bindings, in Redis.
+type Suspensions interface {
 	Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (suspension.Verdict, error)
 }
 

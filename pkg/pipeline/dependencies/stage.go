@@ -25,12 +25,12 @@ const Name = "dependencies"
 
 // Stage is the dependencies stage.
 type Stage struct {
-	hub    Hub
-	brakes Brakes
+	hub         Hub
+	suspensions Suspensions
 }
 
 // New makes the stage.
-func New(h Hub, b Brakes) *Stage { return &Stage{hub: h, brakes: b} }
+func New(h Hub, b Suspensions) *Stage { return &Stage{hub: h, suspensions: b} }
 
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
@@ -193,8 +193,8 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 		return fmt.Errorf("get %s: %w", key, err)
 	}
 	next := dependencies.Attach(t, b, parent)
-	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
+	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if next != b {
 		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
@@ -248,8 +248,8 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 			return fmt.Errorf("detach %s: %w", b.Key, err)
 		}
 	}
-	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
+	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if !dependencies.Needed(next) && !b.AwaitsTemplate() {
 		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})

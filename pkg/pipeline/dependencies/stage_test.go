@@ -21,9 +21,9 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-type noBrakes struct{}
+type noSuspensions struct{}
 
-func (noBrakes) SetBinding(context.Context, propagation.BindingKey, suspension.Flag) error {
+func (noSuspensions) SetBinding(context.Context, propagation.BindingKey, suspension.Suspension) error {
 	return nil
 }
 
@@ -61,7 +61,7 @@ func TestABindingGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := dependencies.New(h, noBrakes{}).Handle(ctx, e)
+			out, err := dependencies.New(h, noSuspensions{}).Handle(ctx, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dependencies.New(h, noBrakes{}).Handle(ctx, e); err != nil {
+			if _, err := dependencies.New(h, noSuspensions{}).Handle(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 			b := h.LiveBinding(follower.Key)

@@ -36,7 +36,7 @@ type Policies interface {
 	Waiting(ctx context.Context, selectors []claims.Selector, match func(propagation.TemplateKey, map[string]string) bool, cursor string, n int) ([]propagation.TemplateKey, string, error)
 }
 
-// Brakes are the policies' suspension flags.
-type Brakes interface {
-	SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Flag) error
+// Suspensions are the suspensions of policies, in Redis.
+type Suspensions interface {
+	SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Suspension) error
 }

@@ -26,16 +26,16 @@ const Name = "detector"
 
 // Stage is the detector.
 type Stage struct {
-	hub       Hub
-	claims    ClaimMap
-	policies  Policies
-	brakes    Brakes
-	announced announced
+	hub         Hub
+	claims      ClaimMap
+	policies    Policies
+	suspensions Suspensions
+	announced   announced
 }
 
 // New makes the stage.
-func New(h Hub, c ClaimMap, p Policies, b Brakes) *Stage {
-	return &Stage{hub: h, claims: c, policies: p, brakes: b, announced: newAnnounced()}
+func New(h Hub, c ClaimMap, p Policies, b Suspensions) *Stage {
+	return &Stage{hub: h, claims: c, policies: p, suspensions: b, announced: newAnnounced()}
 }
 
 // Name is that of the stage's function.

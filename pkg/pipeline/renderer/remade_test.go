@@ -28,7 +28,7 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// open is a brake that holds nothing.
+// open suspends nothing.
 type open struct{}
 
 func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string) (suspension.Verdict, error) {
@@ -263,7 +263,7 @@ func TestZ6LostContentIsTold(t *testing.T) {
 
 // Nothing can be rendered while the frozen content is missing. A suspension does not
 // wait for that, and neither does its end.
-func TestABrakeDoesNotWaitForLostContent(t *testing.T) {
+func TestASuspensionDoesNotWaitForLostContent(t *testing.T) {
 	r := secretBound(t)
 	r.render()
 	m1, _ := r.keys()

@@ -39,7 +39,7 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 		"it has not said yet that the object is there":       {},
 		"it has not said so, and may be held back meanwhile": {changed: true, want: 1},
 		"it has said so": {said: workv1alpha1.WorkStatus{Applied: &workv1alpha1.AppliedState{ManifestHash: "h", UID: "u"}}, want: 1},
-		"it found a brake after it had made it": {said: workv1alpha1.WorkStatus{Conditions: []metav1.Condition{
+		"it found a suspension after it had made it": {said: workv1alpha1.WorkStatus{Conditions: []metav1.Condition{
 			{Type: workv1alpha1.ConditionDispatching, Status: metav1.ConditionFalse, Reason: workv1alpha1.ReasonSuspendDispatching},
 		}}, want: 1},
 	} {

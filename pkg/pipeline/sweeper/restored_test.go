@@ -125,7 +125,7 @@ func TestZ21TheHubGoesBack(t *testing.T) {
 	}
 }
 
-// Redis would take the brake of a policy for an old one until the next tick.
+// Redis would take the suspension of a policy for an old one until the next tick.
 func TestZ21APolicyTellsOfItBeforeTheTick(t *testing.T) {
 	s, a, redis := restoring()
 	a.version = 9

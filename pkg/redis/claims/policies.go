@@ -67,7 +67,7 @@ func (m *Map) IndexPolicy(ctx context.Context, p *propagation.Policy, selectors 
 
 // RemovePolicy takes a policy that is gone from the hub out of the index. What
 // it holds stays listed as held by it until recorded anew, and its suspension
-// flag stays. The policy may have been made anew meanwhile: read it once more
+// stays. The policy may have been made anew meanwhile: read it once more
 // afterwards.
 func (m *Map) RemovePolicy(ctx context.Context, key propagation.PolicyKey) error {
 	if err := m.remove(ctx, key); err != nil {

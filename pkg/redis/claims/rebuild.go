@@ -31,9 +31,9 @@ const resumable = 10 * time.Minute
 // Rebuild is what load fills Redis with. It may be used by many goroutines, and
 // only until load returns.
 type Rebuild struct {
-	m       *Map
-	flags   *suspension.Flags
-	reached map[string]string
+	m           *Map
+	suspensions *suspension.Map
+	reached     map[string]string
 }
 
 // Reset says that Redis is not built, whatever is in it: what went from the hub
@@ -69,7 +69,7 @@ func (m *Map) Rebuild(ctx context.Context, load func(ctx context.Context, r *Reb
 	guard := schema.Building(token, ErrLockLost)
 	locked := &Map{rdb: m.rdb, guard: guard, lease: m.lease}
 	defer locked.release(ctx)
-	r := &Rebuild{m: locked, flags: suspension.Guarded(m.rdb, guard), reached: reached}
+	r := &Rebuild{m: locked, suspensions: suspension.Guarded(m.rdb, guard), reached: reached}
 	if err := locked.holding(ctx, func(ctx context.Context) error { return load(ctx, r) }); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
@@ -153,12 +153,12 @@ func (r *Rebuild) Park(ctx context.Context, t propagation.TemplateKey, labels ma
 	return r.m.park(ctx, t, labels, seen, anyRevision)
 }
 
-// Suspend sets a policy's suspension flag.
-func (r *Rebuild) Suspend(ctx context.Context, key propagation.PolicyKey, v suspension.Flag) error {
-	return r.flags.SetPolicy(ctx, key, v)
+// Suspend sets a policy's suspension.
+func (r *Rebuild) Suspend(ctx context.Context, key propagation.PolicyKey, v suspension.Suspension) error {
+	return r.suspensions.SetPolicy(ctx, key, v)
 }
 
-// SuspendBinding sets a binding's suspension flag.
-func (r *Rebuild) SuspendBinding(ctx context.Context, key propagation.BindingKey, v suspension.Flag) error {
-	return r.flags.SetBinding(ctx, key, v)
+// SuspendBinding sets a binding's suspension.
+func (r *Rebuild) SuspendBinding(ctx context.Context, key propagation.BindingKey, v suspension.Suspension) error {
+	return r.suspensions.SetBinding(ctx, key, v)
 }

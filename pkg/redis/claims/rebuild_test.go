@@ -29,10 +29,10 @@ func loadHub(ctx context.Context, r *claims.Rebuild) error {
 	p := policy("shop/web", 5, "Deployment")
 	return errors.Join(
 		r.IndexPolicy(ctx, p, claims.SelectorsOf(p)),
-		r.Suspend(ctx, p.Key, suspension.Flag{Clusters: []string{"m1"}}),
+		r.Suspend(ctx, p.Key, suspension.Suspension{Clusters: []string{"m1"}}),
 		r.Record(ctx, template("Deployment shop/a"), p.Claim(), propagation.Sighting{}),
 		r.Park(ctx, template("Deployment shop/b"), labelled("app=web"), propagation.Sighting{}),
-		r.SuspendBinding(ctx, propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, suspension.Flag{Clusters: []string{"m2"}}),
+		r.SuspendBinding(ctx, propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, suspension.Suspension{Clusters: []string{"m2"}}),
 	)
 }
 
@@ -50,13 +50,13 @@ func TestRebuildLoadsTheHub(t *testing.T) {
 		}, a)
 		diff(t, []string{"Deployment shop/a"}, held(t, m, "shop/web", 10))
 		diff(t, []string{"Deployment shop/b"}, waiting(t, m, policy("web", 7, "Deployment app=web"), 10))
-		flags := suspension.New(rdb)
+		suspensions := suspension.New(rdb)
 		for cluster, want := range map[string]suspension.Verdict{
 			"m1": {Suspended: true, By: "policy shop/web"},
 			"m2": {Suspended: true, By: "binding shop/a-deployment"},
 			"m3": {},
 		} {
-			got, err := flags.Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, cluster)
+			got, err := suspensions.Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func begun(t *testing.T, m *claims.Map) {
 }
 
 // TestARebuildGoesOn: what takes longer than one has time is not begun anew by the
-// next, but for policies and brakes, which may have gone meanwhile.
+// next, but for policies and suspensions, which may have gone meanwhile.
 func TestARebuildGoesOn(t *testing.T) {
 	type reached struct {
 		At    string
@@ -242,8 +242,8 @@ func TestARebuildGoesOn(t *testing.T) {
 				if len(a.Candidates) > 0 || a.Holder.Held() != (tc.wantHeld != nil) {
 					t.Errorf("candidates %v, holder %v: want none of the policies that were loaded before", a.Candidates, a.Holder)
 				}
-				if flag, err := suspension.New(rdb).Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{}, "m1"); err != nil || flag.Suspended {
-					t.Errorf("suspended: %v, %v: want none of the brakes that were loaded before", flag, err)
+				if verdict, err := suspension.New(rdb).Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{}, "m1"); err != nil || verdict.Suspended {
+					t.Errorf("suspended: %v, %v: want none of the suspensions that were loaded before", verdict, err)
 				}
 				if n := rdb.Exists(t.Context(), schema.Progress).Val(); n != 0 {
 					t.Error("what is built says how far it came")

@@ -52,10 +52,10 @@ const (
 	Held = "{sluice3}:held"
 	// Waiting is a sorted set: place "\n" template id; two places a template.
 	Waiting = "{sluice3}:waiting"
-	// PolicyFlags is a hash: policy id → version "\n" suspension flag.
-	PolicyFlags = "{sluice3}:suspended-policies"
-	// BindingFlags is a hash: binding id → version "\n" suspension flag.
-	BindingFlags = "{sluice3}:suspended-bindings"
+	// PolicySuspensions is a hash: policy id → version "\n" suspension.
+	PolicySuspensions = "{sluice3}:suspended-policies"
+	// BindingSuspensions is a hash: binding id → version "\n" suspension.
+	BindingSuspensions = "{sluice3}:suspended-bindings"
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
 	Positions = "{sluice3}:positions"
@@ -75,5 +75,5 @@ const (
 // goes on where another ended leaves Progress and what that is about, which are the
 // third to the sixth.
 func Data() []string {
-	return []string{Revision, Indexed, Progress, Templates, Held, Waiting, Policies, Selectors, Index, PolicyFlags, BindingFlags, Positions, DeadLetters, Placements, PlacementChanges}
+	return []string{Revision, Indexed, Progress, Templates, Held, Waiting, Policies, Selectors, Index, PolicySuspensions, BindingSuspensions, Positions, DeadLetters, Placements, PlacementChanges}
 }

@@ -1,18 +1,19 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package suspension keeps, in Redis, the brake that stands in front of every
-// write to a member: a flag for each suspended policy and binding, which takes
-// effect with one write, whatever the number of Works behind it.
+// Package suspension keeps, in Redis, which policies and bindings are suspended. The
+// applier checks it before each write to a member, so one write here suspends all Works
+// of a policy, however many there are.
 //
 // Invariants:
 //   - Check asks for everything in one script. It answers "not suspended" only
 //     where Redis was built and says so; any error means: do not write.
-//   - What holds a template is taken from the claim map, so a flag follows the
-//     claim.
+//   - Which policy holds a template is read from the claim map, so a policy's
+//     suspension follows the claim.
 //   - An older version of an object does not undo what a newer one said.
 //
-// It must not read the hub. A Work's own field is another brake, not its affair.
+// It must not read the hub. The suspension that a Work's own field says is checked by
+// the applier itself.
 package suspension
 
 import (
@@ -39,15 +40,15 @@ var (
 	checkScript = schema.Guarded(checkSource)
 )
 
-// Flag says to which clusters nothing may be written. The zero Flag: none.
-type Flag struct {
+// Suspension names the clusters that nothing may be written to. The zero Suspension
+// names none.
+type Suspension struct {
 	// All clusters.
 	All bool
 	// Clusters by name.
 	Clusters []string
-	// Version is the resourceVersion of the object that says so. A flag is not
-	// replaced by one of an older object. 0, as of somebody who speaks for
-	// himself: replaces any.
+	// Version is the resourceVersion of the object that says so. A suspension does not
+	// replace one of a newer version; with version 0 it replaces any.
 	Version uint64
 }
 
@@ -58,31 +59,32 @@ type Verdict struct {
 	By string
 }
 
-// Flags are the suspension flags. They may be used by many goroutines.
-type Flags struct {
+// Map is the suspensions of all policies and bindings. It may be used by many
+// goroutines.
+type Map struct {
 	rdb   redis.UniversalClient
 	guard schema.Guard
 }
 
-// New is the flags in rdb.
-func New(rdb redis.UniversalClient) *Flags { return Guarded(rdb, schema.Built()) }
+// New returns the suspensions in rdb.
+func New(rdb redis.UniversalClient) *Map { return Guarded(rdb, schema.Built()) }
 
-// Guarded is the flags behind another guard, for a rebuild.
-func Guarded(rdb redis.UniversalClient, guard schema.Guard) *Flags {
-	return &Flags{rdb: rdb, guard: guard}
+// Guarded returns the suspensions in rdb behind another guard, for a rebuild.
+func Guarded(rdb redis.UniversalClient, guard schema.Guard) *Map {
+	return &Map{rdb: rdb, guard: guard}
 }
 
-// SetPolicy sets the flag of all templates that a policy holds.
-func (f *Flags) SetPolicy(ctx context.Context, key propagation.PolicyKey, v Flag) error {
-	if err := f.set(ctx, schema.PolicyFlags, key.ID(), v); err != nil {
+// SetPolicy sets the suspension of all templates that a policy holds.
+func (m *Map) SetPolicy(ctx context.Context, key propagation.PolicyKey, v Suspension) error {
+	if err := m.set(ctx, schema.PolicySuspensions, key.ID(), v); err != nil {
 		return fmt.Errorf("set suspension of %s: %w", key, err)
 	}
 	return nil
 }
 
-// SetBinding sets the flag of one binding.
-func (f *Flags) SetBinding(ctx context.Context, key propagation.BindingKey, v Flag) error {
-	if err := f.set(ctx, schema.BindingFlags, key.ID(), v); err != nil {
+// SetBinding sets the suspension of one binding.
+func (m *Map) SetBinding(ctx context.Context, key propagation.BindingKey, v Suspension) error {
+	if err := m.set(ctx, schema.BindingSuspensions, key.ID(), v); err != nil {
 		return fmt.Errorf("set suspension of %s: %w", key, err)
 	}
 	return nil
@@ -90,17 +92,17 @@ func (f *Flags) SetBinding(ctx context.Context, key propagation.BindingKey, v Fl
 
 // Check tells whether t, whose binding is b, may be written to a cluster: neither
 // the policy that holds it nor the binding is suspended there.
-func (f *Flags) Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (Verdict, error) {
-	v, err := f.check(ctx, t, b, cluster)
+func (m *Map) Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (Verdict, error) {
+	v, err := m.check(ctx, t, b, cluster)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("check suspension of %s: %w", t, err)
 	}
 	return v, nil
 }
 
-func (f *Flags) check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (Verdict, error) {
-	keys := []string{schema.Templates, schema.PolicyFlags, schema.BindingFlags}
-	_, values, err := f.guard.Run(ctx, f.rdb, checkScript, keys, t.ID(), b.ID())
+func (m *Map) check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (Verdict, error) {
+	keys := []string{schema.Templates, schema.PolicySuspensions, schema.BindingSuspensions}
+	_, values, err := m.guard.Run(ctx, m.rdb, checkScript, keys, t.ID(), b.ID())
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -122,19 +124,19 @@ func (f *Flags) check(ctx context.Context, t propagation.TemplateKey, b propagat
 	return Verdict{Suspended: true, By: b.String()}, nil
 }
 
-func (f *Flags) set(ctx context.Context, flags, id string, v Flag) error {
-	_, _, err := f.guard.Run(ctx, f.rdb, setScript, []string{flags}, id, strconv.FormatUint(v.Version, 10), v.encode())
+func (m *Map) set(ctx context.Context, key, id string, v Suspension) error {
+	_, _, err := m.guard.Run(ctx, m.rdb, setScript, []string{key}, id, strconv.FormatUint(v.Version, 10), v.encode())
 	return err
 }
 
-// stored is a Flag as Redis has it; its version stands beside.
+// stored is a Suspension as Redis has it; its version stands beside.
 type stored struct {
 	All      bool     `json:"all,omitempty"`
 	Clusters []string `json:"clusters,omitempty"`
 }
 
 // encode is empty where nothing is suspended, and the same for the same clusters.
-func (v Flag) encode() string {
+func (v Suspension) encode() string {
 	if !v.All && len(v.Clusters) == 0 {
 		return ""
 	}
@@ -146,19 +148,19 @@ func (v Flag) encode() string {
 	return string(encoded)
 }
 
-func covers(flag, cluster string) (bool, error) {
-	if flag == "" {
+func covers(suspension, cluster string) (bool, error) {
+	if suspension == "" {
 		return false, nil
 	}
 	var s stored
-	if err := json.Unmarshal([]byte(flag), &s); err != nil {
-		return false, fmt.Errorf("flag: %w", err)
+	if err := json.Unmarshal([]byte(suspension), &s); err != nil {
+		return false, fmt.Errorf("suspension: %w", err)
 	}
 	return s.All || slices.Contains(s.Clusters, cluster), nil
 }
 
-// FlagOf is the flag that a policy raises.
-func FlagOf(p *propagation.Policy) Flag {
+// Of returns the suspension that a policy asks for.
+func Of(p *propagation.Policy) Suspension {
 	all, clusters := p.Spec.Suspension.Dispatch()
-	return Flag{All: all, Clusters: clusters, Version: propagation.Version(p.ResourceVersion)}
+	return Suspension{All: all, Clusters: clusters, Version: propagation.Version(p.ResourceVersion)}
 }

@@ -36,14 +36,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func policy(key propagation.PolicyKey, v suspension.Flag) step {
+func policy(key propagation.PolicyKey, v suspension.Suspension) step {
 	return func(t *testing.T, rdb redis.UniversalClient) {
 		t.Helper()
 		must(t, suspension.New(rdb).SetPolicy(t.Context(), key, v))
 	}
 }
 
-func bound(key propagation.BindingKey, v suspension.Flag) step {
+func bound(key propagation.BindingKey, v suspension.Suspension) step {
 	return func(t *testing.T, rdb redis.UniversalClient) {
 		t.Helper()
 		must(t, suspension.New(rdb).SetBinding(t.Context(), key, v))
@@ -68,7 +68,7 @@ func waiting(t *testing.T, rdb redis.UniversalClient) {
 	must(t, m.Park(t.Context(), nginx, nil, propagation.Sighting{}, v.Revision))
 }
 
-func fresh(t *testing.T, rdb redis.UniversalClient, given ...step) *suspension.Flags {
+func fresh(t *testing.T, rdb redis.UniversalClient, given ...step) *suspension.Map {
 	t.Helper()
 	must(t, rdb.FlushAll(t.Context()).Err())
 	must(t, claims.New(rdb).Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return nil }))
@@ -78,15 +78,15 @@ func fresh(t *testing.T, rdb redis.UniversalClient, given ...step) *suspension.F
 	return suspension.New(rdb)
 }
 
-func everywhere(version uint64) suspension.Flag {
-	return suspension.Flag{All: true, Version: version}
+func everywhere(version uint64) suspension.Suspension {
+	return suspension.Suspension{All: true, Version: version}
 }
 
-func on(version uint64, clusters ...string) suspension.Flag {
-	return suspension.Flag{Clusters: clusters, Version: version}
+func on(version uint64, clusters ...string) suspension.Suspension {
+	return suspension.Suspension{Clusters: clusters, Version: version}
 }
 
-func nowhere(version uint64) suspension.Flag { return suspension.Flag{Version: version} }
+func nowhere(version uint64) suspension.Suspension { return suspension.Suspension{Version: version} }
 
 var (
 	byPolicy  = suspension.Verdict{Suspended: true, By: "policy shop/web"}
@@ -100,37 +100,37 @@ type checkRow struct {
 }
 
 var checkRows = map[string]checkRow{
-	"nothing is suspended at first":                   {},
-	"a policy's flag holds what it holds":             {given: []step{heldBy(web), policy(web, everywhere(0))}, want: byPolicy},
-	"a policy's flag does not hold what another does": {given: []step{heldBy(all), policy(web, everywhere(0))}},
-	"a policy's flag does not hold what waits":        {given: []step{waiting, policy(web, everywhere(0))}},
-	"a policy's flag does not hold what is unknown":   {given: []step{policy(web, everywhere(0))}},
-	"a flag follows the claim":                        {given: []step{policy(web, everywhere(0)), heldBy(all), heldBy(web)}, want: byPolicy},
-	"a flag is left behind with the claim":            {given: []step{policy(web, everywhere(0)), heldBy(web), heldBy(all)}},
-	"a cluster policy's flag says so": {
+	"nothing is suspended at first":                         {},
+	"a policy's suspension holds what it holds":             {given: []step{heldBy(web), policy(web, everywhere(0))}, want: byPolicy},
+	"a policy's suspension does not hold what another does": {given: []step{heldBy(all), policy(web, everywhere(0))}},
+	"a policy's suspension does not hold what waits":        {given: []step{waiting, policy(web, everywhere(0))}},
+	"a policy's suspension does not hold what is unknown":   {given: []step{policy(web, everywhere(0))}},
+	"a suspension follows the claim":                        {given: []step{policy(web, everywhere(0)), heldBy(all), heldBy(web)}, want: byPolicy},
+	"a suspension is left behind with the claim":            {given: []step{policy(web, everywhere(0)), heldBy(web), heldBy(all)}},
+	"a cluster policy's suspension says so": {
 		given: []step{heldBy(all), policy(all, everywhere(0))}, want: suspension.Verdict{Suspended: true, By: "cluster policy all"},
 	},
-	"a flag on a cluster holds that":                   {given: []step{heldBy(web), policy(web, on(0, "m2", "m1"))}, want: byPolicy},
-	"a flag on other clusters holds not this":          {given: []step{heldBy(web), policy(web, on(0, "m2", "m10"))}},
-	"a flag without clusters is none":                  {given: []step{heldBy(web), policy(web, on(0))}},
-	"a cleared flag is none":                           {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, nowhere(0))}},
-	"a flag that is narrowed holds the rest":           {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, on(0, "m1"))}, want: byPolicy},
-	"a cluster that was released goes on":              {given: []step{heldBy(web), policy(web, on(0, "m1", "m2")), policy(web, on(0, "m2"))}},
-	"a binding's flag holds it":                        {given: []step{bound(binding, everywhere(0))}, want: byBinding},
-	"a binding's flag holds what waits":                {given: []step{waiting, bound(binding, on(0, "m1"))}, want: byBinding},
-	"another binding's flag does not":                  {given: []step{bound(propagation.BindingKey{Name: binding.Name}, everywhere(0))}},
-	"either flag suffices":                             {given: []step{heldBy(web), policy(web, on(0, "m2")), bound(binding, on(0, "m1"))}, want: byBinding},
-	"of both the policy's is named":                    {given: []step{heldBy(web), bound(binding, everywhere(0)), policy(web, everywhere(0))}, want: byPolicy},
-	"a late reading of an old policy suspends nothing": {given: []step{heldBy(web), policy(web, nowhere(7)), policy(web, everywhere(5))}},
-	"a late reading of an old policy lifts nothing":    {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(5))}, want: byPolicy},
-	"a newer reading lifts":                            {given: []step{heldBy(web), policy(web, everywhere(99)), policy(web, nowhere(100))}},
-	"a lifted flag is not brought back by an old one":  {given: []step{heldBy(web), policy(web, everywhere(5)), policy(web, nowhere(7)), policy(web, everywhere(6))}},
-	"whoever speaks for himself is heard":              {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(0))}},
-	"and what he said outlives an old reading":         {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(0)), policy(web, everywhere(6))}},
-	"a policy made anew speaks for itself":             {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(0)), policy(web, everywhere(8))}, want: byPolicy},
-	"a removed policy still holds what it held":        {given: []step{heldBy(web), policy(web, everywhere(7)), removed}, want: byPolicy},
-	"a flag of a strange name holds no cluster":        {given: []step{heldBy(web), policy(web, on(0, "m1,m2", "\n", `"`))}},
-	"a flag that was said twice is lifted by one word": {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, everywhere(0)), policy(web, nowhere(0))}},
+	"a suspension on a cluster holds that":                   {given: []step{heldBy(web), policy(web, on(0, "m2", "m1"))}, want: byPolicy},
+	"a suspension on other clusters holds not this":          {given: []step{heldBy(web), policy(web, on(0, "m2", "m10"))}},
+	"a suspension without clusters is none":                  {given: []step{heldBy(web), policy(web, on(0))}},
+	"a cleared suspension is none":                           {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, nowhere(0))}},
+	"a suspension that is narrowed holds the rest":           {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, on(0, "m1"))}, want: byPolicy},
+	"a cluster that was released goes on":                    {given: []step{heldBy(web), policy(web, on(0, "m1", "m2")), policy(web, on(0, "m2"))}},
+	"a binding's suspension holds it":                        {given: []step{bound(binding, everywhere(0))}, want: byBinding},
+	"a binding's suspension holds what waits":                {given: []step{waiting, bound(binding, on(0, "m1"))}, want: byBinding},
+	"another binding's suspension does not":                  {given: []step{bound(propagation.BindingKey{Name: binding.Name}, everywhere(0))}},
+	"either suspension suffices":                             {given: []step{heldBy(web), policy(web, on(0, "m2")), bound(binding, on(0, "m1"))}, want: byBinding},
+	"of both the policy's is named":                          {given: []step{heldBy(web), bound(binding, everywhere(0)), policy(web, everywhere(0))}, want: byPolicy},
+	"a late reading of an old policy suspends nothing":       {given: []step{heldBy(web), policy(web, nowhere(7)), policy(web, everywhere(5))}},
+	"a late reading of an old policy lifts nothing":          {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(5))}, want: byPolicy},
+	"a newer reading lifts":                                  {given: []step{heldBy(web), policy(web, everywhere(99)), policy(web, nowhere(100))}},
+	"a lifted suspension is not brought back by an old one":  {given: []step{heldBy(web), policy(web, everywhere(5)), policy(web, nowhere(7)), policy(web, everywhere(6))}},
+	"whoever speaks for himself is heard":                    {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(0))}},
+	"and what he said outlives an old reading":               {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(0)), policy(web, everywhere(6))}},
+	"a policy made anew speaks for itself":                   {given: []step{heldBy(web), policy(web, everywhere(7)), policy(web, nowhere(0)), policy(web, everywhere(8))}, want: byPolicy},
+	"a removed policy still holds what it held":              {given: []step{heldBy(web), policy(web, everywhere(7)), removed}, want: byPolicy},
+	"a suspension of a strange name holds no cluster":        {given: []step{heldBy(web), policy(web, on(0, "m1,m2", "\n", `"`))}},
+	"a suspension that was said twice is lifted by one word": {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, everywhere(0)), policy(web, nowhere(0))}},
 }
 
 func removed(t *testing.T, rdb redis.UniversalClient) {
@@ -155,17 +155,17 @@ func TestCheck(t *testing.T) {
 
 type writeRow struct {
 	given []step
-	set   suspension.Flag
+	set   suspension.Suspension
 	want  int64
 }
 
 var writeRows = map[string]writeRow{
-	"a flag is one write":                   {set: everywhere(0), want: 1},
-	"the same flag is none":                 {given: []step{policy(web, on(0, "m1", "m2"))}, set: on(0, "m2", "m1", "m2")},
-	"the same flag of that version is none": {given: []step{policy(web, on(5, "m1"))}, set: on(5, "m1")},
-	"no flag where none is is none":         {set: nowhere(0)},
-	"an old flag is none":                   {given: []step{policy(web, on(5, "m1"))}, set: everywhere(4)},
-	"lifting is one write":                  {given: []step{policy(web, on(5, "m1"))}, set: nowhere(6), want: 1},
+	"a suspension is one write":                   {set: everywhere(0), want: 1},
+	"the same suspension is none":                 {given: []step{policy(web, on(0, "m1", "m2"))}, set: on(0, "m2", "m1", "m2")},
+	"the same suspension of that version is none": {given: []step{policy(web, on(5, "m1"))}, set: on(5, "m1")},
+	"no suspension where none is is none":         {set: nowhere(0)},
+	"an old suspension is none":                   {given: []step{policy(web, on(5, "m1"))}, set: everywhere(4)},
+	"lifting is one write":                        {given: []step{policy(web, on(5, "m1"))}, set: nowhere(6), want: 1},
 }
 
 func TestAFlagIsWrittenOnlyWhenItChanges(t *testing.T) {
@@ -194,15 +194,15 @@ func changes(t *testing.T, rdb *redis.Client) int64 {
 	return n
 }
 
-// calls are all uses of the flags.
-var calls = map[string]func(ctx context.Context, f *suspension.Flags) error{
-	"SetPolicy": func(ctx context.Context, f *suspension.Flags) error {
+// calls are all uses of the suspensions.
+var calls = map[string]func(ctx context.Context, f *suspension.Map) error{
+	"SetPolicy": func(ctx context.Context, f *suspension.Map) error {
 		return f.SetPolicy(ctx, web, everywhere(0))
 	},
-	"SetBinding": func(ctx context.Context, f *suspension.Flags) error {
+	"SetBinding": func(ctx context.Context, f *suspension.Map) error {
 		return f.SetBinding(ctx, binding, everywhere(0))
 	},
-	"Check": func(ctx context.Context, f *suspension.Flags) error {
+	"Check": func(ctx context.Context, f *suspension.Map) error {
 		_, err := f.Check(ctx, nginx, binding, "m1")
 		return err
 	},
@@ -243,7 +243,7 @@ func TestFlagsAreNotChangedByTheirSetting(t *testing.T) {
 	f := fresh(t, redistest.Embedded(t).Client(t))
 	clusters := []string{"m2", "m1", "m2"}
 	given := slices.Clone(clusters)
-	must(t, f.SetPolicy(t.Context(), web, suspension.Flag{Clusters: given}))
+	must(t, f.SetPolicy(t.Context(), web, suspension.Suspension{Clusters: given}))
 	if d := cmp.Diff(clusters, given); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

@@ -10,10 +10,10 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// CommitBrake writes on the template where it is held back (propagation.Brake), if it
-// still is as it was read; and nothing else.
-func (h *Hub) CommitBrake(ctx context.Context, t *propagation.Template, value string) (*propagation.Template, error) {
-	if t.Brake() == value {
+// CommitSuspended writes the template's propagation.AnnotationSuspended, on condition
+// that the template is as it was read.
+func (h *Hub) CommitSuspended(ctx context.Context, t *propagation.Template, value string) (*propagation.Template, error) {
+	if t.SuspendedIn() == value {
 		return t, nil
 	}
 	return h.edit(ctx, t, map[string]any{"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationSuspended: orNull(value)}}})

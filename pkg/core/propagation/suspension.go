@@ -20,31 +20,32 @@ const AnnotationSuspended = "sluice.dev/suspended"
 // PlacementSuspended tells whether the annotations of a placement hold its Works
 // back in the cluster.
 func PlacementSuspended(annotations map[string]string, cluster string) bool {
-	all, clusters := Brake(annotations[AnnotationSuspended])
+	all, clusters := ParseSuspended(annotations[AnnotationSuspended])
 	return all || slices.Contains(clusters, cluster)
 }
 
-// Brake is what AnnotationSuspended says.
-func Brake(value string) (all bool, clusters []string) {
+// ParseSuspended reads a value of AnnotationSuspended: all members, or some.
+func ParseSuspended(value string) (all bool, clusters []string) {
 	if value == "true" {
 		return true, nil
 	}
 	return false, slices.DeleteFunc(strings.Split(value, ","), func(c string) bool { return c == "" })
 }
 
-// Brake is what AnnotationSuspended of the template says.
-func (t *Template) Brake() string {
+// SuspendedIn returns the template's AnnotationSuspended; empty: it has none.
+func (t *Template) SuspendedIn() string {
 	meta, _ := t.Object["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	value, _ := annotations[AnnotationSuspended].(string)
 	return value
 }
 
-// Brake is what AnnotationSuspended of the binding says.
-func (b *Binding) Brake() string { return b.Annotations[AnnotationSuspended] }
+// SuspendedIn returns the binding's AnnotationSuspended; empty: it has none.
+func (b *Binding) SuspendedIn() string { return b.Annotations[AnnotationSuspended] }
 
-// WithBrake is the binding with another AnnotationSuspended.
-func (b *Binding) WithBrake(value string) *Binding {
+// WithSuspendedIn returns a copy of the binding with that AnnotationSuspended; empty:
+// without one.
+func (b *Binding) WithSuspendedIn(value string) *Binding {
 	next := *b
 	next.Annotations = maps.Clone(b.Annotations)
 	if next.Annotations == nil {
