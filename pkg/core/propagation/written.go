@@ -14,8 +14,7 @@ import "strconv"
 // the changes of the spec, with a hash of the rest; of kinds that have none, the
 // version, which counts every write.
 func (t *Template) Written() string {
-	meta, _ := t.Object["metadata"].(map[string]any)
-	generation, _ := meta["generation"].(int64)
+	generation := Generation(t.Object)
 	if generation == 0 {
 		return "v" + t.ResourceVersion
 	}
@@ -23,6 +22,13 @@ func (t *Template) Written() string {
 	delete(rest, "spec")
 	delete(rest, "apiVersion")
 	return "g" + strconv.FormatInt(generation, 10) + "/" + HashJSON(rest)
+}
+
+// Generation returns the metadata.generation of an object; 0 where it has none.
+func Generation(obj map[string]any) int64 {
+	meta, _ := obj["metadata"].(map[string]any)
+	generation, _ := meta["generation"].(int64)
+	return generation
 }
 
 // unwritten tells whether nobody has written the template since the binding acted on

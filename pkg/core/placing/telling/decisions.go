@@ -11,6 +11,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/scheduling/placement"
 )
 
 // BindingTo is the placement's binding to the cluster; nil: it has none, or one
@@ -103,13 +104,7 @@ func Decided(policy *placementv1.ClusterSchedulingPolicySnapshot) bool {
 		return false
 	}
 	c := meta.FindStatusCondition(policy.Status.Conditions, placementv1.ConditionScheduled)
-	return c != nil && c.ObservedGeneration == policy.Generation && policy.Status.ObservedCRPGeneration >= generationOf(policy)
-}
-
-// generationOf is the placement's generation that the policy was brought up to.
-func generationOf(policy *placementv1.ClusterSchedulingPolicySnapshot) int64 {
-	n, _ := strconv.ParseInt(policy.Annotations[placementv1.AnnotationCRPGeneration], 10, 64)
-	return n
+	return c != nil && c.ObservedGeneration == policy.Generation && policy.Status.ObservedCRPGeneration >= placement.Generation(policy)
 }
 
 // maxDecisions is how many decisions a policy names at most; of more, nobody

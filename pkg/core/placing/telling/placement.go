@@ -16,6 +16,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling/placement"
 )
 
 // Input is all that a placement's status depends on.
@@ -105,7 +106,7 @@ func Summarize(in Input) Summary {
 // scheduling is the placement's condition about its policy.
 func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.ClusterSchedulingPolicySnapshot) verdict {
 	const t = placementv1.ConditionPlacementScheduled
-	if !Decided(policy) || generationOf(policy) < p.Generation {
+	if !Decided(policy) || placement.Generation(policy) < p.Generation {
 		return unknown(t, placementv1.ReasonSchedulePending, "Scheduling has not completed")
 	}
 	c := meta.FindStatusCondition(policy.Status.Conditions, placementv1.ConditionScheduled)

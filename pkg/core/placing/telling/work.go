@@ -203,7 +203,7 @@ func (o Outcome) diffed(r placementv1.ManifestCondition, w *propagation.Work, no
 // drift is how the object was changed. What is seen again as it was is not told
 // again: its time is that when it was seen first.
 func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DriftDetails {
-	d := &placementv1.DriftDetails{ObservationTime: now, FirstDriftedObservedTime: now, ObservedInMemberClusterGeneration: generation(o.Object), ObservedDrifts: o.Differs}
+	d := &placementv1.DriftDetails{ObservationTime: now, FirstDriftedObservedTime: now, ObservedInMemberClusterGeneration: propagation.Generation(o.Object), ObservedDrifts: o.Differs}
 	if was == nil || was.DriftDetails == nil {
 		return d
 	}
@@ -218,7 +218,7 @@ func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *pla
 func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DiffDetails {
 	d := &placementv1.DiffDetails{ObservationTime: now, FirstDiffedObservedTime: now, ObservedDiffs: o.Differs}
 	if o.Object != nil {
-		d.ObservedInMemberClusterGeneration = new(generation(o.Object))
+		d.ObservedInMemberClusterGeneration = new(propagation.Generation(o.Object))
 	}
 	if was == nil || was.DiffDetails == nil {
 		return d
@@ -228,11 +228,6 @@ func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *plac
 		d.ObservationTime = was.DiffDetails.ObservationTime
 	}
 	return d
-}
-
-func generation(obj map[string]any) int64 {
-	u := unstructured.Unstructured{Object: obj}
-	return u.GetGeneration()
 }
 
 // Identify says which manifest of a Work is meant.
