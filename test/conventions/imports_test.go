@@ -36,6 +36,7 @@ var inward = map[string][]string{
 	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},
 	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
+	"pkg/webhookserver":       {"pkg/core"},
 	"functions":               {"apis", "config", "pkg"},
 	"cmd":                     {"apis", "config", "pkg"},
 	"test":                    {"apis", "config", "pkg", "test"},

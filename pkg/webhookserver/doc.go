@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server serves the webhook over TLS, with a certificate that it makes
+// Package webhookserver serves the webhook over TLS, with a certificate that it makes
 // itself and tells the hub's API servers to trust.
 //
 // The certificate signs itself, so there is no authority whose key could be
@@ -20,4 +20,4 @@
 // the process is in), PORT (8443).
 //
 // It must not know what is reviewed.
-package server
+package webhookserver
