@@ -25,9 +25,9 @@ var (
 	errOtherName    = errors.New("its name is not that of its content")
 )
 
-// Genuine says what makes kept content unfit for use: it is of another object
-// than the binding's template, or not what the hash in the binding, or for
-// content that is not in force its name, stands for. nil: it may be used.
+// Genuine returns nil if the kept content may be used. It returns an error if the content
+// is that of another object than the binding's template, or does not have the hash that
+// the binding records; for content that is not in force, the hash in its name.
 func (b *Binding) Genuine(r *Revision) error {
 	if err := b.Template().Identifies(r.Content); err != nil {
 		return err

@@ -38,8 +38,8 @@ func (w *Work) Owners() []string {
 	return owners
 }
 
-// Successor is the Work that stands in for this one where both are there: that of
-// its binding's present name, if this one has the former. False: this one stands.
+// Successor returns the key of the Work that replaces this one where both exist: the one
+// with the binding's present name if this one has the former name, else false.
 func (w *Work) Successor() (WorkKey, bool) {
 	names := w.names()
 	if names == nil || w.Key.Name == names[0] {

@@ -9,10 +9,9 @@ import "strconv"
 // that stored objects do not have. No generation and no version tells of it: nobody
 // has written anything, and so nobody has changed the template.
 
-// Written tells what the user wrote apart from what he wrote before and after, without
-// regard to fields that the API server fills in. It is the generation, which counts
-// the changes of the spec, with a hash of the rest; of kinds that have none, the
-// version, which counts every write.
+// Written identifies what the user wrote last, whatever fields the API server fills in. It
+// is the generation, which counts the changes of the spec, with a hash of the rest; for
+// kinds without generation it is the version, which counts every write.
 func (t *Template) Written() string {
 	generation := Generation(t.Object)
 	if generation == 0 {
@@ -38,7 +37,8 @@ func (t *Template) unwritten(b *Binding) bool {
 	return acted != "" && acted != t.Hash && b.Spec.Resource.UID == t.UID && b.Annotations[AnnotationWritten] == t.Written()
 }
 
-// Itself is the template with the hash of what it says now, filled in fields included.
+// Itself returns the template with the hash of its present content, including fields that
+// the API server filled in.
 func (t *Template) Itself() *Template {
 	itself := *t
 	itself.Hash = HashContent(t.Object)

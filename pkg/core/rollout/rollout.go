@@ -77,7 +77,7 @@ type Wait struct {
 	Message string
 }
 
-// Plan is the writes to be made now.
+// Plan is the writes to be made now, and what the other members wait for.
 type Plan struct {
 	// Steps by member, in the order of their names.
 	Steps []Step
