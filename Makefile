@@ -22,7 +22,7 @@ SEED ?=
 export CGO_ENABLED := 0
 
 BIN := $(OUTPUT)/bin
-MODULES := . test/lab apis/schematest
+MODULES := . test/lab test/schematest
 GENERATED := '*zz_generated*' config/300-crds 'docs/events.*' docs/commands.md docs/fields.md config/600-eventing/eventtypes.yaml
 TOOLS := tools tools/lint tools/vuln tools/ko
 PROGRAMS := functions/standalone test/playground
@@ -146,7 +146,7 @@ test-unit: lab
 .PHONY: test-modules
 test-modules: lab
 	$(call say,tests of the nested modules)
-	@go test -C apis/schematest ./...
+	@go test -C test/schematest ./...
 	@SLUICE_LAB_KUBE=$(abspath $(BIN))/kube go test -C test/lab ./... | { grep -v 'no test files' || true; }
 
 .PHONY: simulate-ci

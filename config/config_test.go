@@ -25,7 +25,7 @@ import (
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/deadletters/arriving"
+	"sluice.dev/pkg/pipeline/deadletter"
 )
 
 // stages are those that may subscribe.
@@ -138,7 +138,7 @@ func TestTriggersNameTypesAndStagesThatExist(t *testing.T) {
 			if tr.Spec.Broker != "sluice" {
 				t.Errorf("broker is %q, want sluice", tr.Spec.Broker)
 			}
-			if at := "http://broker-filter/triggers/" + tr.Namespace + "/" + tr.Name + "/uid"; !arriving.Ours(at) {
+			if at := "http://broker-filter/triggers/" + tr.Namespace + "/" + tr.Name + "/uid"; !deadletter.Ours(at) {
 				t.Errorf("what fails at %s is not sent again", at)
 			}
 			if s := tr.Spec.Subscriber.Ref; s == nil || s.Kind != "Service" || !slices.Contains(stages, s.Name) {

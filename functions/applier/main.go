@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command applier writes to one member, behind the brake.
+// Command applier writes to members what is not suspended.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 func main() {

@@ -8,17 +8,17 @@ import (
 	"context"
 
 	"sluice.dev/pkg/connect"
-	"sluice.dev/pkg/deadletters"
-	"sluice.dev/pkg/deadletters/arriving"
 	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/pipeline/deadletter"
+	"sluice.dev/pkg/redis/deadletters"
 )
 
 func main() {
-	function.Main(arriving.Name, func(context.Context) (function.Stage, error) {
+	function.Main(deadletter.Name, func(context.Context) (function.Stage, error) {
 		rdb, err := connect.Redis()
 		if err != nil {
 			return nil, err
 		}
-		return arriving.New(deadletters.New(rdb)), nil
+		return deadletter.New(deadletters.New(rdb)), nil
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/pipeline/dependencies"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 func main() {

@@ -7,11 +7,11 @@ package main
 import (
 	"context"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/pipeline/detector"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 func main() {

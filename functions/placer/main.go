@@ -11,8 +11,8 @@ import (
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pending"
 	"sluice.dev/pkg/pipeline/placer"
+	"sluice.dev/pkg/redis/pending"
 )
 
 func main() {

@@ -7,10 +7,10 @@ package main
 import (
 	"context"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/pipeline/preemptor"
+	"sluice.dev/pkg/redis/claims"
 )
 
 func main() {

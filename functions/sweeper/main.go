@@ -9,14 +9,14 @@ import (
 	"errors"
 	"time"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/connect"
-	"sluice.dev/pkg/deadletters"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/pipeline/sweeper/replay"
-	"sluice.dev/pkg/positions"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/deadletters"
+	"sluice.dev/pkg/redis/positions"
 )
 
 func main() {

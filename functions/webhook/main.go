@@ -12,11 +12,11 @@ import (
 
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/webhook"
-	"sluice.dev/pkg/pipeline/webhook/server"
+	"sluice.dev/pkg/webhookserver"
 )
 
 func main() {
-	server.Main(func(cfg *rest.Config) (http.Handler, error) {
+	webhookserver.Main(func(cfg *rest.Config) (http.Handler, error) {
 		h, err := hub.Connect(cfg)
 		if err != nil {
 			return nil, err

@@ -15,22 +15,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // pendingShop has a lazy policy that changed: three templates wait, one of them
 // was never propagated, and a fourth follows its policy.
-func pendingShop(t *testing.T) (hub *api, now make.PolicyBuilder) {
+func pendingShop(t *testing.T) (hub *api, now fixture.PolicyBuilder) {
 	hub = serve(t, "hub").shop()
-	old := make.Policy("web").Kind().Lazy().To("member1")
+	old := fixture.Policy("web").Kind().Lazy().To("member1")
 	now = old.To("member2").Generation(2)
 	hub.policy(now)
-	other := make.ClusterPolicy("all").To("member3")
+	other := fixture.ClusterPolicy("all").To("member3")
 	hub.policy(other)
-	hub.propagated(make.Deployment("a"), old)
-	hub.propagated(make.Deployment("b").Label("tier", "web"), old)
-	hub.template(make.Deployment("c").ClaimedBy(now).Baseline())
-	hub.propagated(make.ClusterRole("role"), other)
+	hub.propagated(fixture.Deployment("a"), old)
+	hub.propagated(fixture.Deployment("b").Label("tier", "web"), old)
+	hub.template(fixture.Deployment("c").ClaimedBy(now).Baseline())
+	hub.propagated(fixture.ClusterRole("role"), other)
 	return hub, now
 }
 
@@ -93,7 +93,7 @@ func TestActivate(t *testing.T) {
 
 func TestActivateWritesTheWishAndNothingElse(t *testing.T) {
 	hub, _ := pendingShop(t)
-	ref := bindingRef(propagation.BindingOf(make.Deployment("a").Template().Key))
+	ref := bindingRef(propagation.BindingOf(fixture.Deployment("a").Template().Key))
 	before, template := hub.get(ref), hub.get("apps/v1/Deployment/shop/a")
 	run(t, hub, "activate", "deploy/a", "--timeout", "50ms").wants(t, "not done after 50ms: is Sluice running?")
 	after := hub.get(ref)
@@ -116,7 +116,7 @@ func TestActivateWritesTheWishAndNothingElse(t *testing.T) {
 	version := hub.version
 	run(t, hub, "activate", "deploy/a", "--timeout", "50ms").wants(t, "not done after 50ms")
 	if hub.version != version {
-		t.Error("the wish was written twice")
+		t.Error("the request was written twice")
 	}
 }
 
@@ -159,9 +159,9 @@ func TestActivateNoticesThatThePolicyChanged(t *testing.T) {
 
 func TestActivateRefusesWhatNoPolicyHolds(t *testing.T) {
 	hub := serve(t, "hub").shop()
-	gone := make.Policy("gone").Kind().Lazy().To("member1")
-	hub.propagated(make.Deployment("a"), gone)
-	hub.template(make.Deployment("a").Replicas(7))
+	gone := fixture.Policy("gone").Kind().Lazy().To("member1")
+	hub.propagated(fixture.Deployment("a"), gone)
+	hub.template(fixture.Deployment("a").Replicas(7))
 	run(t, hub, "activate", "deploy/a").wants(t, "deployment/a in shop: no policy holds it: make one that selects it")
 	a := run(t, hub, "activate", "deploy/a", "--dry-run")
 	a.wants(t, "")

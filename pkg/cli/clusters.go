@@ -57,8 +57,8 @@ A member that only placements know (a MemberCluster without a Cluster) is shown,
 	return cmd
 }
 
-// clusterGlance is a member in one line.
-type clusterGlance struct {
+// clusterSummary is a member in one line.
+type clusterSummary struct {
 	Name string `json:"name"`
 	// Ready is a condition's status; Reason and Since are of that status.
 	Ready   metav1.ConditionStatus `json:"ready"`
@@ -108,18 +108,18 @@ func (o *clustersOptions) run(ctx context.Context) error {
 }
 
 // lines are the members asked for, sorted by name.
-func (o *clustersOptions) lines(ctx context.Context, h *hub.Hub) ([]clusterGlance, error) {
-	lines, err := glancesAtClusters(ctx, h)
+func (o *clustersOptions) lines(ctx context.Context, h *hub.Hub) ([]clusterSummary, error) {
+	lines, err := summariesOfClusters(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range o.names {
-		if !slices.ContainsFunc(lines, func(g clusterGlance) bool { return g.Name == n }) {
+		if !slices.ContainsFunc(lines, func(g clusterSummary) bool { return g.Name == n }) {
 			return nil, fmt.Errorf("cluster %s has not joined: '%s get clusters' lists those that have", n, name)
 		}
 	}
-	lines = slices.DeleteFunc(lines, func(g clusterGlance) bool { return len(o.names) > 0 && !slices.Contains(o.names, g.Name) })
-	byName := map[string]*clusterGlance{}
+	lines = slices.DeleteFunc(lines, func(g clusterSummary) bool { return len(o.names) > 0 && !slices.Contains(o.names, g.Name) })
+	byName := map[string]*clusterSummary{}
 	for i := range lines {
 		byName[lines[i].Name] = &lines[i]
 	}
@@ -129,16 +129,16 @@ func (o *clustersOptions) lines(ctx context.Context, h *hub.Hub) ([]clusterGlanc
 	return lines, countHeld(ctx, h, byName)
 }
 
-// glancesAtClusters are the members as their own objects say.
-func glancesAtClusters(ctx context.Context, h *hub.Hub) ([]clusterGlance, error) {
+// summariesOfClusters are the members as their own objects say.
+func summariesOfClusters(ctx context.Context, h *hub.Hub) ([]clusterSummary, error) {
 	clusters, err := h.Clusters(ctx)
 	if err != nil {
 		return nil, installed(err)
 	}
-	lines, known := make([]clusterGlance, 0, len(clusters)), map[string]bool{}
+	lines, known := make([]clusterSummary, 0, len(clusters)), map[string]bool{}
 	for _, c := range clusters {
 		known[c.Name] = true
-		lines = append(lines, glanceAtCluster(c))
+		lines = append(lines, summaryOfCluster(c))
 	}
 	members, err := h.Members(ctx)
 	if err != nil && !errors.Is(err, outcome.ErrNotServed) {
@@ -146,27 +146,27 @@ func glancesAtClusters(ctx context.Context, h *hub.Hub) ([]clusterGlance, error)
 	}
 	for _, m := range members {
 		if !known[m.Name] {
-			lines = append(lines, glanceAtMember(m))
+			lines = append(lines, summaryOfMember(m))
 		}
 	}
-	slices.SortFunc(lines, func(a, b clusterGlance) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(lines, func(a, b clusterSummary) int { return cmp.Compare(a.Name, b.Name) })
 	return lines, nil
 }
 
-func glanceAtCluster(c *clusterv1alpha1.Cluster) clusterGlance {
-	g := glanceAtMeta(&c.ObjectMeta, meta.FindStatusCondition(c.Status.Conditions, clusterv1alpha1.ConditionReady))
+func summaryOfCluster(c *clusterv1alpha1.Cluster) clusterSummary {
+	g := summaryOfMeta(&c.ObjectMeta, meta.FindStatusCondition(c.Status.Conditions, clusterv1alpha1.ConditionReady))
 	g.Version, g.Endpoint = c.Status.KubernetesVersion, c.Spec.APIEndpoint
 	return g
 }
 
-func glanceAtMember(m *memberclusterv1.MemberCluster) clusterGlance {
-	g := glanceAtMeta(&m.ObjectMeta, meta.FindStatusCondition(m.Status.Conditions, memberclusterv1.ConditionHealthy))
+func summaryOfMember(m *memberclusterv1.MemberCluster) clusterSummary {
+	g := summaryOfMeta(&m.ObjectMeta, meta.FindStatusCondition(m.Status.Conditions, memberclusterv1.ConditionHealthy))
 	g.Version = m.Status.Properties[memberclusterv1.PropertyKubernetesVersion].Value
 	return g
 }
 
-func glanceAtMeta(m *metav1.ObjectMeta, c *metav1.Condition) clusterGlance {
-	g := clusterGlance{
+func summaryOfMeta(m *metav1.ObjectMeta, c *metav1.Condition) clusterSummary {
+	g := clusterSummary{
 		Name: m.Name, Ready: metav1.ConditionUnknown, Message: "nobody has asked it yet", Since: m.CreationTimestamp.Time,
 		Leaving: m.DeletionTimestamp != nil, Protected: propagation.Protected(m.Labels), Created: m.CreationTimestamp.Time,
 	}
@@ -178,7 +178,7 @@ func glanceAtMeta(m *metav1.ObjectMeta, c *metav1.Condition) clusterGlance {
 
 // countWorks counts what the members have. A form of Works that the hub does not serve
 // has none.
-func countWorks(ctx context.Context, h *hub.Hub, members map[string]*clusterGlance) error {
+func countWorks(ctx context.Context, h *hub.Hub, members map[string]*clusterSummary) error {
 	works, err := h.Works(ctx)
 	if err != nil && !errors.Is(err, outcome.ErrNotServed) {
 		return err
@@ -210,7 +210,7 @@ func countWorks(ctx context.Context, h *hub.Hub, members map[string]*clusterGlan
 }
 
 // countHeld counts what is held in the members, of the bindings by pages.
-func countHeld(ctx context.Context, h *hub.Hub, members map[string]*clusterGlance) error {
+func countHeld(ctx context.Context, h *hub.Hub, members map[string]*clusterSummary) error {
 	seen := map[propagation.BindingKey]bool{}
 	return eachBinding(ctx, h, func(b *propagation.Binding) {
 		if seen[b.Key] {
@@ -242,7 +242,7 @@ func eachBinding(ctx context.Context, h *hub.Hub, f func(*propagation.Binding)) 
 	}
 }
 
-func (o *clustersOptions) table(lines []clusterGlance) {
+func (o *clustersOptions) table(lines []clusterSummary) {
 	columns := append(screen.Columns("CLUSTER", "READY", "VERSION", "APPLIED", "PLACEMENTS", "HELD", "PROTECTED", "AGE"),
 		screen.Column{Title: "ENDPOINT", Wide: true}, screen.Column{Title: "MESSAGE", Wide: true})
 	rows := make([][]screen.Cell, 0, len(lines))
@@ -256,7 +256,7 @@ func (o *clustersOptions) table(lines []clusterGlance) {
 }
 
 // readyCell says since when and why a member is not ready.
-func (g clusterGlance) readyCell() screen.Cell {
+func (g clusterSummary) readyCell() screen.Cell {
 	c := screen.Cell{Text: string(g.Ready), Paint: screen.Good}
 	if g.Ready != metav1.ConditionTrue {
 		c.Paint = screen.Bad
@@ -273,14 +273,14 @@ func (g clusterGlance) readyCell() screen.Cell {
 	return c
 }
 
-func (g clusterGlance) heldCell() screen.Cell {
+func (g clusterSummary) heldCell() screen.Cell {
 	if g.HeldRemovals == 0 {
 		return screen.Text("")
 	}
 	return screen.Cell{Text: strconv.Itoa(g.HeldRemovals), Paint: screen.Warn}
 }
 
-func (g clusterGlance) protectedCell() screen.Cell {
+func (g clusterSummary) protectedCell() screen.Cell {
 	if g.Protected {
 		return screen.Text("yes")
 	}

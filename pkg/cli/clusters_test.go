@@ -18,7 +18,7 @@ import (
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // clusterShop has one member in each state: member1 has all but one template,
@@ -26,17 +26,17 @@ import (
 // member4.
 func clusterShop(t *testing.T) *api {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().To("member1", "member2")
+	p := fixture.Policy("web").Kind().To("member1", "member2")
 	hub.policy(p)
-	hub.propagated(make.Deployment("fine"), p)
-	refused := hub.propagated(make.Deployment("refused"), p)
+	hub.propagated(fixture.Deployment("fine"), p)
+	refused := hub.propagated(fixture.Deployment("refused"), p)
 	hub.work(refused, "member1", metav1.ConditionFalse)
-	hub.binding(refused.WithRemovals(map[string]propagation.Removal{"member2": {Held: make.Start}}))
+	hub.binding(refused.WithRemovals(map[string]propagation.Removal{"member2": {Held: fixture.Start}}))
 
 	status := func(name string, labels map[string]string, c metav1.Condition) {
 		one := cluster("https://"+name, name)
-		one.Labels, one.CreationTimestamp = labels, metav1.NewTime(make.Start)
-		c.Type, c.LastTransitionTime = clusterv1alpha1.ConditionReady, metav1.NewTime(make.Start)
+		one.Labels, one.CreationTimestamp = labels, metav1.NewTime(fixture.Start)
+		c.Type, c.LastTransitionTime = clusterv1alpha1.ConditionReady, metav1.NewTime(fixture.Start)
 		one.Status.KubernetesVersion, one.Status.Conditions = "v1.36.3", []metav1.Condition{c}
 		hub.put("cluster.karmada.io/v1alpha1/Cluster/"+name, one)
 	}
@@ -48,7 +48,7 @@ func clusterShop(t *testing.T) *api {
 			"metadata": map[string]any{"creationTimestamp": "2026-01-01T12:00:00Z"},
 			"status": memberclusterv1.MemberClusterStatus{
 				Properties: map[memberclusterv1.PropertyName]memberclusterv1.PropertyValue{memberclusterv1.PropertyKubernetesVersion: {Value: "v1.35.0"}},
-				Conditions: []metav1.Condition{{Type: memberclusterv1.ConditionHealthy, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(make.Start)}},
+				Conditions: []metav1.Condition{{Type: memberclusterv1.ConditionHealthy, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(fixture.Start)}},
 			},
 		})
 	}
@@ -96,9 +96,9 @@ func TestGetClustersForMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"name": "member2", "ready": "False", "reason": "ClusterNotReachable", "message": "no route", "since": make.Start.Format("2006-01-02T15:04:05Z07:00"),
+		"name": "member2", "ready": "False", "reason": "ClusterNotReachable", "message": "no route", "since": fixture.Start.Format("2006-01-02T15:04:05Z07:00"),
 		"version": "v1.36.3", "endpoint": "https://member2", "applied": 2.0, "works": 2.0, "placements": 0.0, "heldRemovals": 1.0,
-		"deletionProtected": true, "created": make.Start.Format("2006-01-02T15:04:05Z07:00"),
+		"deletionProtected": true, "created": fixture.Start.Format("2006-01-02T15:04:05Z07:00"),
 	}
 	for _, key := range []string{"since", "created"} { // in whichever zone
 		if s, _ := got[key].(string); s == "" {

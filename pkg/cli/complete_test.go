@@ -17,7 +17,7 @@ import (
 )
 
 func TestComplete(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	for line, want := range map[string]string{
 		"unjoin ":                      "member1 member2 member3 :4",
 		"unjoin member1 ":              ":4",

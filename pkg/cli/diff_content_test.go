@@ -11,15 +11,15 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // secretShop has a Secret that is in force in member1.
 func secretShop(t *testing.T) *api {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("secrets").Selecting(policyv1alpha1.ResourceSelector{APIVersion: "v1", Kind: "Secret"}).To("member1")
+	p := fixture.Policy("secrets").Selecting(policyv1alpha1.ResourceSelector{APIVersion: "v1", Kind: "Secret"}).To("member1")
 	hub.policy(p)
-	hub.propagated(make.Secret("password").Holding("key", "b2xk"), p)
+	hub.propagated(fixture.Secret("password").Holding("key", "b2xk"), p)
 	return hub
 }
 
@@ -29,7 +29,7 @@ func nginxFile(more string) string { return strings.Replace(changedNginx, "%s", 
 
 // What members would get of a template of a file.
 func TestDiffOfATemplate(t *testing.T) {
-	web := make.Policy("web").Kind().To("member1", "member2")
+	web := fixture.Policy("web").Kind().To("member1", "member2")
 	const replicas = `
 		@@ -4,4 +4,4 @@
 		name: nginx
@@ -45,13 +45,13 @@ func TestDiffOfATemplate(t *testing.T) {
 		want  string
 	}{
 		"that changed": {
-			given: func(hub *api) { hub.policy(web); hub.propagated(make.Deployment("nginx"), web) }, file: nginxFile(""),
+			given: func(hub *api) { hub.policy(web); hub.propagated(fixture.Deployment("nginx"), web) }, file: nginxFile(""),
 			want: "deployment/nginx in shop\nmember1, member2 would change" + replicas + one,
 		},
 		"where an override has the last word, members differ": {
 			given: func(hub *api) {
 				hub.policy(web)
-				hub.propagated(make.Deployment("nginx"), web)
+				hub.propagated(fixture.Deployment("nginx"), web)
 				hub.overridden("o", "gold", "member2")
 			},
 			file: nginxFile(""),
@@ -59,14 +59,14 @@ func TestDiffOfATemplate(t *testing.T) {
 				"\nmember2 would change" + strings.Replace(replicas, "-4,4 +4,4", "-6,4 +6,4", 1) + one,
 		},
 		"as it is": {
-			given: func(hub *api) { hub.policy(web); hub.propagated(make.Deployment("nginx"), web) },
+			given: func(hub *api) { hub.policy(web); hub.propagated(fixture.Deployment("nginx"), web) },
 			file:  strings.Replace(nginxFile(""), "5", "2", 1), want: none,
 		},
 		"that is held back": {
 			given: func(hub *api) {
-				p := make.Policy("web").Kind().To("member1", "member2").Suspending("member2")
+				p := fixture.Policy("web").Kind().To("member1", "member2").Suspending("member2")
 				hub.policy(p)
-				hub.propagated(make.Deployment("nginx"), p)
+				hub.propagated(fixture.Deployment("nginx"), p)
 			},
 			file: nginxFile(""),
 			want: "deployment/nginx in shop\nmember1, member2 would change (held back in member2)" + replicas + one,
@@ -87,16 +87,16 @@ func TestDiffOfATemplate(t *testing.T) {
 		"that nobody would hold": {given: func(*api) {}, file: nginxFile(""), want: none},
 		"that loses the label by which it is selected": {
 			given: func(hub *api) {
-				p := make.Policy("web").Labelled("tier", "web").To("member1")
+				p := fixture.Policy("web").Labelled("tier", "web").To("member1")
 				hub.policy(p)
-				hub.propagated(make.Deployment("nginx").Label("tier", "web"), p)
+				hub.propagated(fixture.Deployment("nginx").Label("tier", "web"), p)
 			},
 			file: nginxFile(", labels: {tier: null}"), want: none,
 		},
 		"whose lazy policy comes along with the change": {
 			given: func(hub *api) {
-				hub.policy(make.Policy("web").Kind().Lazy().To("member2").Generation(2))
-				hub.propagated(make.Deployment("nginx"), make.Policy("web").Kind().Lazy().To("member1"))
+				hub.policy(fixture.Policy("web").Kind().Lazy().To("member2").Generation(2))
+				hub.propagated(fixture.Deployment("nginx"), fixture.Policy("web").Kind().Lazy().To("member1"))
 			},
 			file: nginxFile(""),
 			want: `deployment/nginx in shop
@@ -137,10 +137,10 @@ func TestDiffOfATemplate(t *testing.T) {
 // A kubectl apply takes away what the file said before, and leaves what it never said.
 func TestDiffOfATemplateIsWhatApplyWouldDo(t *testing.T) {
 	hub := serve(t, "hub").shop()
-	web := make.Policy("web").Kind().To("member1")
+	web := fixture.Policy("web").Kind().To("member1")
 	hub.policy(web)
 	said := `{"metadata":{"labels":{"said":"before","says":"now"}},"spec":{"replicas":2,"paused":true}}`
-	object := make.Deployment("nginx").Label("said", "before").Label("says", "now").Label("by", "another").Annotation("kubectl.kubernetes.io/last-applied-configuration", said)
+	object := fixture.Deployment("nginx").Label("said", "before").Label("says", "now").Label("by", "another").Annotation("kubectl.kubernetes.io/last-applied-configuration", said)
 	hub.propagated(object.Spec("paused", true), web)
 	a := runWith(t, hub, nginxFile(", labels: {says: now}"), "diff", "-f", "-", "-o", "json")
 	a.wants(t, "")
@@ -162,10 +162,10 @@ func TestDiffOfATemplateIsWhatApplyWouldDo(t *testing.T) {
 // An override of a file, of each template that it concerns or did.
 func TestDiffOfAnOverride(t *testing.T) {
 	hub := serve(t, "hub").shop()
-	web := make.Policy("web").Kind().To("member1", "member2")
+	web := fixture.Policy("web").Kind().To("member1", "member2")
 	hub.policy(web)
-	hub.propagated(make.Deployment("nginx"), web)
-	hub.propagated(make.Deployment("other"), web)
+	hub.propagated(fixture.Deployment("nginx"), web)
+	hub.propagated(fixture.Deployment("other"), web)
 	hub.overridden("labels", "silver", "member2")
 	const two = "\n2 templates change in members; 0 others stay as they are."
 	gets := func(member string) string {

@@ -14,14 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // event stores one about an object, so many seconds after the start.
 func (a *api) event(namespace, id, kind, name, reason string, seconds int) {
 	a.put("v1/Event/"+namespace+"/"+id, corev1.Event{
 		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name}, Reason: reason, Message: "because", Type: corev1.EventTypeNormal,
-		LastTimestamp: metav1.NewTime(make.Start.Add(time.Duration(seconds) * time.Second)), Count: 1,
+		LastTimestamp: metav1.NewTime(fixture.Start.Add(time.Duration(seconds) * time.Second)), Count: 1,
 	})
 }
 
@@ -43,10 +43,10 @@ func reasons(t *testing.T, hub *api, args ...string) []string {
 
 func TestEvents(t *testing.T) {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().To("member1")
+	p := fixture.Policy("web").Kind().To("member1")
 	hub.policy(p)
-	b := hub.propagated(make.Deployment("fine"), p)
-	b.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionTrue, Reason: "Success", Message: "chosen", LastTransitionTime: metav1.NewTime(make.Start.Add(2 * time.Second))}}
+	b := hub.propagated(fixture.Deployment("fine"), p)
+	b.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionTrue, Reason: "Success", Message: "chosen", LastTransitionTime: metav1.NewTime(fixture.Start.Add(2 * time.Second))}}
 	hub.binding(b)
 	hub.event("karmada-es-member1", "c", "Work", propagation.WorkName(b.Key), "SyncSucceed", 3)
 	hub.event("shop", "b", "Deployment", "fine", "Claimed", 1)
@@ -78,14 +78,14 @@ func TestEventsOfAPlacement(t *testing.T) {
 
 func TestEventsFollow(t *testing.T) {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().To("member1")
-	b := hub.propagated(make.Deployment("fine"), p)
+	p := fixture.Policy("web").Kind().To("member1")
+	b := hub.propagated(fixture.Deployment("fine"), p)
 	hub.event("shop", "a", "Deployment", "fine", "Claimed", 1)
 	out, end := following(t, hub, "events", "deploy/fine", "-f")
 	out.until(t, "template event Claimed because")
 	hub.event("shop", "b", "ResourceBinding", b.Key.Name, "ScheduleBindingSucceed", 2)
 	out.until(t, "binding event ScheduleBindingSucceed because")
-	b.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionTrue, Reason: "Success", LastTransitionTime: metav1.NewTime(make.Start)}}
+	b.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionTrue, Reason: "Success", LastTransitionTime: metav1.NewTime(fixture.Start)}}
 	hub.binding(b)
 	out.until(t, "binding Scheduled is True Success")
 	if code := end(); code != 0 || strings.Count(out.String(), "Claimed") != 1 || strings.Count(out.String(), "ABOUT") != 1 {

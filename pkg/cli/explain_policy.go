@@ -70,29 +70,29 @@ func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
 		return
 	}
 	var counts []string
-	for _, standing := range explaining.Standings {
-		if n := r.Counts[standing]; n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, standingWords[standing]))
+	for _, state := range explaining.TemplateStates {
+		if n := r.Counts[state]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, templateStateWords[state]))
 		}
 	}
 	s.Printf("  %s: %s\n\n", noun(len(r.Templates), "template", "templates"), strings.Join(counts, ", "))
 	rows := make([][]screen.Cell, 0, len(r.Templates))
 	for _, t := range r.Templates {
-		standing := screen.Cell{Text: standingWords[t.Standing], Paint: standingPaints[t.Standing]}
+		state := screen.Cell{Text: templateStateWords[t.State], Paint: templateStatePaints[t.State]}
 		if t.HeldBy != nil {
-			standing.Text = "held by " + policyRef(*t.HeldBy)
+			state.Text = "held by " + policyRef(*t.HeldBy)
 		}
-		rows = append(rows, []screen.Cell{screen.Text(t.Template.Namespace), screen.Text(refOf(t.Template)), standing, screen.Text(t.Message)})
+		rows = append(rows, []screen.Cell{screen.Text(t.Template.Namespace), screen.Text(refOf(t.Template)), state, screen.Text(t.Message)})
 	}
 	s.Table("  ", screen.Columns("NAMESPACE", "TEMPLATE", "STATE", "WHY"), rows, false)
 }
 
-var standingWords = map[explaining.Standing]string{
-	explaining.StandsActive: "active", explaining.StandsPending: "pending", explaining.StandsSuspended: "suspended",
-	explaining.StandsFailed: "failed", explaining.StandsAside: "held by another",
+var templateStateWords = map[explaining.TemplateState]string{
+	explaining.TemplateActive: "active", explaining.TemplatePending: "pending", explaining.TemplateSuspended: "suspended",
+	explaining.TemplateFailed: "failed", explaining.TemplateHeldByOther: "held by another",
 }
 
-var standingPaints = map[explaining.Standing]screen.Paint{
-	explaining.StandsActive: screen.Good, explaining.StandsPending: screen.Warn, explaining.StandsSuspended: screen.Warn,
-	explaining.StandsFailed: screen.Bad, explaining.StandsAside: screen.Dim,
+var templateStatePaints = map[explaining.TemplateState]screen.Paint{
+	explaining.TemplateActive: screen.Good, explaining.TemplatePending: screen.Warn, explaining.TemplateSuspended: screen.Warn,
+	explaining.TemplateFailed: screen.Bad, explaining.TemplateHeldByOther: screen.Dim,
 }

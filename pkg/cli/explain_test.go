@@ -10,18 +10,18 @@ import (
 
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // explainShop has a lazy policy that changed after it had acted.
 func explainShop(t *testing.T) *api {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().Lazy().To("member1")
+	p := fixture.Policy("web").Kind().Lazy().To("member1")
 	hub.policy(p.To("member2").Generation(2))
-	hub.policy(make.ClusterPolicy("all").Priority(9))
-	hub.policy(make.Policy("db").Labelled("tier", "db"))
-	hub.policy(make.ClusterPolicy("roles").Selecting())
-	b := hub.propagated(make.Deployment("nginx"), p)
+	hub.policy(fixture.ClusterPolicy("all").Priority(9))
+	hub.policy(fixture.Policy("db").Labelled("tier", "db"))
+	hub.policy(fixture.ClusterPolicy("roles").Selecting())
+	b := hub.propagated(fixture.Deployment("nginx"), p)
 	hub.work(b, "member1", "False")
 	return hub
 }
@@ -74,7 +74,7 @@ func TestExplainForMachines(t *testing.T) {
 
 func TestExplainWhatNobodyHolds(t *testing.T) {
 	hub := explainShop(t)
-	hub.template(make.ClusterRole("admin"))
+	hub.template(fixture.ClusterRole("admin"))
 	a := run(t, hub, "explain", "clusterrole", "admin")
 	a.wants(t, "")
 	wantText(t, `
@@ -89,7 +89,7 @@ func TestExplainWhatNobodyHolds(t *testing.T) {
 
 func TestExplainPolicy(t *testing.T) {
 	hub := explainShop(t)
-	hub.template(make.Deployment("late").ClaimedBy(make.Policy("web")).Baseline())
+	hub.template(fixture.Deployment("late").ClaimedBy(fixture.Policy("web")).Baseline())
 	a := run(t, hub, "explain", "pp/web")
 	a.wants(t, "")
 	wantText(t, `
@@ -114,9 +114,9 @@ func TestExplainPolicy(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	hub := explainShop(t)
-	p := make.Policy("web").Kind().Lazy().To("member1")
-	b := hub.propagated(make.Deployment("nginx"), p)
-	older := make.Deployment("nginx").Replicas(1).Template()
+	p := fixture.Policy("web").Kind().Lazy().To("member1")
+	b := hub.propagated(fixture.Deployment("nginx"), p)
+	older := fixture.Deployment("nginx").Replicas(1).Template()
 	hub.revision(b, older, 0)
 	a := run(t, hub, "history", "deploy/nginx")
 	a.wants(t, "")
@@ -129,7 +129,7 @@ func TestHistory(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
-	p := make.Policy("web").Kind().To("member1").Suspending("member1")
+	p := fixture.Policy("web").Kind().To("member1").Suspending("member1")
 	for name, tc := range map[string]struct {
 		given  func(hub *api)
 		out    string
@@ -139,11 +139,11 @@ func TestResume(t *testing.T) {
 		"the policy is gone":               {given: func(*api) {}, out: "deployment/nginx is resumed: what was held back in member1 goes on\n"},
 		"a policy of that name made anew":  {given: func(hub *api) { other := p; hub.policy(other.Kind()); hub.rename("PropagationPolicy/shop/web") }, out: "deployment/nginx is resumed: what was held back in member1 goes on\n"},
 		"the policy still suspends it":     {given: func(hub *api) { hub.policy(p) }, want: "edit spec.suspension there, 'kubectl edit pp/web -n shop'", stands: true},
-		"the policy suspends it no longer": {given: func(hub *api) { hub.policy(make.Policy("web").Kind()) }, want: "Sluice is about to lift the suspension", stands: true},
+		"the policy suspends it no longer": {given: func(hub *api) { hub.policy(fixture.Policy("web").Kind()) }, want: "Sluice is about to lift the suspension", stands: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub := serve(t, "hub").shop()
-			b := hub.propagated(make.Deployment("nginx"), p)
+			b := hub.propagated(fixture.Deployment("nginx"), p)
 			yes := true
 			b.Spec.Suspension.Scheduling = &yes
 			hub.binding(b)
@@ -164,7 +164,7 @@ func TestResume(t *testing.T) {
 		})
 	}
 	hub := serve(t, "hub").shop()
-	hub.propagated(make.Deployment("nginx"), make.Policy("web"))
+	hub.propagated(fixture.Deployment("nginx"), fixture.Policy("web"))
 	if a := run(t, hub, "resume", "deploy/nginx"); a.code != 0 || a.out != "deployment/nginx is not suspended\n" {
 		t.Errorf("said %+v", a)
 	}

@@ -141,7 +141,7 @@ func (o *getOptions) run(ctx context.Context) error {
 		return o.screen.Encode(o.format, map[string]any{"items": lines})
 	}
 	if len(lines) > 0 {
-		o.screen.Table("", glanceColumns(o.all), glanceRows(lines, o.all, o.wide()), o.wide())
+		o.screen.Table("", summaryColumns(o.all), summaryRows(lines, o.all, o.wide()), o.wide())
 	}
 	shown := false
 	if o.kind == nil {
@@ -170,15 +170,15 @@ func (o *getOptions) nothing() error {
 	return nil
 }
 
-// lines are the templates asked for, as glances.
-func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]glance, error) {
+// lines are the templates asked for, as summaries.
+func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	namespace, err := o.namespace()
 	if err != nil {
 		return nil, err
 	}
 	if o.name != "" {
 		line, err := o.one(ctx, h, keyIn(o.kind, namespace, o.name))
-		return []glance{line}, err
+		return []summary{line}, err
 	}
 	if o.kind != nil && o.kind.Scope.Name() == meta.RESTScopeNameRoot || o.all {
 		namespace = ""
@@ -187,7 +187,7 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]glance, error) {
 	if err != nil {
 		return nil, installed(err)
 	}
-	var lines []glance
+	var lines []summary
 	bound := map[string]bool{}
 	for _, b := range bindings {
 		key := b.Template()
@@ -198,7 +198,7 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]glance, error) {
 			continue
 		}
 		bound[key.ID()] = true
-		lines = append(lines, glanceAt(b))
+		lines = append(lines, summaryOf(b))
 	}
 	if lines, err = o.selected(ctx, namespace, lines); err != nil {
 		return nil, err
@@ -236,31 +236,31 @@ func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string)
 	return all, nil
 }
 
-// one is the glance at one template; that there is none is an error.
-func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (glance, error) {
+// one is the summary of one template; that there is none is an error.
+func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (summary, error) {
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
 	if err == nil {
-		lines := []glance{glanceAt(b)}
+		lines := []summary{summaryOf(b)}
 		o.datesOf(ctx, lines)
 		return lines[0], nil
 	}
 	if !errors.Is(err, outcome.ErrGone) {
-		return glance{}, err
+		return summary{}, err
 	}
 	t, err := h.Template(ctx, key)
 	if err != nil {
-		return glance{}, notFound(key, err)
+		return summary{}, notFound(key, err)
 	}
-	return glanceAtTemplate(t), nil
+	return summaryOfTemplate(t), nil
 }
 
 // waiting are the templates of the kind that a policy holds and that were never
 // propagated.
-func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]glance, error) {
-	var lines []glance
+func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]summary, error) {
+	var lines []summary
 	err := eachTemplate(ctx, h, o.kind.GroupVersionKind, namespace, func(t *propagation.Template) {
 		if t.Claim.Held() && !bound[t.Key.ID()] && o.selector.Matches(labels.Set(t.Labels)) {
-			lines = append(lines, glanceAtTemplate(t))
+			lines = append(lines, summaryOfTemplate(t))
 		}
 	})
 	return lines, err
@@ -293,7 +293,7 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 
 // datesOf says since when the templates are propagated. Who may not list the
 // metadata sees no age.
-func (o *getOptions) datesOf(ctx context.Context, lines []glance) {
+func (o *getOptions) datesOf(ctx context.Context, lines []summary) {
 	for _, scope := range propagation.Scopes {
 		var namespaces []string
 		for _, l := range lines {

@@ -60,25 +60,25 @@ func (o *getOptions) placements(ctx context.Context, h *hub.Hub) error {
 	return nil
 }
 
-func (o *getOptions) placementLines(ctx context.Context, h *hub.Hub) ([]explaining.PlacementGlance, error) {
+func (o *getOptions) placementLines(ctx context.Context, h *hub.Hub) ([]explaining.PlacementSummary, error) {
 	if o.name != "" {
 		key := propagation.PlacementKey(o.name)
 		p, err := h.Placement(ctx, o.name)
 		if err != nil {
 			return nil, notFound(key, err)
 		}
-		return []explaining.PlacementGlance{explaining.GlanceAtPlacement(p)}, nil
+		return []explaining.PlacementSummary{explaining.SummaryOfPlacement(p)}, nil
 	}
 	all, err := h.Placements(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lines := []explaining.PlacementGlance{}
+	lines := []explaining.PlacementSummary{}
 	for _, p := range all {
 		if !o.selector.Matches(labels.Set(p.Labels)) {
 			continue
 		}
-		lines = append(lines, explaining.GlanceAtPlacement(p))
+		lines = append(lines, explaining.SummaryOfPlacement(p))
 	}
 	return lines, nil
 }
@@ -100,7 +100,7 @@ func (o *getOptions) beside(ctx context.Context, h *hub.Hub, after bool) (bool, 
 	return true, nil
 }
 
-func (o *getOptions) placementTable(lines []explaining.PlacementGlance) {
+func (o *getOptions) placementTable(lines []explaining.PlacementSummary) {
 	o.screen.Table("", placementColumns(), o.placementRows(lines), o.wide())
 }
 
@@ -108,7 +108,7 @@ func placementColumns() []screen.Column {
 	return append(screen.Columns("PLACEMENT", "OBJECTS", "SNAPSHOT", "CLUSTERS", "APPLIED", "AVAILABLE", "PENDING", "SUSPENDED", "AGE"), screen.Column{Title: "MESSAGE", Wide: true})
 }
 
-func (o *getOptions) placementRows(lines []explaining.PlacementGlance) [][]screen.Cell {
+func (o *getOptions) placementRows(lines []explaining.PlacementSummary) [][]screen.Cell {
 	rows := make([][]screen.Cell, 0, len(lines))
 	for _, g := range lines {
 		limit := fewClusters

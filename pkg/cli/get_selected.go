@@ -15,12 +15,12 @@ import (
 // selected are the lines of templates with the labels asked for. A binding has no
 // labels of its template: the API server is asked which objects of each kind have
 // them. A template that is gone, or whose kind is, has none.
-func (o *getOptions) selected(ctx context.Context, namespace string, lines []glance) ([]glance, error) {
+func (o *getOptions) selected(ctx context.Context, namespace string, lines []summary) ([]summary, error) {
 	if o.selector.Empty() {
 		return lines, nil
 	}
 	found := map[schema.GroupVersionKind]map[types.NamespacedName]metav1.ObjectMeta{}
-	var out []glance
+	var out []summary
 	for _, l := range lines {
 		gvk := l.GroupVersionKind()
 		if _, asked := found[gvk]; !asked {

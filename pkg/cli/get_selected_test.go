@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 func TestGetByLabels(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	label := func(ref string) {
 		u := hub.get(ref)
 		labels := u.GetLabels()
@@ -28,7 +28,7 @@ func TestGetByLabels(t *testing.T) {
 	for _, name := range []string{"web", "other"} {
 		hub.put(crpRef+name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"tier": name}}})
 	}
-	hub.propagated(make.Deployment("gone"), make.Policy("web").Kind().To("member1"))
+	hub.propagated(fixture.Deployment("gone"), fixture.Policy("web").Kind().To("member1"))
 	hub.remove("apps/v1/Deployment/shop/gone")
 	for args, want := range map[string]string{
 		"get -o name -l tier=web":        "deployment.apps/fine",

@@ -17,7 +17,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // ages differ from day to day, and hashes say nothing to a reader.
@@ -42,28 +42,28 @@ func wantText(t *testing.T, want, got string) {
 	}
 }
 
-// glanceShop has one template in each state.
-func glanceShop(t *testing.T) *api {
+// shopInEachState has one template in each state.
+func shopInEachState(t *testing.T) *api {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().Lazy().To("member1", "member2")
-	all := make.ClusterPolicy("all").To("member1")
+	p := fixture.Policy("web").Kind().Lazy().To("member1", "member2")
+	all := fixture.ClusterPolicy("all").To("member1")
 	hub.policy(p)
 	hub.policy(all)
-	hub.propagated(make.Deployment("fine"), p)
-	hub.propagated(make.ClusterRole("shop"), all)
+	hub.propagated(fixture.Deployment("fine"), p)
+	hub.propagated(fixture.ClusterRole("shop"), all)
 
-	waits := hub.propagated(make.Deployment("waits"), p)
+	waits := hub.propagated(fixture.Deployment("waits"), p)
 	waits.Status.Conditions = []metav1.Condition{{Type: gating.ConditionActive, Status: metav1.ConditionFalse, Reason: "WaitingForTemplateChange", Message: "waits"}}
 	yes := true
 	waits.Spec.Suspension = &workv1alpha2.Suspension{Dispatching: &yes}
 	hub.binding(waits)
 
-	broken := hub.propagated(make.Deployment("broken"), p)
+	broken := hub.propagated(fixture.Deployment("broken"), p)
 	broken.Status.AggregatedStatus[1] = workv1alpha2.AggregatedStatusItem{ClusterName: "member2", AppliedMessage: "quota exceeded"}
 	hub.binding(broken)
 
-	hub.template(make.Deployment("late").ClaimedBy(p).Baseline())
-	hub.template(make.Deployment("nobody"))
+	hub.template(fixture.Deployment("late").ClaimedBy(p).Baseline())
+	hub.template(fixture.Deployment("nobody"))
 	return hub
 }
 
@@ -99,7 +99,7 @@ func TestGet(t *testing.T) {
 		"nothing, and what to do": {args: "get -n empty", want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := run(t, glanceShop(t), strings.Fields(tc.args)...)
+			a := run(t, shopInEachState(t), strings.Fields(tc.args)...)
 			a.wants(t, "")
 			wantText(t, tc.want, a.out)
 			if tc.want == "" && !strings.Contains(a.err, "Nothing is propagated in namespace empty. -A shows every namespace") {
@@ -110,7 +110,7 @@ func TestGet(t *testing.T) {
 }
 
 func TestGetForMachines(t *testing.T) {
-	a := run(t, glanceShop(t), "get", "deploy/waits", "-o", "json")
+	a := run(t, shopInEachState(t), "get", "deploy/waits", "-o", "json")
 	a.wants(t, "")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(a.out), &got); err != nil {
@@ -128,7 +128,7 @@ func TestGetForMachines(t *testing.T) {
 }
 
 func TestGetRefuses(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	for args, want := range map[string]string{
 		"get deploy/none":         "deployment/none not found in namespace shop: name another namespace with -n",
 		"get gadgets":             `the hub serves no kind "gadgets"`,
@@ -148,7 +148,7 @@ func TestGetRefuses(t *testing.T) {
 }
 
 func TestGetOfWhoSeesOneNamespace(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	all, scope := failing("/v1alpha2/resourcebindings", 403), failing("/clusterresourcebindings", 403)
 	hub.refuse = func(r *http.Request) *apierrors.StatusError { return stdcmp.Or(all(r), scope(r)) }
 	a := run(t, hub, "get", "-o", "name")

@@ -102,7 +102,7 @@ func (o *getOptions) watchers(ctx context.Context, h *hub.Hub, told func(hub.Cha
 			return nil, installed(err)
 		}
 	}
-	tables := []*watcher{of(glanceColumns(o.all), false)}
+	tables := []*watcher{of(summaryColumns(o.all), false)}
 	if o.kind != nil {
 		return tables, nil
 	}
@@ -161,7 +161,7 @@ func (w *watcher) rows(ctx context.Context, h *hub.Hub) ([]seenRow, error) {
 	if err != nil {
 		return nil, w.unlessGone(err)
 	}
-	for i, cells := range glanceRows(lines, w.all, w.wide()) {
+	for i, cells := range summaryRows(lines, w.all, w.wide()) {
 		out = append(out, w.row(lines[i].ID(), cells, fullRef(lines[i].TemplateKey), lines[i]))
 	}
 	return out, nil
@@ -186,7 +186,7 @@ func (w *watcher) row(id string, cells []screen.Cell, ref string, value any) see
 }
 
 func (w *watcher) column(title string) int {
-	columns := glanceColumns(w.all)
+	columns := summaryColumns(w.all)
 	if w.placements {
 		columns = placementColumns()
 	}

@@ -132,8 +132,8 @@ func (s *session) onClusters(cmd *cobra.Command, clusters *[]string, usage strin
 	})
 }
 
-// brake changes what holds a placement back.
-func (s *session) brake(ctx context.Context, key propagation.TemplateKey, change func(was string) (string, error)) error {
+// suspendPlacement changes what holds a placement back.
+func (s *session) suspendPlacement(ctx context.Context, key propagation.TemplateKey, change func(was string) (string, error)) error {
 	h, err := s.hub()
 	if err != nil {
 		return err
@@ -158,12 +158,12 @@ func (s *session) brake(ctx context.Context, key propagation.TemplateKey, change
 		if _, err := h.CommitPlacement(ctx, p, &next); err != nil {
 			return err
 		}
-		s.screen.Println(refOf(key) + " " + brakeSays(was, is))
+		s.screen.Println(refOf(key) + " " + suspensionSays(was, is))
 		return nil
 	})
 }
 
-func brakeSays(was, is string) string {
+func suspensionSays(was, is string) string {
 	switch {
 	case was == "" && is == "":
 		return "is not suspended"

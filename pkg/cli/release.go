@@ -100,7 +100,7 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 	}
 }
 
-// release notes the wish at the binding, and waits until it has come true.
+// release notes the request at the binding, and waits until it has come true.
 func (o *activateOptions) release(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, say func(string)) (string, error) {
 	var r explaining.Release
 	err := again(func() error {
@@ -114,7 +114,7 @@ func (o *activateOptions) release(ctx context.Context, h *hub.Hub, key propagati
 		if !r.Pending {
 			return nil
 		}
-		_, err = h.CommitBinding(ctx, r.Current, r.Wished.Asking())
+		_, err = h.CommitBinding(ctx, r.Current, r.Requested.Asking())
 		return err
 	})
 	if err != nil {
@@ -124,11 +124,11 @@ func (o *activateOptions) release(ctx context.Context, h *hub.Hub, key propagati
 		return "nothing waits any more", nil
 	}
 	say("released")
-	return r.Moves.String(), o.come(ctx, h, key, r.Wished.Annotations[propagation.AnnotationActivate], say)
+	return r.Moves.String(), o.come(ctx, h, key, r.Requested.Annotations[propagation.AnnotationActivate], say)
 }
 
 // worldFor is how long what was read of the policies and clusters serves. A
-// wish for a policy that changed meanwhile is void, which is noticed.
+// request for a policy that changed meanwhile is void, which is noticed.
 const worldFor = 3 * time.Second
 
 func (o *activateOptions) look(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (explaining.World, explaining.Subject, error) {
@@ -145,9 +145,9 @@ func (o *activateOptions) look(ctx context.Context, h *hub.Hub, key propagation.
 	return o.world, s, nil
 }
 
-// come waits until what was wished for is in force and, if that is asked for,
+// come waits until what was requested is in force and, if that is asked for,
 // available.
-func (o *activateOptions) come(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, wish string, say func(string)) error {
+func (o *activateOptions) come(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, request string, say func(string)) error {
 	why := "is Sluice running?"
 	err := poll(ctx, o.timeout, func(ctx context.Context) (bool, error) {
 		w, s, err := o.look(ctx, h, key)
@@ -159,9 +159,9 @@ func (o *activateOptions) come(ctx context.Context, h *hub.Hub, key propagation.
 		}
 		switch noted := s.Binding.Annotations[propagation.AnnotationActivate]; {
 		case noted == "":
-		case noted != wish:
+		case noted != request:
 			return false, errors.New("somebody else wished for something else meanwhile")
-		case !w.Stands(s, wish):
+		case !w.Stands(s, request):
 			return false, errors.New("the policy changed meanwhile, which voids the wish: run the command again")
 		default:
 			return false, nil

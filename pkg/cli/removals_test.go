@@ -14,19 +14,19 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/budget"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // heldShop has n templates that go where the label is that member1 lost, and are held
 // there.
 func heldShop(t *testing.T, n int) *api {
 	hub := serve(t, "hub").shop()
-	p := make.Policy("web").Kind().To("member1", "member2")
+	p := fixture.Policy("web").Kind().To("member1", "member2")
 	hub.policy(p)
 	for i := range n {
-		b := hub.propagated(make.Deployment(fmt.Sprintf("app%02d", i)), p)
+		b := hub.propagated(fixture.Deployment(fmt.Sprintf("app%02d", i)), p)
 		b.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"member2"}}}
-		hub.binding(b.WithRemovals(map[string]propagation.Removal{"member1": {Held: make.Start}}))
+		hub.binding(b.WithRemovals(map[string]propagation.Removal{"member1": {Held: fixture.Start}}))
 	}
 	return hub
 }
@@ -61,8 +61,8 @@ func TestZ12Approve(t *testing.T) {
 	a.wants(t, "")
 	wantText(t, "2 removals are approved: the templates leave now.", a.out)
 	for i := range 2 {
-		b := propagation.Binding{Annotations: hub.get(bindingRef(propagation.BindingOf(make.Deployment(fmt.Sprintf("app%02d", i)).Template().Key))).GetAnnotations()}
-		if r := b.Removals()["member1"]; !r.Goes() || !r.Approved || !r.Held.Equal(make.Start) {
+		b := propagation.Binding{Annotations: hub.get(bindingRef(propagation.BindingOf(fixture.Deployment(fmt.Sprintf("app%02d", i)).Template().Key))).GetAnnotations()}
+		if r := b.Removals()["member1"]; !r.Goes() || !r.Approved || !r.Held.Equal(fixture.Start) {
 			t.Errorf("binding %d says %v", i, r)
 		}
 	}
@@ -76,10 +76,10 @@ func TestZ12ApproveIsForWhatWasSeen(t *testing.T) {
 	held := func(when time.Time) *propagation.Binding {
 		return (&propagation.Binding{}).WithRemovals(map[string]propagation.Removal{"member1": {Held: when}})
 	}
-	if b := approved(held(make.Start.Add(time.Minute)), held(make.Start), []string{"member1"}); !b.HoldsRemoval("member1") {
+	if b := approved(held(fixture.Start.Add(time.Minute)), held(fixture.Start), []string{"member1"}); !b.HoldsRemoval("member1") {
 		t.Error("it goes")
 	}
-	if b := approved(held(make.Start), held(make.Start), []string{"member1"}); b.HoldsRemoval("member1") {
+	if b := approved(held(fixture.Start), held(fixture.Start), []string{"member1"}); b.HoldsRemoval("member1") {
 		t.Error("it stays")
 	}
 }
@@ -107,7 +107,7 @@ func TestZ12DiffOfACluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub := serve(t, "hub").shop()
-			p := make.Policy("web").Kind()
+			p := fixture.Policy("web").Kind()
 			hub.policy(p)
 			for _, m := range fleet[:2] {
 				c := cluster("https://"+m, m)
@@ -119,10 +119,10 @@ func TestZ12DiffOfACluster(t *testing.T) {
 				c.Labels = map[string]string{"tier": "web"}
 			}
 			for i := range tc.n {
-				b := hub.propagated(make.Deployment(fmt.Sprintf("app%02d", i)), make.Policy("web").Kind().To("member1", "member2"))
+				b := hub.propagated(fixture.Deployment(fmt.Sprintf("app%02d", i)), fixture.Policy("web").Kind().To("member1", "member2"))
 				b.Spec.Placement = onLabel("tier", "web")
 				b.Spec.Clusters = nil
-				b, _ = budget.Of(b, joined).Schedule(propagation.BudgetIndirect, make.Start)
+				b, _ = budget.Of(b, joined).Schedule(propagation.BudgetIndirect, fixture.Start)
 				hub.binding(b)
 			}
 			before := hub.version

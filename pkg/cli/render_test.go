@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 const overrideRef = "policy.karmada.io/v1alpha1/"
@@ -42,7 +42,7 @@ func (a *api) overridden(name, value, cluster string) {
 }
 
 // divided divides the replicas among the members.
-func divided(p make.PolicyBuilder) make.PolicyBuilder {
+func divided(p fixture.PolicyBuilder) fixture.PolicyBuilder {
 	return p.Dividing(policyv1alpha1.ReplicaSchedulingStrategy{
 		ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceWeighted,
 	})
@@ -84,8 +84,8 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			hub := serve(t, "hub").shop()
-			hub.policy(divided(make.Policy("web").To("member1", "member2")))
-			hub.propagated(make.Deployment("nginx"), divided(make.Policy("web").To("member1", "member2")))
+			hub.policy(divided(fixture.Policy("web").To("member1", "member2")))
+			hub.propagated(fixture.Deployment("nginx"), divided(fixture.Policy("web").To("member1", "member2")))
 			hub.overridden("labels", "silver", "member2")
 			before := hub.refs()
 			a := runWith(t, hub, tc.file, append([]string{"render", "deploy/nginx"}, strings.Fields(tc.args)...)...)
@@ -106,8 +106,8 @@ func TestRender(t *testing.T) {
 // Who may not write overrides may try them.
 func TestRenderWithoutTheRightToOverride(t *testing.T) {
 	hub := serve(t, "hub").shop()
-	hub.policy(make.Policy("web").To("member1"))
-	hub.propagated(make.Deployment("nginx"), make.Policy("web").To("member1"))
+	hub.policy(fixture.Policy("web").To("member1"))
+	hub.propagated(fixture.Deployment("nginx"), fixture.Policy("web").To("member1"))
 	hub.refuse = func(r *http.Request) *apierrors.StatusError {
 		if r.Method == http.MethodPost {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "overridepolicies"}, "new", nil)

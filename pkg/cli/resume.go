@@ -40,7 +40,7 @@ Or let a placement that was suspended go on, in all members or in those that
 				return err
 			}
 			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
-				return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Resume(was, clusters) })
+				return s.suspendPlacement(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Resume(was, clusters) })
 			}
 			h, err := s.hub()
 			if err != nil {

@@ -47,7 +47,7 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 				return err
 			}
 			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
-				return s.brake(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Suspend(was, clusters), nil })
+				return s.suspendPlacement(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Suspend(was, clusters), nil })
 			}
 			if _, ok := hub.PolicyKeyOf(keys[0]); ok {
 				return usagef("a policy says itself what is suspended: edit its spec.suspension")
@@ -56,40 +56,40 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 			if err != nil {
 				return err
 			}
-			return again(func() error { return s.brakeTemplate(cmd.Context(), h, keys[0], clusters) })
+			return again(func() error { return s.suspendTemplate(cmd.Context(), h, keys[0], clusters) })
 		},
 	}
 	s.onClusters(cmd, &clusters, "hold back in these members only")
 	return cmd
 }
 
-// brakeTemplate suspends one template: on its binding first, for that is asked in front
+// suspendTemplate suspends one template: on its binding first, for that is asked in front
 // of each write, and on the template, which outlives the binding.
-func (s *session) brakeTemplate(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, clusters []string) error {
+func (s *session) suspendTemplate(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, clusters []string) error {
 	sub, err := subject(ctx, h, key)
 	if err != nil {
 		return notFound(key, err)
 	}
-	was := sub.Brake()
+	was := sub.SuspendedIn()
 	is := explaining.Suspend(was, clusters)
 	if b := sub.Binding; b != nil {
-		next := b.WithBrake(is)
-		next.Spec.Suspension = gating.Braked(b.Spec.Suspension, is)
+		next := b.WithSuspendedIn(is)
+		next.Spec.Suspension = gating.Suspend(b.Spec.Suspension, is)
 		if _, err := h.CommitBinding(ctx, b, next); err != nil {
 			return err
 		}
 	}
-	if _, err := h.CommitBrake(ctx, sub.Template, is); err != nil {
+	if _, err := h.CommitSuspended(ctx, sub.Template, is); err != nil {
 		return err
 	}
-	s.screen.Println(refOf(key) + " " + brakeSays(was, is))
+	s.screen.Println(refOf(key) + " " + suspensionSays(was, is))
 	return nil
 }
 
-// lift takes the template's own brake off, or what clusters names of it; false: there
+// lift takes the template's own suspension off, or what clusters names of it; false: there
 // is none. The template is written first: what is left says that it is suspended.
 func (s *session) lift(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, sub explaining.Subject, clusters []string) (bool, error) {
-	was := sub.Brake()
+	was := sub.SuspendedIn()
 	if was == "" {
 		return false, nil
 	}
@@ -97,19 +97,19 @@ func (s *session) lift(ctx context.Context, h *hub.Hub, key propagation.Template
 	if err != nil {
 		return true, err
 	}
-	if _, err := h.CommitBrake(ctx, sub.Template, is); err != nil {
+	if _, err := h.CommitSuspended(ctx, sub.Template, is); err != nil {
 		return true, err
 	}
 	if b := sub.Binding; b != nil {
-		next := b.WithBrake(is)
+		next := b.WithSuspendedIn(is)
 		if !sub.Template.Claim.Held() { // else Sluice follows what the policy says
-			next.Spec.Suspension = gating.Braked(schedulingOf(b), is)
+			next.Spec.Suspension = gating.Suspend(schedulingOf(b), is)
 		}
 		if _, err := h.CommitBinding(ctx, b, next); err != nil {
 			return true, err
 		}
 	}
-	s.screen.Println(refOf(key) + " " + brakeSays(was, is))
+	s.screen.Println(refOf(key) + " " + suspensionSays(was, is))
 	return true, nil
 }
 

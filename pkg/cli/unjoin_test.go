@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // joined is a hub with a member that got two Deployments and a ClusterRole.
@@ -20,10 +20,10 @@ func joined(t *testing.T) (hub, member *api) {
 	hub, member = serve(t, "hub"), serve(t, "one")
 	hub.ready()
 	run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig()).wants(t, "")
-	p := make.Policy("web").Kind().To("member1")
+	p := fixture.Policy("web").Kind().To("member1")
 	for _, b := range []*propagation.Binding{
-		hub.propagated(make.Deployment("nginx"), p), hub.propagated(make.Deployment("web"), p),
-		hub.propagated(make.ClusterRole("shop"), make.ClusterPolicy("all").To("member1")),
+		hub.propagated(fixture.Deployment("nginx"), p), hub.propagated(fixture.Deployment("web"), p),
+		hub.propagated(fixture.ClusterRole("shop"), fixture.ClusterPolicy("all").To("member1")),
 	} {
 		k := b.Template()
 		ref := strings.ReplaceAll(k.APIVersion+"/"+k.Kind+"/"+k.Namespace+"/"+k.Name, "//", "/")

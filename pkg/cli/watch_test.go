@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	builders "sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // watchLog is what happened, in order. more is closed when there is more.
@@ -144,18 +144,18 @@ func (s *said) until(t *testing.T, text string) {
 }
 
 func TestGetWatch(t *testing.T) {
-	hub := glanceShop(t)
+	hub := shopInEachState(t)
 	out, end := following(t, hub, "get", "deploy", "-w")
 	out.until(t, "Deployment late pp/web")
 	titles := strings.Count(out.String(), "POLICY")
-	p := builders.Policy("web").Kind().To("member1", "member2")
-	b := hub.propagated(builders.Deployment("fine"), p) // says what it said
+	p := fixture.Policy("web").Kind().To("member1", "member2")
+	b := hub.propagated(fixture.Deployment("fine"), p) // says what it said
 	b.Status.AggregatedStatus[0].Applied = false
 	hub.binding(b)
 	out.until(t, "Deployment fine pp/web member1,member2 1/2")
 	hub.remove("apps/v1/Deployment/shop/late")
 	out.until(t, "Deployment late pp/web - 0/0 0/0 <gone>")
-	hub.template(builders.Deployment("new").ClaimedBy(p))
+	hub.template(fixture.Deployment("new").ClaimedBy(p))
 	out.until(t, "Deployment new pp/web - 0/0 0/0 WaitingForTemplateChange")
 	if code := end(); code != 0 {
 		t.Errorf("Ctrl-C ends it with %d:\n%s", code, out)

@@ -21,7 +21,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // fleet are the hub's clusters in the tests of templates and policies.
@@ -44,7 +44,7 @@ func clusters() []*clusterv1alpha1.Cluster {
 }
 
 // policy stores a policy.
-func (a *api) policy(b make.PolicyBuilder) {
+func (a *api) policy(b fixture.PolicyBuilder) {
 	p := b.Policy()
 	label := propagation.ClaimLabelNamespaced
 	if p.Key.Scope == propagation.Cluster {
@@ -61,7 +61,7 @@ func (a *api) policy(b make.PolicyBuilder) {
 }
 
 // template stores a template.
-func (a *api) template(b make.TemplateBuilder) *propagation.Template {
+func (a *api) template(b fixture.TemplateBuilder) *propagation.Template {
 	t := b.Template()
 	object := maps.Clone(t.Object)
 	a.put(t.Key.APIVersion+"/"+t.Key.Kind+"/"+strings.TrimPrefix(t.Key.Namespace+"/", "/")+t.Key.Name, object)
@@ -82,7 +82,7 @@ func (a *api) binding(b *propagation.Binding) {
 
 // propagated stores a template that the policy acted on, its binding, revision
 // and Works, all of them applied.
-func (a *api) propagated(tb make.TemplateBuilder, pb make.PolicyBuilder) *propagation.Binding {
+func (a *api) propagated(tb fixture.TemplateBuilder, pb fixture.PolicyBuilder) *propagation.Binding {
 	t := a.template(tb.ClaimedBy(pb))
 	b := gating.Decide(gating.Input{Template: t, Policy: pb.Policy()}).Next
 	b.Spec.Clusters = scheduling.Decide(scheduling.Input{Binding: b, Clusters: clusters()}).Targets
@@ -128,9 +128,9 @@ func (a *api) work(b *propagation.Binding, cluster string, applied metav1.Condit
 	})
 }
 
-// gate plays the stages behind a wish: they let the policy act, and every
+// gate plays the stages behind a request: they let the policy act, and every
 // cluster has it at once.
-func (a *api) gate(policies ...make.PolicyBuilder) {
+func (a *api) gate(policies ...fixture.PolicyBuilder) {
 	a.after = func(r *http.Request) {
 		if !slices.Contains([]string{http.MethodPatch, http.MethodPost}, r.Method) || !strings.Contains(r.URL.Path, "bindings") {
 			return
@@ -143,7 +143,7 @@ func (a *api) gate(policies ...make.PolicyBuilder) {
 	}
 }
 
-func (a *api) open(ref string, u *unstructured.Unstructured, policies []make.PolicyBuilder) {
+func (a *api) open(ref string, u *unstructured.Unstructured, policies []fixture.PolicyBuilder) {
 	var b propagation.Binding
 	raw, _ := json.Marshal(u.Object["spec"])
 	if err := json.Unmarshal(raw, &b.Spec); err != nil {
@@ -153,7 +153,7 @@ func (a *api) open(ref string, u *unstructured.Unstructured, policies []make.Pol
 	b.Labels, b.Annotations = u.GetLabels(), u.GetAnnotations()
 	for _, p := range policies {
 		if b.Claim().By(p.Policy()) {
-			t := make.Deployment(b.Spec.Resource.Name).ClaimedBy(p)
+			t := fixture.Deployment(b.Spec.Resource.Name).ClaimedBy(p)
 			next := a.propagated(t, p)
 			if ref != bindingRef(next.Key) {
 				a.t.Errorf("%s is not %s", ref, bindingRef(next.Key))

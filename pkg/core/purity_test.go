@@ -50,7 +50,7 @@ var allowed = []string{
 	"k8s.io/utils/ptr",
 	"sigs.k8s.io/yaml",
 	// Our own.
-	"sluice.dev/apis/cluster/", "sluice.dev/apis/membercluster/", "sluice.dev/apis/placement/", "sluice.dev/apis/policy/", "sluice.dev/apis/work/",
+	"sluice.dev/apis/cluster/", "sluice.dev/apis/keys", "sluice.dev/apis/membercluster/", "sluice.dev/apis/placement/", "sluice.dev/apis/policy/", "sluice.dev/apis/work/",
 	"sluice.dev/pkg/core/",
 }
 

@@ -27,17 +27,17 @@ const maxBody = 16 * events.MaxSize
 // handler serves one stage over HTTP.
 type handler struct {
 	http.Handler
-	name   string
-	runner Runner
-	slots  chan struct{} // one for each event that is here
-	turns  turns
-	caller *caller                 // set before the stage is
-	stage  atomic.Pointer[posting] // nil until it is built
+	name       string
+	runner     Runner
+	slots      chan struct{} // one for each event that is here
+	serializer serializer
+	caller     *caller                 // set before the stage is
+	stage      atomic.Pointer[posting] // nil until it is built
 }
 
 func newHandler(name string, concurrency int) *handler {
 	reg := prometheus.NewRegistry() // the default one has the process's metrics, and those of stages
-	h := &handler{name: name, runner: Runner{Metrics: NewMetrics(reg)}, slots: make(chan struct{}, concurrency), turns: turns{lanes: map[string]*lane{}}}
+	h := &handler{name: name, runner: Runner{Metrics: NewMetrics(reg)}, slots: make(chan struct{}, concurrency), serializer: serializer{lanes: map[string]*lane{}}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", h.receive)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
@@ -85,10 +85,10 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 	answer(w, req, h.run(req.Context(), stage, e))
 }
 
-// run takes an event through the stage when it is its turn.
+// run takes an event through the stage, after those before it in its lane.
 func (h *handler) run(ctx context.Context, stage *posting, e event.Event) Result {
 	ran := false
-	res := h.turns.take(ctx, LaneOf(stage.Stage, e), e, func(ctx context.Context) Result {
+	res := h.serializer.do(ctx, LaneOf(stage.Stage, e), e, func(ctx context.Context) Result {
 		ran = true
 		return h.runner.Run(ctx, stage, e)
 	})

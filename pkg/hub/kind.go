@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/discreet"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redact"
 )
 
 // pageSize is the number of objects that one request lists at most.
@@ -92,7 +92,7 @@ func (k *kind[T]) explain(err error, tried string) error {
 		k.lost()
 	}
 	if k.GroupVersionKind == secretKind.GroupVersionKind && !refusedByEtcd(err) {
-		err = discreet.Answer(err)
+		err = redact.Error(err)
 	}
 	return explain(err, tried)
 }

@@ -62,9 +62,9 @@ type entry[T any] struct {
 	version uint64
 	// owner under which the name is indexed.
 	owner string
-	// buried is the object that this process deleted, as long as the watch has
-	// not confirmed it: late word of it raises nobody from the dead.
-	buried types.UID
+	// tombstone is the uid of the object that this process deleted, until the watch
+	// tells of the deletion: until then late events do not bring the object back.
+	tombstone types.UID
 	// doubtful says that a race was lost: there is a newer version.
 	doubtful bool
 	// writers counts this process's writes under way. As long as there are any,
@@ -182,7 +182,7 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 		listed[r.name] = true
 		e := s.at(r.name)
 		switch {
-		case r.uid == e.buried: // listed before it was deleted
+		case r.uid == e.tombstone: // listed before it was deleted
 		case s.synced:
 			s.accept(e, r)
 		default:
@@ -193,7 +193,7 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 	for name, e := range s.entries {
 		if !listed[name] && e.version <= version {
 			s.vanish(e, version)
-			e.buried = ""
+			e.tombstone = ""
 			s.tidy(name, e)
 		}
 	}
@@ -204,7 +204,7 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 // back to an earlier state, and its versions count anew.
 func (s *store[T]) forgetVersions() {
 	for _, e := range s.entries {
-		e.version, e.buried, e.doubtful = 0, "", false
+		e.version, e.tombstone, e.doubtful = 0, "", false
 	}
 }
 
@@ -219,8 +219,8 @@ func (s *store[T]) observe(r *record[T], deleted bool) {
 		s.accept(e, r)
 		return
 	}
-	if r.uid == e.buried {
-		e.buried = ""
+	if r.uid == e.tombstone {
+		e.tombstone = ""
 		return
 	}
 	if e.rec != nil && (e.rec.uid == r.uid || r.version > e.version) {
@@ -309,7 +309,7 @@ func (s *store[T]) wrote(r *record[T]) {
 		e.held = nil // the watch was quicker than the answer
 	}
 	switch {
-	case r.version <= e.version || r.uid == e.buried:
+	case r.version <= e.version || r.uid == e.tombstone:
 	case !s.outlived(e, r):
 		s.put(e, r)
 	case e.held == nil: // it came and went between two lists
@@ -337,7 +337,7 @@ func (s *store[T]) deleted(name types.NamespacedName, uid types.UID) {
 	// Where the initial list is not in, it may still come to know the object.
 	if !s.synced || e.rec != nil && e.rec.uid == uid {
 		s.unindex(name, e)
-		e.rec, e.buried, e.doubtful = nil, uid, false
+		e.rec, e.tombstone, e.doubtful = nil, uid, false
 	}
 	s.tidy(name, e)
 }
@@ -386,7 +386,7 @@ func (s *store[T]) outlived(e *entry[T], r *record[T]) bool {
 
 // accept takes what may be news.
 func (s *store[T]) accept(e *entry[T], r *record[T]) {
-	if r.version <= e.version || r.uid == e.buried {
+	if r.version <= e.version || r.uid == e.tombstone {
 		return
 	}
 	what := Updated
@@ -420,7 +420,7 @@ func (s *store[T]) put(e *entry[T], r *record[T]) {
 	if e.rec != nil && r.version <= e.version {
 		return
 	}
-	e.rec, e.version, e.buried, e.doubtful = r, r.version, "", false
+	e.rec, e.version, e.tombstone, e.doubtful = r, r.version, "", false
 	s.index(r.name, e, r.owner)
 }
 
@@ -453,7 +453,7 @@ func (s *store[T]) at(name types.NamespacedName) *entry[T] {
 
 // tidy forgets a name of which nothing has to be remembered.
 func (s *store[T]) tidy(name types.NamespacedName, e *entry[T]) {
-	if e.rec == nil && e.buried == "" && !e.doubtful && e.writers == 0 && e.held == nil {
+	if e.rec == nil && e.tombstone == "" && !e.doubtful && e.writers == 0 && e.held == nil {
 		s.unindex(name, e)
 		delete(s.entries, name)
 	}

@@ -44,7 +44,7 @@ func decodeWork(form propagation.Form, raw []byte) (record[*propagation.Work], e
 	return r, nil
 }
 
-// decodePlacementWork reads the placement's form. Its brake and what is to be
+// decodePlacementWork reads the placement's form. Its suspension and what is to be
 // preserved are said otherwise there, and mean the same.
 func decodePlacementWork(raw []byte) (record[*propagation.Work], error) {
 	o, err := decodeObject[placementv1.WorkSpec, placementv1.WorkStatus](raw)
@@ -100,12 +100,12 @@ func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.W
 	return h.works[key.Form].get(ctx, workName(key))
 }
 
-// WorksOf are the Works of a binding that stand (propagation.Standing), of all
+// WorksOf are the effective Works of a binding (propagation.Effective), of all
 // members.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
 	all, err := h.WorksNamed(ctx, key)
 	own := slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) })
-	return propagation.Standing(key, own), err
+	return propagation.Effective(key, own), err
 }
 
 // WorksNamed are the Works that have one of the names of the binding's, which are the

@@ -16,7 +16,7 @@
 // Invariants:
 //   - An accepted event is handled, superseded by a newer one that tells the
 //     same, or kept as a dead letter; while the broker runs, it is never lost.
-//   - A hint waits once: of events that tell the same (events.Tells), the
+//   - A hint waits once: of events that tell the same (coalesce.Tells), the
 //     newest takes the place of the one that waits, be it queued or between two
 //     retries. A queue therefore holds at most one entry for each thing there
 //     is to tell, whatever the rate; that is the bound of its memory.

@@ -6,7 +6,7 @@ package localbroker
 import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
-	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 )
 
 // hint is an event with the keys that queues need.
@@ -17,5 +17,5 @@ type hint struct {
 }
 
 func hintOf(e event.Event) hint {
-	return hint{event: e, key: events.Tells(e)}
+	return hint{event: e, key: coalesce.Tells(e)}
 }

@@ -43,7 +43,7 @@ func (c *Client) Look(ctx context.Context, ref Ref, how Looking) (applying.Read[
 }
 
 func (c *Client) look(ctx context.Context, ref Ref, how Looking) (_ *Observed, err error) {
-	if s := c.shelf(ref.GroupVersionKind()); s != nil && !how.Live && !how.Whole {
+	if s := c.store(ref.GroupVersionKind()); s != nil && !how.Live && !how.Whole {
 		key := keyOf(ref.Namespace, ref.Name)
 		if o := s.get(key); o != nil {
 			return o, nil
@@ -93,7 +93,7 @@ func Answer(o *Observed, err error) (applying.Read[*Observed], error) {
 // object as it is then. live is the object as it was looked at; nil: there was
 // none.
 func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *Observed) (*Observed, error) {
-	ref, desired := refOf(manifest), applying.Dress(w, hub, manifest)
+	ref, desired := refOf(manifest), applying.Desired(w, hub, manifest)
 	if leave, err := c.leavesReplicas(ctx, ref, desired, live); err != nil {
 		return nil, err
 	} else if leave {

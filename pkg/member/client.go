@@ -48,8 +48,8 @@ type Client struct {
 	retired chan struct{}
 	once    sync.Once
 
-	mu      sync.Mutex
-	shelves map[schema.GroupVersionKind]*shelf
+	mu     sync.Mutex
+	stores map[schema.GroupVersionKind]*store
 }
 
 func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte, hub Source) (*Client, error) {
@@ -73,7 +73,7 @@ func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte, hub S
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	c := &Client{name: cluster.Name, http: h, objects: objects, plain: plain, retired: make(chan struct{}), shelves: map[schema.GroupVersionKind]*shelf{}}
+	c := &Client{name: cluster.Name, http: h, objects: objects, plain: plain, retired: make(chan struct{}), stores: map[schema.GroupVersionKind]*store{}}
 	c.kinds = &kinds{list: c.list, alike: hub.Alike, now: time.Now, known: map[schema.GroupVersion]listing{}}
 	return c, nil
 }

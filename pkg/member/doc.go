@@ -15,6 +15,6 @@
 //     NotServed, NoNamespace, Unreachable. Their messages are stable: the same
 //     failure has the same words.
 //
-// It must not know hubs, policies or brakes: who may write, and when, is decided
+// It must not know hubs, policies or suspensions: who may write, and when, is decided
 // before it is called.
 package member

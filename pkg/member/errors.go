@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/conditions"
-	"sluice.dev/pkg/discreet"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redact"
 )
 
 // NotOurs says that an object exists that this Work did not make.
@@ -113,7 +113,7 @@ func cause(err error) string {
 // outcome.ErrGone, or the caller's own end.
 func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersionKind, namespace string) error {
 	if gvk.Group == "" && gvk.Kind == "Secret" {
-		err = discreet.Answer(err)
+		err = redact.Error(err)
 	}
 	var status apierrors.APIStatus
 	switch {

@@ -48,7 +48,7 @@ func (e *resting) Unwrap() error { return e.why }
 
 // guard stands between a client and its member, so that a member that is slow, dead
 // or hostile costs bounded time and memory, and nobody else's:
-//   - redirects are not followed, and Retry-After is not heeded;
+//   - redirects are not followed, and Retry-After is ignored;
 //   - an answer has at most as many bytes as an answer may have (limit.go);
 //   - it is at few requests at a time, and nobody queues for a slow one;
 //   - one that did not answer several times in a row is asked by one request at a

@@ -150,7 +150,7 @@ func TestZ31AWatchWithAnEventWithoutEnd(t *testing.T) {
 	if got := bytes.Load(); got > 4*maxList {
 		t.Errorf("it got rid of %d MiB", got>>20)
 	}
-	if s := w.shelf(configMaps); s != nil && len(s.objects) > 0 {
+	if s := w.store(configMaps); s != nil && len(s.objects) > 0 {
 		t.Error("something of it was kept")
 	}
 }

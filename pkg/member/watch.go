@@ -70,7 +70,7 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 
 // follow lists and watches until ctx ends. The reflector is not left to its own
 // loop: that logs, and pauses for up to a minute.
-func follow(ctx context.Context, lw cache.ListerWatcher, gvk schema.GroupVersionKind, s *shelf) {
+func follow(ctx context.Context, lw cache.ListerWatcher, gvk schema.GroupVersionKind, s *store) {
 	example := &unstructured.Unstructured{}
 	example.SetGroupVersionKind(gvk)
 	r := cache.NewReflectorWithOptions(lw, example, s, cache.ReflectorOptions{Name: "member/" + gvk.Kind})
@@ -145,33 +145,33 @@ func verify(ctx context.Context, at dynamic.ResourceInterface, opts metav1.ListO
 	return nil
 }
 
-func (c *Client) open(gvk schema.GroupVersionKind, f func(Change)) (*shelf, error) {
+func (c *Client) open(gvk schema.GroupVersionKind, f func(Change)) (*store, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shelves[gvk] != nil {
+	if c.stores[gvk] != nil {
 		return nil, fmt.Errorf("%s in %s: %w", gvk.Kind, c.name, ErrWatched)
 	}
-	s := newShelf(gvk, f)
-	c.shelves[gvk] = s
+	s := newStore(gvk, f)
+	c.stores[gvk] = s
 	return s, nil
 }
 
 func (c *Client) close(gvk schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.shelves, gvk)
+	delete(c.stores, gvk)
 }
 
-func (c *Client) shelf(gvk schema.GroupVersionKind) *shelf {
+func (c *Client) store(gvk schema.GroupVersionKind) *store {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.shelves[gvk]
+	return c.stores[gvk]
 }
 
 // writing is called in front of a write of an object; what it returns behind it,
 // with the answer or nil.
 func (c *Client) writing(ref Ref) (done func(*Observed)) {
-	s, key := c.shelf(ref.GroupVersionKind()), keyOf(ref.Namespace, ref.Name)
+	s, key := c.store(ref.GroupVersionKind()), keyOf(ref.Namespace, ref.Name)
 	if s == nil {
 		return func(*Observed) {}
 	}

@@ -51,7 +51,7 @@ func (w *world) watching(d *diary, ref Ref) (stop func()) {
 	done := make(chan error, 1)
 	go func() { done <- w.Watch(ctx, ref.GroupVersionKind(), d.note) }()
 	eventually(w.t, "the watch knows the object", func() bool {
-		s := w.shelf(ref.GroupVersionKind())
+		s := w.store(ref.GroupVersionKind())
 		return s != nil && s.get(keyOf(ref.Namespace, ref.Name)) != nil
 	})
 	return func() {
@@ -113,7 +113,7 @@ func TestWatch(t *testing.T) {
 		t.Error("what is not ours was announced")
 	}
 	stop()
-	if w.shelf(configMaps) != nil {
+	if w.store(configMaps) != nil {
 		t.Error("the watch ended and its objects are still there")
 	}
 }
@@ -185,7 +185,7 @@ func TestAWatchEndsWithItsClient(t *testing.T) {
 	w.apply(work("settings-x"), m)
 	done := make(chan error)
 	go func() { done <- w.Watch(t.Context(), configMaps, func(Change) {}) }()
-	eventually(t, "the watch runs", func() bool { s := w.shelf(configMaps); return s != nil && s.get(keyOf(w.namespace, "settings")) != nil })
+	eventually(t, "the watch runs", func() bool { s := w.store(configMaps); return s != nil && s.get(keyOf(w.namespace, "settings")) != nil })
 	w.retire()
 	if err := <-done; !errors.Is(err, ErrRetired) {
 		t.Errorf("the watch ended with %v", err)

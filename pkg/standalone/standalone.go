@@ -27,13 +27,11 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/config"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/localbroker"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pending"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipeline/dependencies"
 	"sluice.dev/pkg/pipeline/detector"
@@ -45,8 +43,10 @@ import (
 	"sluice.dev/pkg/pipeline/rollout"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
-	"sluice.dev/pkg/positions"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/pending"
+	"sluice.dev/pkg/redis/positions"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Options of standalone.
@@ -168,7 +168,7 @@ type pipeline struct {
 func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Options) (*pipeline, error) {
 	p := &pipeline{ctx: ctx, hub: h, rdb: rdb, claims: claims.New(rdb), fleet: member.NewFleet(h), registry: prometheus.NewRegistry(), loaded: make(chan struct{}), ready: make(chan struct{}), lost: make(chan struct{}, 1)}
 	p.follower = newFollower(p)
-	brakes := suspension.New(rdb)
+	suspensions := suspension.New(rdb)
 	p.runner = function.Runner{Metrics: function.NewMetrics(p.registry), Observe: p.observe(show(o.Out))}
 	var err error
 	if p.broker, err = localbroker.Load(config.Eventing, localbroker.Options{Runner: p.runner}); err != nil {
@@ -177,13 +177,13 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 	p.registry.MustRegister(p.broker)
 	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage)
 	for _, s := range []function.Stage{
-		detector.New(h, p.claims, p.claims, brakes),
+		detector.New(h, p.claims, p.claims, suspensions),
 		preemptor.New(h, p.claims),
 		gate.New(h, time.Now),
-		dependencies.New(h, brakes),
+		dependencies.New(h, suspensions),
 		scheduler.New(h, h, h, h, time.Now),
 		renderer.New(h, time.Now),
-		applier.New(h, brakes, p.follower.appliers, time.Now),
+		applier.New(h, suspensions, p.follower.appliers, time.Now),
 		placer.New(h, pending.New(rdb), nil, time.Now),
 		reporter.New(h, p.follower.reporters, time.Now),
 		rollout.New(h, time.Now),

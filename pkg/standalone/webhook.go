@@ -22,7 +22,7 @@ import (
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/webhook"
-	"sluice.dev/pkg/pipeline/webhook/server"
+	"sluice.dev/pkg/webhookserver"
 )
 
 // loopback is where a hub on this machine finds the webhook.
@@ -38,7 +38,7 @@ type admission struct {
 	// name of the configurations, which are made of the manifests.
 	name      string
 	manifests []*unstructured.Unstructured
-	keeper    *server.Keeper
+	keeper    *webhookserver.Keeper
 }
 
 // admit serves the webhook, and returns when the hub has been told of it. Where
@@ -51,7 +51,7 @@ func (p *pipeline) admit(ctx context.Context, group *errgroup.Group, cfg *rest.C
 		fmt.Fprintln(o.Out, "policies are neither defaulted nor judged: the hub is on another machine, which wants config/450-webhook")
 		return nil
 	}
-	a, err := newAdmission(p.hub, cfg, server.Name)
+	a, err := newAdmission(p.hub, cfg, webhookserver.Name)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (p *pipeline) admit(ctx context.Context, group *errgroup.Group, cfg *rest.C
 			if l, err = a.listen(ctx); err != nil {
 				return err
 			}
-			group.Go(func() error { return server.Serve(ctx, l, a.handler, a.keeper.Certificate) })
+			group.Go(func() error { return webhookserver.Serve(ctx, l, a.handler, a.keeper.Certificate) })
 		}
 		err := a.register(ctx, l.Addr().String())
 		switch {
@@ -90,14 +90,14 @@ func newAdmission(h *hub.Hub, cfg *rest.Config, name string) (*admission, error)
 	}
 	return &admission{
 		hub: h, client: client, handler: webhook.New(h, func() string { return string(uuid.NewUUID()) }),
-		name: name, manifests: manifests, keeper: server.NewKeeper(client, name, time.Now),
+		name: name, manifests: manifests, keeper: webhookserver.NewKeeper(client, name, time.Now),
 	}, nil
 }
 
 // listen where the hub looks for the webhook, or anywhere on loopback where
 // that is not to be had.
 func (a *admission) listen(ctx context.Context) (net.Listener, error) {
-	address, err := server.Registered(ctx, a.client, a.name)
+	address, err := webhookserver.Registered(ctx, a.client, a.name)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (a *admission) register(ctx context.Context, address string) error {
 	if err := a.hub.EnsureNamespace(ctx, propagation.SystemNamespace); err != nil {
 		return err
 	}
-	if err := server.Register(ctx, a.client, a.manifests, address); err != nil {
+	if err := webhookserver.Register(ctx, a.client, a.manifests, address); err != nil {
 		return err
 	}
 	return a.keeper.Keep(ctx)

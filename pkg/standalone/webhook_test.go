@@ -24,7 +24,7 @@ import (
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipeline/webhook/server"
+	"sluice.dev/pkg/webhookserver"
 )
 
 func TestTheHubIsOnThisMachine(t *testing.T) {
@@ -133,7 +133,7 @@ func (c *clerk) serve() (end func()) {
 	l, err := a.listen(ctx)
 	must(c.t, err)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, l, a.handler, a.keeper.Certificate) }()
+	go func() { ended <- webhookserver.Serve(ctx, l, a.handler, a.keeper.Certificate) }()
 	must(c.t, a.register(ctx, l.Addr().String()))
 
 	began := time.Now()

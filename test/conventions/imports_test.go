@@ -17,38 +17,31 @@ const module = "sluice.dev/"
 // longest folder that matches counts; a package may always import what is
 // below the folder itself, but see TestNoStageImportsAnother.
 var inward = map[string][]string{
-	"apis":             {},
-	"apis/events":      {"pkg/core/propagation"}, // whose keys the payloads hold
-	"apis/schematest":  {},
-	"config":           {},
-	"docs":             {"pkg/core", "pkg/cli"}, // which what they say is taken from
-	"pkg/outcome":      {},
-	"pkg/discreet":     {},
-	"pkg/core":         {"apis"},
-	"pkg/hub":          {"apis", "pkg/core", "pkg/discreet", "pkg/outcome"},
-	"pkg/member":       {"apis", "pkg/core", "pkg/discreet", "pkg/outcome"},
-	"pkg/claims":       {"apis", "pkg/core", "pkg/outcome", "pkg/suspension"},
-	"pkg/suspension":   {"apis", "pkg/core", "pkg/outcome", "pkg/claims/schema"},
-	"pkg/positions":    {"pkg/claims/schema"},
-	"pkg/deadletters":  {"apis", "pkg/claims/schema", "pkg/function", "pkg/outcome"},
-	"pkg/pending":      {"pkg/core", "pkg/outcome", "pkg/claims/schema"},
-	"pkg/knative":      {"pkg/core", "pkg/outcome"},
-	"pkg/function":     {"apis", "pkg/outcome"},
-	"pkg/localbroker":  {"apis", "config", "pkg/function", "pkg/outcome"},
-	"pkg/pipeline":     {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/pending"},
-	"pkg/connect":      {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/knative"},
-	"pkg/standalone":   {"apis", "config", "pkg"},
-	"pkg/cli":          {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/knative"},
-	"pkg/redistest":    {},
-	"pkg/pipelinetest": {"apis", "config", "pkg"},
-	"functions":        {"apis", "config", "pkg"},
-	"cmd":              {"apis", "config", "pkg"},
-	"test":             {"apis", "config", "pkg", "test"},
-	"examples":         {"apis", "pkg/function", "pkg/outcome"}, // what other teams' programs may use
+	"apis":                    {},
+	"config":                  {},
+	"docs":                    {"pkg/core", "pkg/cli"}, // which what they say is taken from
+	"pkg/outcome":             {},
+	"pkg/coalesce":            {"apis"},
+	"pkg/redact":              {},
+	"pkg/core":                {"apis"},
+	"pkg/hub":                 {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
+	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
+	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
+	"pkg/redis/schema":        {"pkg/outcome"},
+	"pkg/knative":             {"pkg/core", "pkg/outcome"},
+	"pkg/function":            {"apis", "pkg/coalesce", "pkg/outcome"},
+	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome"},
+	"pkg/pipeline":            {"apis", "pkg/core", "pkg/coalesce", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
+	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does
+	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
+	"pkg/standalone":          {"apis", "config", "pkg"},
+	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
+	"pkg/webhookserver":       {"pkg/core"},
+	"functions":               {"apis", "config", "pkg"},
+	"cmd":                     {"apis", "config", "pkg"},
+	"test":                    {"apis", "config", "pkg", "test"},
+	"examples":                {"apis", "pkg/function", "pkg/outcome"}, // what other teams' programs may use
 }
-
-// forTests are the folders that only tests may import.
-var forTests = []string{"pkg/redistest", "pkg/pipelinetest", "test"}
 
 // within reports whether a folder is below another, or that itself.
 func within(folder, of string) bool { return folder == of || strings.HasPrefix(folder, of+"/") }
@@ -95,16 +88,14 @@ func TestImportsPointInward(t *testing.T) {
 	report(t, ruleImports, broken)
 }
 
+// What is below test is for tests.
 func TestOnlyTestsImportWhatIsForTests(t *testing.T) {
 	for _, f := range goFiles(t) {
-		isForTests := func(folder string) bool {
-			return slices.ContainsFunc(forTests, func(of string) bool { return within(folder, of) })
-		}
-		if f.isTest() || isForTests(f.folder()) {
+		if f.isTest() || within(f.folder(), "test") {
 			continue
 		}
 		for _, to := range imports(t, f) {
-			if isForTests(to) {
+			if within(to, "test") {
 				t.Errorf("%s imports %s, which is for tests", f.path, to)
 			}
 		}

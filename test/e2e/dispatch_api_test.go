@@ -179,7 +179,7 @@ func copied(t *testing.T, forms []form) {
 	})
 }
 
-// S12: nil, false and true of a Work, which nobody but its own brake holds.
+// S12: nil, false and true of a Work, which nobody but its own suspension holds.
 func TestS12WorkField(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
 		p, nginx := s.Policy("pp").toAll().SuspendedOn("member2"), s.Template("nginx")

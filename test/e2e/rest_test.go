@@ -77,7 +77,7 @@ func TestRestFlushWritesNothing(t *testing.T) {
 	})
 }
 
-// A brake holds, whatever is lost.
+// A suspension holds, whatever is lost.
 func TestRestSuspensionHolds(t *testing.T) {
 	alone(t, gatesOff, everyForm, func(s *scenario) {
 		p, nginx := s.spread()

@@ -101,7 +101,7 @@ func TestZ22MemberRestored(t *testing.T) {
 	})
 }
 
-// The hub has forgotten a brake's owner, a content and a template.
+// The hub has forgotten a suspension's owner, a content and a template.
 func TestZ21HubRestored(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
 		p, nginx, young := s.Policy("pp").toAll(), s.Deployment("nginx"), s.ConfigMap("young")

@@ -30,7 +30,7 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/localbroker"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/test/redistest"
 )
 
 // stages are the folders of functions that serve a stage.

@@ -78,7 +78,7 @@ func TestTeamsChangeWindow(t *testing.T) {
 		return ""
 	})
 
-	// Nor does a brake; its end is a change like any other.
+	// Nor does a suspension; its end is a change like any other.
 	suspended := func() bool {
 		b := w.must(w.hub.Resource(bindings).Namespace(shop).Get(w.Context(), "first-configmap", metav1.GetOptions{}))
 		yes, _, _ := unstructured.NestedBool(b.Object, "spec", "suspension", "dispatching")
@@ -87,7 +87,7 @@ func TestTeamsChangeWindow(t *testing.T) {
 	w.merge(w.Context(), policies, shop, "all", `{"spec":{"suspension":{"dispatching":true}}}`)
 	w.eventually(time.Minute, func() string {
 		if !suspended() {
-			return "the brake did not reach the binding"
+			return "the suspension did not reach the binding"
 		}
 		return ""
 	})

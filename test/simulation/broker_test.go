@@ -15,8 +15,9 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // delivery is an event on its way to a stage.
@@ -51,7 +52,7 @@ type broker struct {
 
 func (b *broker) clear() {
 	for _, f := range b.flights {
-		f.turn.Kill()
+		f.coroutine.Kill()
 	}
 	b.flights, b.queue, b.late, b.asleep = nil, nil, nil, nil
 }
@@ -178,7 +179,7 @@ func (w *world) startOne(dice *rand.Rand) {
 	b.queue = slices.Delete(b.queue, i, i+1)
 	b.fates++
 	f := w.newFlight(d, dice.Uint64()|1)
-	f.turn = pipelinetest.NewTurn(w.ctx, f.run)
+	f.coroutine = pipelinetest.NewCoroutine(w.ctx, f.run)
 	b.flights = append(b.flights, f)
 }
 
@@ -193,13 +194,13 @@ func (w *world) newFlight(d delivery, fate uint64) *flight {
 func (w *world) resume(f *flight, dice *rand.Rand) {
 	b := &w.broker
 	if dice.IntN(300) == 0 {
-		f.turn.Kill()
+		f.coroutine.Kill()
 		w.trace("  crash   %s", f)
 		b.flights = slices.DeleteFunc(b.flights, func(o *flight) bool { return o == f })
 		b.queue = append(b.queue, f.delivery)
 		return
 	}
-	if f.turn.Go() {
+	if f.coroutine.Go() {
 		return
 	}
 	b.flights = slices.DeleteFunc(b.flights, func(o *flight) bool { return o == f })
@@ -283,7 +284,7 @@ func (w *world) drain() {
 
 // finish lets a flight that is under way come to its end.
 func (w *world) finish(f *flight) {
-	for f.turn.Go() {
+	for f.coroutine.Go() {
 	}
 	w.broker.flights = slices.DeleteFunc(w.broker.flights, func(o *flight) bool { return o == f })
 	w.landed(f)
@@ -301,7 +302,7 @@ func (w *world) handleNext() {
 		return o.hint == d.hint
 	})
 	f := w.newFlight(d, 0)
-	f.run(events.Covering(w.ctx, ids))
+	f.run(coalesce.Covering(w.ctx, ids))
 	w.landed(f)
 }
 

@@ -10,7 +10,7 @@ import (
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // checkExplained checks that what `explain` says of a template at rest is what

@@ -406,7 +406,7 @@ func (r *reaching) activation(i, k int, required bool, s state) bound {
 func (r *reaching) requested(i, k int, s state) (bound, bool) {
 	t := r.moments[i].things[r.id]
 	holder, stands := holderOf(r.moments[k].rules, t, s.claimed)
-	if !stands || holder == nil || t.deleting || !slices.Contains(r.moments[len(r.moments)-1].things[r.id].asked, wishFor(holder.Policy)) {
+	if !stands || holder == nil || t.deleting || !slices.Contains(r.moments[len(r.moments)-1].things[r.id].asked, requestFor(holder.Policy)) {
 		return bound{}, false
 	}
 	return bound{acted: t.hash, form: formOf(holder.Policy), used: s.wait}, true

@@ -8,7 +8,7 @@ import (
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // What people do by hand to what is Sluice's.
@@ -56,11 +56,11 @@ func (w *world) activate(key propagation.TemplateKey) bool {
 		return false
 	}
 	p := w.hub.LivePolicy(t.Claim.Policy)
-	return p != nil && p.ID == t.Claim.ID && w.hub.AnnotateBinding(b.Key, "sluice.dev/activate", wishFor(p))
+	return p != nil && p.ID == t.Claim.ID && w.hub.AnnotateBinding(b.Key, "sluice.dev/activate", requestFor(p))
 }
 
-// wishFor is what is asked for.
-func wishFor(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
+// requestFor is what is asked for.
+func requestFor(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
 func (w *world) makeKinds() bool {
 	bindings, works := w.hub.MakeKind(pipelinetest.KindBindings), w.hub.MakeKind(pipelinetest.KindWorks)

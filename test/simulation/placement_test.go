@@ -23,7 +23,7 @@ import (
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipeline/renderer"
 	"sluice.dev/pkg/pipeline/reporter"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // carried is a placement that is decided and bound, and the stages that carry it.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // Nothing leaves a member without proof: what Sluice put there it takes away only
@@ -19,7 +19,7 @@ import (
 type proofs struct {
 	// tick counts the changes of what it follows from.
 	tick int
-	put  map[place]*standing
+	put  map[place]*memberObject
 	// follows are the templates that take others along, by what they take along.
 	follows map[string]map[string]*following
 }
@@ -27,8 +27,8 @@ type proofs struct {
 // place is an object in a member, by its template's ID.
 type place struct{ cluster, id string }
 
-// standing is an object that Sluice put into a member.
-type standing struct {
+// memberObject is an object that Sluice put into a member.
+type memberObject struct {
 	key propagation.TemplateKey
 	// uid of the template that it was put there for.
 	uid string
@@ -47,7 +47,7 @@ type following struct {
 }
 
 func newProofs() proofs {
-	return proofs{put: map[place]*standing{}, follows: map[string]map[string]*following{}}
+	return proofs{put: map[place]*memberObject{}, follows: map[string]map[string]*following{}}
 }
 
 // placed notes what Sluice put into a member.
@@ -56,7 +56,7 @@ func (p *proofs) placed(w *world, m pipelinetest.MemberWrite, uid string) {
 	if s := p.put[at]; s != nil && s.uid == uid {
 		return
 	}
-	p.put[at] = &standing{key: m.New.Ref, uid: uid, keeps: "it was just put there"}
+	p.put[at] = &memberObject{key: m.New.Ref, uid: uid, keeps: "it was just put there"}
 	p.look(w)
 }
 
@@ -111,7 +111,7 @@ func (f *following) look(w *world, id string) bool {
 }
 
 // keeps says why an object has to stay in its member; empty: it may leave.
-func (p *proofs) keeps(w *world, at place, s *standing) string {
+func (p *proofs) keeps(w *world, at place, s *memberObject) string {
 	t, b := w.hub.Live(s.key), w.bindingOf(s.key)
 	switch {
 	case !w.hub.Joined(at.cluster):

@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
-	"sluice.dev/pkg/claims/schema"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/pkg/redis/schema"
+	"sluice.dev/test/pipelinetest"
 )
 
 // atRest checks the state against the model, which goes on from it.
@@ -88,7 +88,7 @@ func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	}
 	b := w.bindingOf(key)
 	required := b != nil && len(b.Spec.RequiredBy) > 0
-	if b != nil && holder != nil && !t.deleting && b.Annotations["sluice.dev/activate"] == wishFor(holder.Policy) {
+	if b != nil && holder != nil && !t.deleting && b.Annotations["sluice.dev/activate"] == requestFor(holder.Policy) {
 		w.fail("somebody asked that %s acts on %s, and it does not", holder.Key, key)
 	}
 	next, pending := act(t, holder, m.gates, required, s.claimed, s.bound)
@@ -389,12 +389,12 @@ func (w *world) checkRedis() {
 			w.fail("Redis does not know %s", t.Key)
 		}
 	}
-	flags := w.redis.HGetAll(w.ctx, schema.PolicyFlags).Val()
+	flags := w.redis.HGetAll(w.ctx, schema.PolicySuspensions).Val()
 	for _, p := range w.hub.LivePolicies() {
 		_, flag, _ := strings.Cut(flags[p.Key.ID()], "\n")
 		all, names := p.Spec.Suspension.Dispatch()
 		if suspended := all || len(names) > 0; suspended != (flag != "") {
-			w.fail("%s is suspended: %t, its brake in Redis is set: %t", p.Key, suspended, flag != "")
+			w.fail("%s is suspended: %t, its suspension in Redis is set: %t", p.Key, suspended, flag != "")
 		}
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
 )
 
 // safety is what is known for the checks at each write.
 type safety struct {
-	// flags are the brakes that were set since the policy last said otherwise.
-	flags map[propagation.PolicyKey]suspension.Flag
+	// flags are the suspensions that were set since the policy last said otherwise.
+	flags map[propagation.PolicyKey]suspension.Suspension
 	// contents are all that people ever wrote.
 	contents contents
 	// through are what the gate let through, and to which clusters.
@@ -40,20 +40,20 @@ type safety struct {
 type passed struct{ uid, normal, cluster string }
 
 func (s *safety) init() {
-	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Flag{}, newContents(), map[passed]bool{}
+	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Suspension{}, newContents(), map[passed]bool{}
 	s.proofs = newProofs()
 	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
 }
 
-// braking notes which brakes were set.
-type braking struct {
-	*suspension.Flags
+// suspending notes which suspensions were set.
+type suspending struct {
+	*suspension.Map
 	w *world
 }
 
 // SetPolicy is the detector's.
-func (b braking) SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Flag) error {
-	err := b.Flags.SetPolicy(ctx, key, f)
+func (b suspending) SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Suspension) error {
+	err := b.Map.SetPolicy(ctx, key, f)
 	if err == nil {
 		b.w.safety.flags[key] = f
 	}
@@ -110,7 +110,7 @@ func suspends(s *policyv1alpha1.Suspension, cluster string) bool {
 	return all || slices.Contains(names, cluster)
 }
 
-func flagged(f suspension.Flag, cluster string) bool {
+func flagged(f suspension.Suspension, cluster string) bool {
 	return f.All || slices.Contains(f.Clusters, cluster)
 }
 
@@ -288,7 +288,7 @@ func (w *world) checkActivation(f *flight, old, next *propagation.Binding) {
 			if r.Key.ID() != next.Annotations[propagation.AnnotationActivePolicy] || formOf(r.Policy) != formIn(next) {
 				continue
 			}
-			if !r.lazy() || old != nil && old.Annotations["sluice.dev/activate"] == wishFor(r.Policy) || w.mayAct(f, uid, next.Template().ID(), r, old) {
+			if !r.lazy() || old != nil && old.Annotations["sluice.dev/activate"] == requestFor(r.Policy) || w.mayAct(f, uid, next.Template().ID(), r, old) {
 				return
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 var (

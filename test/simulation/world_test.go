@@ -17,7 +17,6 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/hub"
@@ -31,9 +30,10 @@ import (
 	"sluice.dev/pkg/pipeline/reporter"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/positions"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/positions"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
 )
 
 // climate is what a history runs in, the same from its start to its end.
@@ -145,17 +145,17 @@ func (w *world) assemble() {
 // process makes the stages of one process.
 func (w *world) process() map[string]function.Stage {
 	index := claims.New(w.redis)
-	brakes := braking{suspension.New(w.redis), w}
+	suspensions := suspending{suspension.New(w.redis), w}
 	w.claims, w.sweeper = index, sweeper.New(w.hub, index, positions.New(w.redis), w.probe, w.time)
 	stages := map[string]function.Stage{}
 	for _, s := range []function.Stage{
-		detector.New(w.hub, index, index, brakes),
+		detector.New(w.hub, index, index, suspensions),
 		preemptor.New(w.hub, index),
 		gate.New(w.hub, w.time),
-		dependencies.New(w.hub, brakes),
+		dependencies.New(w.hub, suspensions),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
-		applier.New(w.hub, brakes, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).InTurn(),
+		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		w.sweeper,
 	} {
@@ -234,10 +234,10 @@ type flightKey struct{}
 
 // flight is one event that is being handled.
 type flight struct {
-	w        *world
-	delivery delivery
-	stage    function.Stage
-	turn     *pipelinetest.Turn
+	w         *world
+	delivery  delivery
+	stage     function.Stage
+	coroutine *pipelinetest.Coroutine
 	// since is the prefix of the history at which this attempt began.
 	since int
 	// reasons held back each of the flight's Works, by its cluster, when this attempt

@@ -6,7 +6,7 @@ package v1
 import (
 	"slices"
 
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // Field is a field of Data, by its JSON name.
@@ -83,7 +83,7 @@ func has(d Data, f Field) bool {
 	case FieldPlacement:
 		return d.Placement != ""
 	case FieldWork:
-		return d.Works != nil || d.Work != nil && d.Work.Name != "" && d.Work.Cluster != "" && slices.Contains(propagation.Forms, d.Work.Form)
+		return d.Works != nil || d.Work != nil && d.Work.Name != "" && d.Work.Cluster != "" && slices.Contains(keys.Forms, d.Work.Form)
 	case FieldWorks:
 		return d.Works != nil
 	case FieldCluster:
@@ -94,12 +94,12 @@ func has(d Data, f Field) bool {
 
 // ofPlacement tells whether the event is about the Work of a placement.
 func ofPlacement(d Data) bool {
-	form := propagation.PolicyForm
+	form := keys.PolicyForm
 	switch {
 	case d.Works != nil:
 		form = d.Works.Form
 	case d.Work != nil:
 		form = d.Work.Form
 	}
-	return d.Placement != "" && form == propagation.PlacementForm
+	return d.Placement != "" && form == keys.PlacementForm
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // ErrMalformed is wrapped by every error of Decode and DecodeResource: the
@@ -153,7 +153,7 @@ func partitionKey(d Data) string {
 	case d.Binding != nil:
 		return partition("binding/", d.Binding.ID())
 	case d.Template != nil:
-		return partitionOf(*d.Template)
+		return PartitionKey(*d.Template)
 	case d.Policy != nil:
 		return partition("policy/", d.Policy.ID())
 	case d.Cluster != "":
@@ -162,8 +162,10 @@ func partitionKey(d Data) string {
 	return ""
 }
 
-func partitionOf(t propagation.TemplateKey) string {
-	return partition("binding/", propagation.BindingOf(t).ID())
+// PartitionKey is the partition key of events about a template: all that concerns
+// one template stays in order.
+func PartitionKey(t keys.TemplateKey) string {
+	return partition("binding/", keys.BindingOf(t).ID())
 }
 
 func partition(of, id string) string {
@@ -222,7 +224,7 @@ func (d Data) Has(needs ...Field) error {
 			return fmt.Errorf("%w: data lack %s, which is needed here", ErrMalformed, need)
 		}
 	}
-	if d.Template != nil && d.Binding != nil && d.Placement == "" && *d.Binding != propagation.BindingOf(*d.Template) {
+	if d.Template != nil && d.Binding != nil && d.Placement == "" && *d.Binding != keys.BindingOf(*d.Template) {
 		return fmt.Errorf("%w: the binding of %s is not %s", ErrMalformed, d.Template, d.Binding)
 	}
 	return nil
@@ -230,7 +232,7 @@ func (d Data) Has(needs ...Field) error {
 
 // Object is what a source's event is about.
 type Object struct {
-	propagation.TemplateKey
+	keys.TemplateKey
 	// Version is the resourceVersion seen; empty where the source tells none.
 	Version string
 	// Cluster is the member that the object is in; empty for the hub.
@@ -265,7 +267,7 @@ func DecodeResource(e event.Event) (Object, error) {
 		return s
 	}
 	o := Object{
-		TemplateKey: propagation.TemplateKey{
+		TemplateKey: keys.TemplateKey{
 			APIVersion: ext(ExtAPIVersion, ref.APIVersion), Kind: ext(ExtKind, ref.Kind),
 			Namespace: ext(ExtNamespace, ref.Namespace), Name: ext(ExtName, ref.Name),
 		},
@@ -296,7 +298,7 @@ func NewResource(source, eventType string, o Object) (event.Event, error) {
 	e.SetID(hex.EncodeToString(sum[:12]))
 	for name, value := range map[string]string{
 		ExtAPIVersion: o.APIVersion, ExtKind: o.Kind, ExtNamespace: o.Namespace, ExtName: o.Name, ExtCluster: o.Cluster,
-		ExtPartitionKey: partitionOf(o.TemplateKey),
+		ExtPartitionKey: PartitionKey(o.TemplateKey),
 	} {
 		if value != "" {
 			e.SetExtension(name, value)

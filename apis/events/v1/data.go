@@ -3,23 +3,23 @@
 
 package v1
 
-import "sluice.dev/pkg/core/propagation"
+import "sluice.dev/apis/keys"
 
 // Data is the payload of every event of Sluice's. Which fields an event has,
 // says Catalog.
 type Data struct {
 	// Template that the event is about.
-	Template *propagation.TemplateKey `json:"template,omitempty"`
+	Template *keys.TemplateKey `json:"template,omitempty"`
 	// TemplateVersion is the resourceVersion of the template that was seen.
 	TemplateVersion string `json:"templateVersion,omitempty"`
 	// Policy that holds the template, or changed.
-	Policy *propagation.PolicyKey `json:"policy,omitempty"`
+	Policy *keys.PolicyKey `json:"policy,omitempty"`
 	// Previous is the policy that held the template before.
-	Previous *propagation.PolicyKey `json:"previous,omitempty"`
+	Previous *keys.PolicyKey `json:"previous,omitempty"`
 	// PolicyVersion is the resourceVersion of the policy that was seen.
 	PolicyVersion string `json:"policyVersion,omitempty"`
 	// Binding that the event is about.
-	Binding *propagation.BindingKey `json:"binding,omitempty"`
+	Binding *keys.BindingKey `json:"binding,omitempty"`
 	// BindingVersion is the resourceVersion of the binding that was seen.
 	BindingVersion string `json:"bindingVersion,omitempty"`
 	// Placement is the name of the ClusterResourcePlacement that the event is
@@ -29,7 +29,7 @@ type Data struct {
 	// seen.
 	SnapshotIndex string `json:"snapshotIndex,omitempty"`
 	// Work that the event is about.
-	Work *propagation.WorkKey `json:"work,omitempty"`
+	Work *keys.WorkKey `json:"work,omitempty"`
 	// WorkVersion is the resourceVersion of the Work that was seen.
 	WorkVersion string `json:"workVersion,omitempty"`
 	// Works that the event is about, where they are those of several members: then

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // raw is an event with that data, whatever it is.
@@ -142,8 +142,8 @@ func TestDecodeResource(t *testing.T) {
 	}
 	headless := update.Clone()
 	headless.DataEncoded = nil
-	nginx := propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
-	role := propagation.TemplateKey{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "nginx"}
+	nginx := keys.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
+	role := keys.TemplateKey{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "nginx"}
 
 	for name, tc := range map[string]struct {
 		event event.Event
@@ -176,9 +176,9 @@ func TestDecodeResource(t *testing.T) {
 
 func TestNewResourceIsReadAgain(t *testing.T) {
 	for _, want := range []events.Object{
-		{TemplateKey: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Version: "7"},
-		{TemplateKey: propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: "shop"}, Version: "8"},
-		{TemplateKey: propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "a"}, Version: "9", Cluster: "member1"},
+		{TemplateKey: keys.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Version: "7"},
+		{TemplateKey: keys.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: "shop"}, Version: "8"},
+		{TemplateKey: keys.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "a"}, Version: "9", Cluster: "member1"},
 	} {
 		first, err := events.NewResource("/test", events.ResourceUpdated, want)
 		if err != nil {
@@ -203,10 +203,10 @@ func TestNewResourceIsReadAgain(t *testing.T) {
 func longest(eventType, message string) events.Data {
 	name, namespace, kind := strings.Repeat("n", 253), strings.Repeat("s", 63), "K"+strings.Repeat("k", 62)
 	group, version := strings.Repeat("g", 253)+"/"+strings.Repeat("v", 63), strconv.FormatUint(math.MaxUint64, 10)
-	policy := &propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: namespace, Name: name}
+	policy := &keys.PolicyKey{Scope: keys.Namespaced, Namespace: namespace, Name: name}
 	d := sample(eventType)
 	if d.Template != nil {
-		d.Template = &propagation.TemplateKey{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}
+		d.Template = &keys.TemplateKey{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}
 		d.TemplateVersion = version
 	}
 	if d.Policy != nil {
@@ -216,10 +216,10 @@ func longest(eventType, message string) events.Data {
 		d.Previous = policy
 	}
 	if d.Binding != nil {
-		d.Binding, d.BindingVersion = &propagation.BindingKey{Namespace: namespace, Name: name}, version
+		d.Binding, d.BindingVersion = &keys.BindingKey{Namespace: namespace, Name: name}, version
 	}
 	if d.Work != nil {
-		d.Work, d.WorkVersion = &propagation.WorkKey{Cluster: strings.Repeat("c", 48), Name: strings.Repeat("w", 63)}, version
+		d.Work, d.WorkVersion = &keys.WorkKey{Cluster: strings.Repeat("c", 48), Name: strings.Repeat("w", 63)}, version
 	}
 	if d.Cluster != "" {
 		d.Cluster = strings.Repeat("c", 48)
@@ -228,7 +228,7 @@ func longest(eventType, message string) events.Data {
 	case events.BindingActivated, events.BindingDeferred: // what the gate knows, it tells
 		d.Policy, d.PolicyVersion, d.SchedulerName = policy, version, name
 	case events.PolicyChanged, events.OverridesChanged:
-		d.Continue = "waiting:" + policy.ID() + "\n" + propagation.TemplateKey{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}.ID()
+		d.Continue = "waiting:" + policy.ID() + "\n" + keys.TemplateKey{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}.ID()
 	}
 	d.Reason, d.Message = strings.Repeat("R", 40), message
 	return d

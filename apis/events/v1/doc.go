@@ -17,5 +17,5 @@
 //     makes in Reference mode; everything else is an error that says what is
 //     wrong, never a panic.
 //
-// This package must not import anything of Sluice but the nouns.
+// This package must not import anything of Sluice but apis/keys.
 package v1

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -29,11 +29,11 @@ func types() []string { return slices.Sorted(maps.Keys(events.Catalog)) }
 // sample is the payload of a type: what it always has, and what goes with that.
 func sample(eventType string) events.Data {
 	all := events.Data{
-		Template: &propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"},
-		Policy:   &propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "nginx"},
-		Previous: &propagation.PolicyKey{Scope: propagation.Cluster, Name: "default"},
-		Binding:  &propagation.BindingKey{Namespace: "shop", Name: "nginx-deployment"},
-		Work:     &propagation.WorkKey{Cluster: "member1", Name: "nginx-deployment-6f9c2d1b0a"},
+		Template: &keys.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"},
+		Policy:   &keys.PolicyKey{Scope: keys.Namespaced, Namespace: "shop", Name: "nginx"},
+		Previous: &keys.PolicyKey{Scope: keys.Cluster, Name: "default"},
+		Binding:  &keys.BindingKey{Namespace: "shop", Name: "nginx-deployment"},
+		Work:     &keys.WorkKey{Cluster: "member1", Name: "nginx-deployment-6f9c2d1b0a"},
 		Cluster:  "member1",
 	}
 	d := events.Data{Reason: "Sample", Message: "what people read"}

@@ -10,7 +10,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // What an event names becomes part of requests, and anybody may have sent it. So each
@@ -26,7 +26,7 @@ func segments(names ...string) error {
 	return nil
 }
 
-func templateNames(k propagation.TemplateKey) error {
+func templateNames(k keys.TemplateKey) error {
 	group, version, grouped := strings.Cut(k.APIVersion, "/")
 	if grouped && (group == "" || version == "") {
 		return fmt.Errorf("%w: apiVersion %q", ErrMalformed, k.APIVersion)
@@ -42,7 +42,7 @@ func (d Data) names() error {
 		}
 	}
 	all := []string{d.Cluster, d.Placement}
-	for _, p := range []*propagation.PolicyKey{d.Policy, d.Previous} {
+	for _, p := range []*keys.PolicyKey{d.Policy, d.Previous} {
 		if p != nil {
 			all = append(all, p.Namespace, p.Name)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // MaxClusters is how many members one event tells of at most.
@@ -22,8 +22,8 @@ const MaxClusters = 32
 
 // Works are the Works of one name in several members, one in each.
 type Works struct {
-	Name string           `json:"name"`
-	Form propagation.Form `json:"form,omitempty"`
+	Name string    `json:"name"`
+	Form keys.Form `json:"form,omitempty"`
 	// Versions are the resourceVersions that were seen, by the member's name.
 	Versions map[string]string `json:"versions"`
 }
@@ -32,27 +32,15 @@ type Works struct {
 func (w *Works) clusters() []string { return slices.Sorted(maps.Keys(w.Versions)) }
 
 // key is that of the Work in one of the members.
-func (w *Works) key(cluster string) propagation.WorkKey {
-	return propagation.WorkKey{Cluster: cluster, Name: w.Name, Form: w.Form}
-}
-
-// unversioned are the Works without the versions; nil for nil.
-func (w *Works) unversioned() *Works {
-	if w == nil {
-		return nil
-	}
-	bare := &Works{Name: w.Name, Form: w.Form, Versions: map[string]string{}}
-	for cluster := range w.Versions {
-		bare.Versions[cluster] = ""
-	}
-	return bare
+func (w *Works) key(cluster string) keys.WorkKey {
+	return keys.WorkKey{Cluster: cluster, Name: w.Name, Form: w.Form}
 }
 
 // check says what the Works lack.
 func (w *Works) check() error {
 	_, nameless := w.Versions[""]
 	switch {
-	case w.Name == "" || len(w.Versions) == 0 || !slices.Contains(propagation.Forms, w.Form):
+	case w.Name == "" || len(w.Versions) == 0 || !slices.Contains(keys.Forms, w.Form):
 		return fmt.Errorf("%w: works need a name, a form and versions", ErrMalformed)
 	case len(w.Versions) > MaxClusters:
 		return fmt.Errorf("%w: works of %d clusters, at most %d are allowed", ErrMalformed, len(w.Versions), MaxClusters)
@@ -123,7 +111,7 @@ func (t *told) joins(eventType string, d Data) bool {
 
 // apart is what the Works of one event have in common.
 func apart(d Data) Data {
-	d.Work = &propagation.WorkKey{Name: d.Work.Name, Form: d.Work.Form}
+	d.Work = &keys.WorkKey{Name: d.Work.Name, Form: d.Work.Form}
 	d.WorkVersion, d.Cluster, d.Message = "", "", ""
 	return d
 }

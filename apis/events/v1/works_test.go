@@ -15,13 +15,13 @@ import (
 	"knative.dev/eventing/pkg/eventfilter/subscriptionsapi"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // aboutMember is the sample of a type, about the Work in a member.
 func aboutMember(eventType, cluster string) events.Data {
 	d := sample(eventType)
-	d.Work = &propagation.WorkKey{Cluster: cluster, Name: d.Work.Name}
+	d.Work = &keys.WorkKey{Cluster: cluster, Name: d.Work.Name}
 	d.Cluster, d.WorkVersion = cluster, "10"+cluster
 	return d
 }
@@ -138,25 +138,6 @@ func TestATeamFindsItsMember(t *testing.T) {
 	}
 	if e := emit("member1"); e.Extensions()[events.ExtCluster] != "member1" {
 		t.Error("an event about one member lacks the extension cluster")
-	}
-}
-
-func TestEventsAboutTheSameWorksTellTheSame(t *testing.T) {
-	emit := func(version string, clusters ...string) event.Event {
-		return emitted(t, func(b *events.Batch) {
-			for _, c := range clusters {
-				d := aboutMember(events.WorkRendered, c)
-				d.WorkVersion = version
-				b.EmitWork(events.WorkRendered, d)
-			}
-		})[0]
-	}
-	first, newer, others := emit("1", "a", "b"), emit("2", "a", "b"), emit("1", "a", "c")
-	if events.Tells(first) != events.Tells(newer) || events.Names(first) != events.Names(newer) {
-		t.Error("the same Works of another version tell something else")
-	}
-	if events.Tells(first) == events.Tells(others) || events.Names(first) == events.Names(others) {
-		t.Error("Works of other members tell the same")
 	}
 }
 

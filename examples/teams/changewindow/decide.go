@@ -15,7 +15,7 @@ const (
 	// Deleted: the template is gone or goes, and its objects go with it.
 	Deleted Reason = "Deleted"
 	// Suspended: the policy holds back every member, so that nothing can come
-	// out of it but the brake itself.
+	// out of it but the suspension itself.
 	Suspended Reason = "Suspended"
 	// OutsideWindow: it waits for working time.
 	OutsideWindow Reason = "OutsideWindow"

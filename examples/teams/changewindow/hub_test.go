@@ -25,7 +25,7 @@ func policy(kind, namespace, name string, suspension map[string]any) *unstructur
 	return u
 }
 
-func TestOnlyASuspensionOfEveryMemberIsABrake(t *testing.T) {
+func TestOnlyASuspensionOfEveryMemberCounts(t *testing.T) {
 	all, some := map[string]any{"dispatching": true}, map[string]any{"dispatchingOnClusters": map[string]any{"clusterNames": []any{"member1"}}}
 	c := &cluster{policies: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(),
 		policy("PropagationPolicy", "shop", "all", all), policy("PropagationPolicy", "shop", "some", some),

@@ -175,8 +175,8 @@ func TestWhatIsHeldIsRememberedCountedAndSaid(t *testing.T) {
 	}
 }
 
-func TestDeletionsAndBrakesWaitForNobody(t *testing.T) {
-	for name, tc := range map[string]Template{"a deletion": {Deleted: true}, "a brake": {Suspended: true}} {
+func TestDeletionsAndSuspensionsWaitForNobody(t *testing.T) {
+	for name, tc := range map[string]Template{"a deletion": {Deleted: true}, "a suspension": {Suspended: true}} {
 		t.Run(name, func(t *testing.T) {
 			x := newWorld(t, evening)
 			x.template = tc

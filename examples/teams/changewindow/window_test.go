@@ -134,7 +134,7 @@ func TestDecide(t *testing.T) {
 		"by day everything passes":                       {window: &w, now: day, want: Decision{Pass: true, Reason: WindowOpen}},
 		"by night it waits until the morning":            {window: &w, now: night, want: Decision{Reason: OutsideWindow, Opens: morning}},
 		"a deletion waits for nobody":                    {template: Template{Deleted: true}, window: &w, now: night, want: Decision{Pass: true, Reason: Deleted}},
-		"a brake waits for nobody":                       {template: Template{Suspended: true}, window: &w, now: night, want: Decision{Pass: true, Reason: Suspended}},
+		"a suspension waits for nobody":                  {template: Template{Suspended: true}, window: &w, now: night, want: Decision{Pass: true, Reason: Suspended}},
 		"a window that cannot be read is closed":         {now: day, want: Decision{Reason: WindowUnreadable}},
 		"and lets deletions pass":                        {template: Template{Deleted: true}, now: day, want: Decision{Pass: true, Reason: Deleted}},
 		"the suspended template that goes is a deletion": {template: Template{Deleted: true, Suspended: true}, window: &w, now: night, want: Decision{Pass: true, Reason: Deleted}},

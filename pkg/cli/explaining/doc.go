@@ -38,26 +38,26 @@ type Subject struct {
 	Works []*propagation.Work
 }
 
-// Brake is what holds the one template back, whatever its policy says, as the template
-// and its binding say.
-func (s Subject) Brake() string {
-	brakes := []string{s.Template.Brake()}
+// SuspendedIn returns in which members the one template is suspended, whatever its policy
+// says: a value of propagation.AnnotationSuspended.
+func (s Subject) SuspendedIn() string {
+	suspensions := []string{s.Template.SuspendedIn()}
 	if s.Binding != nil {
-		brakes = append(brakes, s.Binding.Brake())
+		suspensions = append(suspensions, s.Binding.SuspendedIn())
 	}
-	all, clusters := gating.Braked(nil, brakes...).Dispatch()
+	all, clusters := gating.Suspend(nil, suspensions...).Dispatch()
 	if all {
 		return "true"
 	}
 	return joined(clusters)
 }
 
-// told is a brake for people; empty: nothing is held back.
-func told(brake string) string {
-	if brake == "true" {
+// told is that for people; empty: nothing is held back.
+func told(suspended string) string {
+	if suspended == "true" {
 		return "all"
 	}
-	return brake
+	return suspended
 }
 
 // With is the world with p in place of the policy of its key, or in addition.

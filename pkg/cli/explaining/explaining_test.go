@@ -17,11 +17,11 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // world has the clusters member1 to member3.
-func world(policies ...make.PolicyBuilder) explaining.World {
+func world(policies ...fixture.PolicyBuilder) explaining.World {
 	var w explaining.World
 	for _, p := range policies {
 		w.Policies = append(w.Policies, p.Policy())
@@ -33,7 +33,7 @@ func world(policies ...make.PolicyBuilder) explaining.World {
 }
 
 // propagated is the template after p acted on it.
-func propagated(w explaining.World, t make.TemplateBuilder, p make.PolicyBuilder) explaining.Subject {
+func propagated(w explaining.World, t fixture.TemplateBuilder, p fixture.PolicyBuilder) explaining.Subject {
 	template := t.ClaimedBy(p).Template()
 	b := gating.Decide(gating.Input{Template: template, Policy: p.Policy()}).Next
 	b.Spec.Clusters = scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Targets
@@ -44,14 +44,14 @@ func propagated(w explaining.World, t make.TemplateBuilder, p make.PolicyBuilder
 }
 
 // then is the subject with another content.
-func then(s explaining.Subject, t make.TemplateBuilder) explaining.Subject {
+func then(s explaining.Subject, t fixture.TemplateBuilder) explaining.Subject {
 	s.Template = t.Template()
 	return s
 }
 
 func TestExplain(t *testing.T) {
-	nginx := make.Deployment("nginx")
-	lazy := make.Policy("p").Lazy().To("member1")
+	nginx := fixture.Deployment("nginx")
+	lazy := fixture.Policy("p").Lazy().To("member1")
 	for name, tc := range map[string]struct {
 		world   explaining.World
 		subject explaining.Subject
@@ -59,12 +59,12 @@ func TestExplain(t *testing.T) {
 		want []string
 	}{
 		"nobody selects it": {
-			world:   world(make.Policy("p").Labelled("app", "other")),
+			world:   world(fixture.Policy("p").Labelled("app", "other")),
 			subject: explaining.Subject{Template: nginx.Template()},
 			want:    []string{"Wait NoPolicy", "Idle NoPolicy"},
 		},
 		"a new template is about to be claimed and propagated": {
-			world:   world(make.Policy("p").To("member1")),
+			world:   world(fixture.Policy("p").To("member1")),
 			subject: explaining.Subject{Template: nginx.Template()},
 			want:    []string{"Take BestMatch", "Open FirstPropagation"},
 		},
@@ -89,7 +89,7 @@ func TestExplain(t *testing.T) {
 			want:    []string{"Keep StillSelected", "Closed WaitingForTemplateChange", "pending policy content", "joins member1"},
 		},
 		"the policy is gone and another one follows, lazily": {
-			world:   world(make.Policy("q").Lazy().To("member3")),
+			world:   world(fixture.Policy("q").Lazy().To("member3")),
 			subject: propagated(world(lazy), nginx, lazy),
 			want:    []string{"Take Successor", "Closed WaitingForTemplateChange", "pending policy", "leaves member1; joins member3", "True Success"},
 		},
@@ -127,14 +127,14 @@ func TestExplain(t *testing.T) {
 
 func TestRankSaysWhyAndWhyNot(t *testing.T) {
 	w := world(
-		make.ClusterPolicy("all").Kind().Priority(100),
-		make.Policy("by-label").Labelled("app", "nginx"),
-		make.Policy("by-name").Named(),
-		make.Policy("other").Labelled("app", "other"),
-		make.Policy("gone").Deleting(),
+		fixture.ClusterPolicy("all").Kind().Priority(100),
+		fixture.Policy("by-label").Labelled("app", "nginx"),
+		fixture.Policy("by-name").Named(),
+		fixture.Policy("other").Labelled("app", "other"),
+		fixture.Policy("gone").Deleting(),
 	)
 	got := map[string]string{}
-	for _, p := range w.Explain(explaining.Subject{Template: make.Deployment("nginx").Label("app", "nginx").Template()}).Policies {
+	for _, p := range w.Explain(explaining.Subject{Template: fixture.Deployment("nginx").Label("app", "nginx").Template()}).Policies {
 		got[p.Policy.Name] = strings.TrimSpace(strings.Repeat("I", p.Rank) + " " + p.Note)
 	}
 	want := map[string]string{
@@ -147,15 +147,15 @@ func TestRankSaysWhyAndWhyNot(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := w.Explain(explaining.Subject{Template: make.Deployment("nginx").Template()}); len(explaining.Selected(got)) != 2 {
+	if got := w.Explain(explaining.Subject{Template: fixture.Deployment("nginx").Template()}); len(explaining.Selected(got)) != 2 {
 		t.Errorf("selected by %+v", explaining.Selected(got))
 	}
 }
 
 func TestPendingShowsDiffs(t *testing.T) {
-	old := make.Policy("p").Lazy().To("member1")
+	old := fixture.Policy("p").Lazy().To("member1")
 	w := world(old.To("member2").Generation(2))
-	got := w.Explain(propagated(world(old), make.Deployment("nginx"), old)).Pending.PolicyDiff
+	got := w.Explain(propagated(world(old), fixture.Deployment("nginx"), old)).Pending.PolicyDiff
 	want := ` placement:
    clusterAffinity:
      clusterNames:
@@ -168,8 +168,8 @@ func TestPendingShowsDiffs(t *testing.T) {
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
-	p := make.Policy("p").Lazy().To("member1")
-	s := propagated(world(p), make.Deployment("nginx"), p)
+	p := fixture.Policy("p").Lazy().To("member1")
+	s := propagated(world(p), fixture.Deployment("nginx"), p)
 	s.Template.Key.APIVersion, s.Template.Key.Kind = "v1", "Secret"
 	w := world() // the policy is gone: the change stays pending
 	content := func(password string) map[string]any {
@@ -189,8 +189,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 }
 
 func TestClusters(t *testing.T) {
-	p := make.Policy("p").To("member1", "member2")
-	s := propagated(world(p), make.Deployment("nginx"), p)
+	p := fixture.Policy("p").To("member1", "member2")
+	s := propagated(world(p), fixture.Deployment("nginx"), p)
 	yes := true
 	work := func(cluster string, conditions ...metav1.Condition) *propagation.Work {
 		return &propagation.Work{
@@ -249,18 +249,18 @@ func TestClusters(t *testing.T) {
 }
 
 func TestExplainPolicy(t *testing.T) {
-	old := make.Policy("p").Lazy().To("member1").Kind()
-	w := world(old.To("member2").Generation(2), make.Policy("q").Priority(5).Named().To("member1"))
-	failed := propagated(world(old), make.Deployment("broken"), old)
+	old := fixture.Policy("p").Lazy().To("member1").Kind()
+	w := world(old.To("member2").Generation(2), fixture.Policy("q").Priority(5).Named().To("member1"))
+	failed := propagated(world(old), fixture.Deployment("broken"), old)
 	failed.Binding.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionFalse, Reason: "NoClusterFit", Message: "none"}}
-	unrelated := explaining.Subject{Template: make.ClusterRole("admin").Template()}
+	unrelated := explaining.Subject{Template: fixture.ClusterRole("admin").Template()}
 	r := w.ExplainPolicy(w.Policies[0], []explaining.Subject{
-		propagated(world(old), make.Deployment("web"), old), failed, unrelated,
-		{Template: make.Deployment("nginx").Template()},
+		propagated(world(old), fixture.Deployment("web"), old), failed, unrelated,
+		{Template: fixture.Deployment("nginx").Template()},
 	})
 	var got []string
 	for _, l := range r.Templates {
-		got = append(got, l.Template.Name+" "+string(l.Standing)+" "+l.Reason)
+		got = append(got, l.Template.Name+" "+string(l.State)+" "+l.Reason)
 	}
 	want := []string{"broken Failed NoClusterFit", "web Pending WaitingForTemplateChange", "nginx HeldByOther HeldByOther"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -269,17 +269,17 @@ func TestExplainPolicy(t *testing.T) {
 	if got, want := r.Templates[2].Message, "priority 5 is higher than 0"; got != want {
 		t.Errorf("held by the other because %q, want %q", got, want)
 	}
-	if diff := cmp.Diff(map[explaining.Standing]int{"Failed": 1, "Pending": 1, "HeldByOther": 1}, r.Counts); diff != "" {
+	if diff := cmp.Diff(map[explaining.TemplateState]int{"Failed": 1, "Pending": 1, "HeldByOther": 1}, r.Counts); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestCompare(t *testing.T) {
-	nginx := make.Deployment("nginx")
-	eager, lazy := make.Policy("p").To("member1"), make.Policy("p").Lazy().To("member1")
+	nginx := fixture.Deployment("nginx")
+	eager, lazy := fixture.Policy("p").To("member1"), fixture.Policy("p").Lazy().To("member1")
 	for name, tc := range map[string]struct {
 		before  explaining.World
-		after   make.PolicyBuilder
+		after   fixture.PolicyBuilder
 		subject explaining.Subject
 		// want is who holds it then, what happens now, and what later.
 		want [3]string
@@ -317,11 +317,11 @@ func TestCompare(t *testing.T) {
 }
 
 func TestReleasedAgreesWithTheGate(t *testing.T) {
-	old := make.Policy("p").Lazy().To("member1")
+	old := fixture.Policy("p").Lazy().To("member1")
 	for name, s := range map[string]explaining.Subject{
-		"of a template in force":        propagated(world(old), make.Deployment("nginx"), old),
-		"of one that never propagated":  {Template: make.Deployment("nginx").ClaimedBy(old).Baseline().Template()},
-		"of one whose content is newer": then(propagated(world(old), make.Deployment("nginx"), old), make.Deployment("nginx").Replicas(9).ClaimedBy(old)),
+		"of a template in force":        propagated(world(old), fixture.Deployment("nginx"), old),
+		"of one that never propagated":  {Template: fixture.Deployment("nginx").ClaimedBy(old).Baseline().Template()},
+		"of one whose content is newer": then(propagated(world(old), fixture.Deployment("nginx"), old), fixture.Deployment("nginx").Replicas(9).ClaimedBy(old)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := world(old.To("member3").Generation(2)).Gate(s)
@@ -330,7 +330,7 @@ func TestReleasedAgreesWithTheGate(t *testing.T) {
 				t.Errorf("placed on %v", got)
 			}
 			if _, stays := next.Annotations[propagation.AnnotationActivate]; stays {
-				t.Error("the wish is not consumed")
+				t.Error("the request is not consumed")
 			}
 			in.Binding = next
 			if d := gating.Decide(in); d.Pending() || d.Next != next {
@@ -341,30 +341,30 @@ func TestReleasedAgreesWithTheGate(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	old := make.Policy("p").Lazy().To("member1")
+	old := fixture.Policy("p").Lazy().To("member1")
 	now := old.To("member2").Generation(2)
-	s := propagated(world(old), make.Deployment("nginx"), old)
-	wished := s
-	wished.Binding = world(now).Release(s).Wished
+	s := propagated(world(old), fixture.Deployment("nginx"), old)
+	requested := s
+	requested.Binding = world(now).Release(s).Requested
 	for name, tc := range map[string]struct {
 		world   explaining.World
 		subject explaining.Subject
 		want    string
 	}{
-		"what waits is released":            {world: world(now), subject: s, want: "leaves member1; joins member2"},
-		"a wish that was noted still waits": {world: world(now), subject: wished, want: "leaves member1; joins member2"},
-		"a void wish is no wish":            {world: world(now.To("member3").Generation(3)), subject: wished, want: "leaves member1; joins member3"},
-		"what is in force does not wait":    {world: world(old), subject: s},
-		"nobody's change is refused":        {world: world(), subject: then(s, make.Deployment("nginx").Replicas(9)), want: "no policy holds it: make one that selects it"},
-		"what is being deleted is refused":  {world: world(now), subject: then(s, make.Deployment("nginx").ClaimedBy(old).Deleting()), want: "it is being deleted"},
+		"what waits is released":               {world: world(now), subject: s, want: "leaves member1; joins member2"},
+		"a request that was noted still waits": {world: world(now), subject: requested, want: "leaves member1; joins member2"},
+		"a void request is none":               {world: world(now.To("member3").Generation(3)), subject: requested, want: "leaves member1; joins member3"},
+		"what is in force does not wait":       {world: world(old), subject: s},
+		"nobody's change is refused":           {world: world(), subject: then(s, fixture.Deployment("nginx").Replicas(9)), want: "no policy holds it: make one that selects it"},
+		"what is being deleted is refused":     {world: world(now), subject: then(s, fixture.Deployment("nginx").ClaimedBy(old).Deleting()), want: "it is being deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tc.world.Release(tc.subject)
 			got := r.Refusal
 			if r.Pending {
 				got = r.Moves.String()
-				if !tc.world.Stands(tc.subject, r.Wished.Annotations[propagation.AnnotationActivate]) {
-					t.Error("the wish does not stand")
+				if !tc.world.Stands(tc.subject, r.Requested.Annotations[propagation.AnnotationActivate]) {
+					t.Error("the request does not stand")
 				}
 			}
 			if got != tc.want {
@@ -372,14 +372,14 @@ func TestRelease(t *testing.T) {
 			}
 		})
 	}
-	if world(now.Generation(3)).Stands(s, wished.Binding.Annotations[propagation.AnnotationActivate]) {
-		t.Error("a wish stands for a policy that changed")
+	if world(now.Generation(3)).Stands(s, requested.Binding.Annotations[propagation.AnnotationActivate]) {
+		t.Error("a request stands for a policy that changed")
 	}
 }
 
 func TestAvailable(t *testing.T) {
-	p := make.Policy("p").To("member1")
-	s := propagated(world(p), make.Deployment("nginx"), p)
+	p := fixture.Policy("p").To("member1")
+	s := propagated(world(p), fixture.Deployment("nginx"), p)
 	work := func(applied metav1.ConditionStatus, health workv1alpha1.ResourceHealth) []*propagation.Work {
 		return []*propagation.Work{{
 			Key: propagation.WorkKey{Cluster: "member1"}, Annotations: map[string]string{propagation.AnnotationRevision: s.Binding.Revision()},
@@ -392,7 +392,7 @@ func TestAvailable(t *testing.T) {
 	elsewhere, suspended := *s.Binding, *s.Binding
 	elsewhere.Spec.Clusters = nil
 	nowhere := *s.Binding
-	nowhere.Spec.Placement = make.Policy("p").To("member9").Policy().Spec.Placement.DeepCopy()
+	nowhere.Spec.Placement = fixture.Policy("p").To("member9").Policy().Spec.Placement.DeepCopy()
 	yes := true
 	held := work("Unknown", "")
 	held[0].Spec.SuspendDispatching = &yes
@@ -428,8 +428,8 @@ func TestAvailable(t *testing.T) {
 }
 
 func TestNotChosen(t *testing.T) {
-	p := make.Policy("p").To("member2")
-	got := world(p).Explain(propagated(world(p), make.Deployment("nginx"), p)).NotChosen
+	p := fixture.Policy("p").To("member2")
+	got := world(p).Explain(propagated(world(p), fixture.Deployment("nginx"), p)).NotChosen
 	want := []explaining.Cluster{
 		{Name: "member1", State: explaining.NotChosen, Message: "is not in clusterNames"},
 		{Name: "member3", State: explaining.NotChosen, Message: "is not in clusterNames"},

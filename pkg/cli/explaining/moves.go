@@ -54,9 +54,9 @@ func (m Moves) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Wished is the binding that carries a person's wish to let the policy of in
+// WithRequest is the binding that carries a person's request to let the policy of in
 // act as it is: the binding as it is or, where there is none, a first one.
-func Wished(in gating.Input) *propagation.Binding {
+func WithRequest(in gating.Input) *propagation.Binding {
 	b := propagation.Binding{Key: propagation.BindingOf(in.Template.Key)}
 	if in.Binding != nil {
 		b = *in.Binding
@@ -75,7 +75,7 @@ func Wished(in gating.Input) *propagation.Binding {
 	labels, annotations := in.Policy.Claim().Metadata()
 	put(b.Labels, labels)
 	put(b.Annotations, annotations)
-	b.Annotations[propagation.AnnotationActivate] = gating.Wish(in.Policy)
+	b.Annotations[propagation.AnnotationActivate] = gating.ActivationOf(in.Policy)
 	return &b
 }
 
@@ -92,7 +92,7 @@ func put(m map[string]string, values map[string]*string) {
 // Released is the binding after what waits has acted. The policy of in is not
 // nil.
 func Released(in gating.Input) *propagation.Binding {
-	in.Binding = Wished(in)
+	in.Binding = WithRequest(in)
 	return gating.Decide(in).Next
 }
 

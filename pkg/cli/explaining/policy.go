@@ -17,26 +17,26 @@ import (
 	"sluice.dev/pkg/core/reporting"
 )
 
-// Standing is where a template stands with a policy.
-type Standing string
+// TemplateState says what a policy does for a template.
+type TemplateState string
 
-// The standings, the one that needs attention most first: a template has the
+// The states, the one that needs attention most first: a template has the
 // first that fits.
 const (
-	// StandsFailed: not scheduled, or refused by a member.
-	StandsFailed Standing = "Failed"
-	// StandsPending: something waits for the gate.
-	StandsPending Standing = "Pending"
-	// StandsSuspended: held back in at least one cluster.
-	StandsSuspended Standing = "Suspended"
-	// StandsActive: the policy acts as it is now.
-	StandsActive Standing = "Active"
-	// StandsAside: the policy selects the template, another one holds it.
-	StandsAside Standing = "HeldByOther"
+	// TemplateFailed: not scheduled, or refused by a member.
+	TemplateFailed TemplateState = "Failed"
+	// TemplatePending: something waits for the gate.
+	TemplatePending TemplateState = "Pending"
+	// TemplateSuspended: held back in at least one cluster.
+	TemplateSuspended TemplateState = "Suspended"
+	// TemplateActive: the policy acts as it is now.
+	TemplateActive TemplateState = "Active"
+	// TemplateHeldByOther: the policy selects the template, another one holds it.
+	TemplateHeldByOther TemplateState = "HeldByOther"
 )
 
-// Standings are all, in that order.
-var Standings = []Standing{StandsFailed, StandsPending, StandsSuspended, StandsActive, StandsAside}
+// TemplateStates are all, in that order.
+var TemplateStates = []TemplateState{TemplateFailed, TemplatePending, TemplateSuspended, TemplateActive, TemplateHeldByOther}
 
 // PolicyReport is the answer about one policy.
 type PolicyReport struct {
@@ -52,15 +52,15 @@ type PolicyReport struct {
 	// NotGranted says which rights Sluice lacks to the kinds that it names.
 	NotGranted string `json:"notGranted,omitempty"`
 	// Ignored says which fields it sets that nobody acts on.
-	Ignored   string           `json:"ignored,omitempty"`
-	Counts    map[Standing]int `json:"counts"`
-	Templates []TemplateLine   `json:"templates"`
+	Ignored   string                `json:"ignored,omitempty"`
+	Counts    map[TemplateState]int `json:"counts"`
+	Templates []TemplateLine        `json:"templates"`
 }
 
 // TemplateLine is one template, from the policy's point of view.
 type TemplateLine struct {
 	Template propagation.TemplateKey `json:"template"`
-	Standing Standing                `json:"standing"`
+	State    TemplateState           `json:"standing"`
 	HeldBy   *propagation.PolicyKey  `json:"heldBy,omitempty"`
 	Reason   string                  `json:"reason,omitempty"`
 	Message  string                  `json:"message,omitempty"`
@@ -71,19 +71,19 @@ type TemplateLine struct {
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
-		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(p), Counts: map[Standing]int{},
+		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(p), Counts: map[TemplateState]int{},
 	}
 	for _, s := range subjects {
 		line, concerned := w.line(p, s)
 		if !concerned {
 			continue
 		}
-		r.Counts[line.Standing]++
+		r.Counts[line.State]++
 		r.Templates = append(r.Templates, line)
 	}
 	slices.SortFunc(r.Templates, func(a, b TemplateLine) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(Standings, a.Standing), slices.Index(Standings, b.Standing)),
+			cmp.Compare(slices.Index(TemplateStates, a.State), slices.Index(TemplateStates, b.State)),
 			cmp.Compare(a.Template.ID(), b.Template.ID()),
 		)
 	})
@@ -106,7 +106,7 @@ func (w World) line(p *propagation.Policy, s Subject) (TemplateLine, bool) {
 		if in.Policy == nil || miss != "" || matching.Exempt(s.Template.Key) != "" {
 			return line, false
 		}
-		line.Standing, line.HeldBy = StandsAside, &in.Policy.Key
+		line.State, line.HeldBy = TemplateHeldByOther, &in.Policy.Key
 		line.Reason, line.Message = "HeldByOther", "it was first"
 		if theirs, miss := matching.Select(in.Policy, s.Template); miss == "" && matching.Compare(theirs, mine) < 0 {
 			line.Message = matching.Outranks(theirs, mine)
@@ -114,14 +114,14 @@ func (w World) line(p *propagation.Policy, s Subject) (TemplateLine, bool) {
 		return line, true
 	}
 	d := gating.Decide(in)
-	line.Standing, line.Reason, line.Message = StandsActive, string(d.Reason), d.Message
+	line.State, line.Reason, line.Message = TemplateActive, string(d.Reason), d.Message
 	switch failure, failed := Failure(in.Binding); {
 	case failed:
-		line.Standing, line.Reason, line.Message = StandsFailed, failure.Reason, failure.Message
+		line.State, line.Reason, line.Message = TemplateFailed, failure.Reason, failure.Message
 	case d.Pending():
-		line.Standing = StandsPending
+		line.State = TemplatePending
 	case in.Binding != nil && Suspended(in.Binding.Spec.Suspension) != "none":
-		line.Standing, line.Reason, line.Message = StandsSuspended, "Suspended", "held back: "+Suspended(in.Binding.Spec.Suspension)
+		line.State, line.Reason, line.Message = TemplateSuspended, "Suspended", "held back: "+Suspended(in.Binding.Spec.Suspension)
 	case d.Verdict == gating.Open:
 		line.Reason, line.Message = settled(in, d)
 	}

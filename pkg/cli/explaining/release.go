@@ -19,16 +19,16 @@ import (
 type Release struct {
 	Template propagation.TemplateKey `json:"template"`
 	Policy   *propagation.PolicyKey  `json:"policy,omitempty"`
-	// Pending tells whether anything waits that a wish can release.
+	// Pending tells whether anything waits that a request can release.
 	Pending bool   `json:"pending"`
 	Moves   *Moves `json:"moves,omitempty"`
 	// Refusal says why what waits cannot be released.
 	Refusal string `json:"refusal,omitempty"`
 
-	// Current is the binding as it is (nil: none), and Wished the one that
-	// carries the wish.
-	Current *propagation.Binding `json:"-"`
-	Wished  *propagation.Binding `json:"-"`
+	// Current is the binding as it is (nil: none), and Requested the one that
+	// carries the request.
+	Current   *propagation.Binding `json:"-"`
+	Requested *propagation.Binding `json:"-"`
 }
 
 // Release says what a release of the template would do.
@@ -39,26 +39,26 @@ func (w World) Release(s Subject) Release {
 	if in.Policy != nil {
 		r.Policy = &in.Policy.Key
 	}
-	// A wish that was noted and did not come true yet waits like any other.
-	wished := d.Reason == gating.Requested && d.Next != in.Binding
+	// A request that was noted and did not come true yet waits like any other.
+	requested := d.Reason == gating.Requested && d.Next != in.Binding
 	switch {
-	case !d.Pending() && !wished:
+	case !d.Pending() && !requested:
 	case in.Policy == nil:
 		r.Refusal = "no policy holds it: make one that selects it"
 	case d.Reason == gating.TemplateDeleting:
 		r.Refusal = "it is being deleted"
 	default:
 		moves := w.moves(in.Binding, Released(in))
-		r.Pending, r.Moves, r.Wished = true, &moves, Wished(in)
+		r.Pending, r.Moves, r.Requested = true, &moves, WithRequest(in)
 	}
 	return r
 }
 
-// Stands tells whether a wish is for the policy that holds the template, as it
+// Stands tells whether a request is for the policy that holds the template, as it
 // is now.
-func (w World) Stands(s Subject, wish string) bool {
+func (w World) Stands(s Subject, request string) bool {
 	in := w.Gate(s)
-	return in.Policy != nil && gating.Wish(in.Policy) == wish
+	return in.Policy != nil && gating.ActivationOf(in.Policy) == request
 }
 
 // Available tells whether every cluster of the template has what is in force and

@@ -110,7 +110,7 @@ func (w World) Explain(s Subject) Report {
 			PolicyPending: d.PolicyPending, ContentPending: d.ContentPending && d.Verdict == gating.Closed,
 		},
 		InForce:   inForce(in.Binding, s.Revision),
-		Suspended: told(s.Brake()),
+		Suspended: told(s.SuspendedIn()),
 		Scheduled: w.scheduled(in.Binding),
 		Clusters:  clusters(in.Binding, s.Works),
 		NotChosen: w.notChosen(in.Binding),

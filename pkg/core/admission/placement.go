@@ -20,9 +20,9 @@ type Placement struct {
 	Spec     placementv1.ClusterResourcePlacementSpec
 }
 
-// PlacementKinds are the kinds whose scope ValidatePlacement asks for, each once:
-// those of selectors that are new. What was let in once may go on, whatever became
-// of its kind.
+// PlacementKinds returns the kinds whose scope ValidatePlacement needs, each once. They
+// are those of new selectors: a selector that was accepted before is accepted again,
+// whether or not its kind is still served.
 func PlacementKinds(p Placement, old *Placement) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, i := range newSelectors(p, old) {
@@ -54,8 +54,8 @@ func selectedKind(s *placementv1.ClusterResourceSelector) schema.GroupVersionKin
 	return schema.GroupVersionKind{Group: s.Group, Version: s.Version, Kind: s.Kind}
 }
 
-// ValidatePlacement says why p is refused; nothing: it is not. old is nil at
-// creation.
+// ValidatePlacement returns the reasons to refuse p; none if it is valid. old is the
+// stored placement, nil at creation.
 func ValidatePlacement(p Placement, old *Placement, scopes Scopes) (faults []Fault) {
 	for _, i := range newSelectors(p, old) {
 		s := &p.Spec.ResourceSelectors[i]
@@ -118,7 +118,8 @@ func ValidateOverridePolicy(p *placementv1.OverridePolicy) (faults []Fault) {
 	return faults
 }
 
-// SnapshotChanged refuses another spec than a snapshot has: what it holds was.
+// SnapshotChanged returns the fault of a change of a snapshot's spec, which is
+// immutable.
 func SnapshotChanged() []Fault {
 	return []Fault{{"spec", "spec is immutable: a snapshot holds what was. To go back to it, roll back the placement"}}
 }

@@ -21,11 +21,10 @@ const (
 	newScheduler = "the schedulerName should not be updated: keep it %q, or make another policy"
 )
 
-// Scopes says whether the objects of a kind live in namespaces. A kind that is
-// not among them is not served by the hub.
+// Scopes has the scope of each kind that the hub serves.
 type Scopes map[schema.GroupVersionKind]propagation.Scope
 
-// Kinds are those whose scope Validate asks for, each once: most policies need
+// Kinds returns the kinds whose scope Validate needs, each once. Most policies need
 // none.
 func Kinds(p Policy, old *Policy) []schema.GroupVersionKind {
 	if p.Deleting || !judged(p, old) || p.Key.Scope != propagation.Cluster || p.Spec.Preemption != policyv1alpha1.PreemptAlways {
@@ -47,7 +46,8 @@ func kindOf(s *policyv1alpha1.ResourceSelector) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
 }
 
-// Validate says why p is refused; nothing: it is not. old is nil at creation.
+// Validate returns the reasons to refuse p; none if it is valid. old is the stored
+// policy, nil at creation.
 func Validate(p Policy, old *Policy, scopes Scopes) []Fault {
 	if p.Deleting {
 		return nil
@@ -61,7 +61,7 @@ func Validate(p Policy, old *Policy, scopes Scopes) []Fault {
 	return append(faults, placement(&p.Spec.Placement)...)
 }
 
-// ValidateOverride says why o is refused; nothing: it is not.
+// ValidateOverride returns the reasons to refuse o; none if it is valid.
 func ValidateOverride(o Override) []Fault {
 	if o.Deleting {
 		return nil

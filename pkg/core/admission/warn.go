@@ -13,7 +13,7 @@ import (
 
 const notYet = " is stored and not acted on yet"
 
-// Warn says what p asks for in vain.
+// Warn returns warnings about what p asks for and does not get.
 func Warn(p Policy, f propagation.Features) []string {
 	if p.Deleting {
 		return nil

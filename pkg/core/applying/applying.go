@@ -109,7 +109,8 @@ func (d Decision) Drift() bool {
 // Writes tells whether the manifest has to be applied.
 func (d Decision) Writes() bool { return d.Action == Apply || d.Action == Adopt }
 
-// Removal is what the decision permits to delete; false: nothing.
+// Removal returns the permission to delete the object; false where the decision does not
+// permit that.
 func (d Decision) Removal() (Removal, bool) { return d.removal, d.removal.Permits() }
 
 // Removal permits to delete one object of one member, and no other of its name.
@@ -168,8 +169,8 @@ func Decide(in Input) Decision {
 	return stay(in)
 }
 
-// WithoutContent is the decision about a Secret whose content is not there: nobody
-// can tell what the member has to have.
+// WithoutContent returns the decision for a Secret whose content is missing: the member
+// keeps what it has, since its desired state is not known.
 func WithoutContent() Decision {
 	return decision(Wait, ReasonContentMissing, messages[ReasonContentMissing])
 }
@@ -215,8 +216,8 @@ func (in Input) drifted(why Reason) Decision {
 	return in.write(Apply, why)
 }
 
-// Overtaken tells whether the object was applied in a form that the Work does not know
-// of: another process did, and may have read the Work in a newer form than this.
+// Overtaken reports whether the object was applied in a form that the Work does not
+// record: by another process, which may have read a newer version of the Work.
 func (in Input) Overtaken() bool {
 	o := in.Live.Value
 	if in.Live.Answer != Found || o.Manifest == "" || whose(in) != ours {

@@ -12,15 +12,15 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// RunsOnce tells whether an object of that template does something, and then has
-// done it: one that is made anew is to do it again.
+// RunsOnce reports whether objects of the template's kind run to completion, as a Job
+// does. Such an object runs again if it is created again.
 func RunsOnce(k propagation.TemplateKey) bool {
 	return kinds.Named(k.GroupVersionKind().GroupKind()).Ends()
 }
 
-// Finished tells whether the manifest is a Job that is removed when it has ended,
-// and has, says the last status that is known of it: the Work's, or what the
-// binding keeps of an earlier Work. b may be nil.
+// Finished reports whether the manifest is a Job with a TTL that has finished, by the
+// last status that is known: the Work's, or the binding's of an earlier Work. b may be
+// nil.
 func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]any) bool {
 	u := unstructured.Unstructured{Object: manifest}
 	if !kinds.Of(manifest).Ends() {
@@ -45,7 +45,7 @@ func Finished(w *propagation.Work, b *propagation.Binding, manifest map[string]a
 	return false
 }
 
-// Over tells whether the object is a Job that is removed when it has ended, and has.
+// Over reports whether the object is a Job with a TTL that has finished.
 func Over(obj map[string]any) bool {
 	_, ends, err := unstructured.NestedFieldNoCopy(obj, "spec", "ttlSecondsAfterFinished")
 	return ends && err == nil && kinds.Of(obj).Ended(obj)

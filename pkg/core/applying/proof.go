@@ -46,10 +46,10 @@ type Proof struct {
 	template bool
 }
 
-// Holds tells whether it proves anything.
+// Holds reports whether the object may leave its member.
 func (p Proof) Holds() bool { return p.reason != "" }
 
-// Reason is what was proven; empty: nothing.
+// Reason returns why the object may leave; empty for the zero Proof.
 func (p Proof) Reason() Reason { return p.reason }
 
 // Finding is what follows from the evidence: the object has to leave (Proof), has
@@ -237,9 +237,10 @@ func InForce(b Read[*propagation.Binding]) bool {
 	return b.Answer == Found && !b.Value.Deleting && !b.Value.AwaitsTemplate() && b.Value.ActedHash() != ""
 }
 
-// Omitted says why that the binding does not name a cluster means nothing; empty:
-// it leaves the cluster out. A binding that was made anew names none until it is
-// scheduled, and one that cannot be scheduled moves nothing.
+// Omitted returns why a cluster that the binding does not name may still have to have
+// the template; empty where the binding leaves the cluster out. A binding that was
+// created again names no cluster until it is scheduled, and one that cannot be scheduled
+// moves nothing.
 func Omitted(b *propagation.Binding, settled bool) string {
 	switch {
 	case !settled:

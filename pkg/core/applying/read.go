@@ -3,7 +3,7 @@
 
 package applying
 
-// Answer is what became of a question for an object.
+// Answer is the outcome of reading an object.
 type Answer int
 
 // The answers.

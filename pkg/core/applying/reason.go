@@ -3,8 +3,8 @@
 
 package applying
 
-// Reason is why something is decided. Where a Work says that its member does not
-// have what it says, it is the reason of the condition Applied.
+// Reason is the reason of a decision. Where the member does not have what the Work says,
+// it becomes the reason of the Work's condition Applied.
 type Reason string
 
 // Why an object is there as it has to be.

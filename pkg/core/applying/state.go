@@ -51,8 +51,8 @@ func made(o *Observed) bool {
 	return obj.GetKind() == "Namespace" && o.Work == "" && obj.GetLabels()[LabelCreated] == "true"
 }
 
-// KnownOf is what the Work says was applied last of the manifest; nil: nothing. A
-// Work of several says it beside the status of each.
+// KnownOf returns the state that the Work records as applied last for the manifest; nil
+// if none. A Work with several manifests records it beside the status of each.
 func KnownOf(w *propagation.Work, manifest map[string]any) *workv1alpha1.AppliedState {
 	if len(w.Spec.Workload.Manifests) < 2 {
 		return w.Status.Applied

@@ -23,8 +23,8 @@ const (
 	share = 20
 )
 
-// Limit is how many objects may leave a member within the window that nobody asked
-// to leave, of so many that it has.
+// Limit returns how many of the objects that a member has may leave it within the window
+// though nobody asked for their removal.
 func Limit(has int) int { return max(least, has*share/100) }
 
 // Member is what would leave one member.
@@ -46,8 +46,8 @@ type Member struct {
 	Stands bool
 }
 
-// Over tells whether what would leave the member stays until a person lets it go.
-// What is held once stays held, though some of it is wanted again.
+// Over reports whether the removals exceed the budget, so that they are held until a
+// person approves them. They stay held even if some of the objects are wanted again.
 func (m Member) Over(mode propagation.RemovalBudget) bool {
 	if len(m.Held) == 0 || mode == propagation.BudgetOff {
 		return false
@@ -55,8 +55,8 @@ func (m Member) Over(mode propagation.RemovalBudget) bool {
 	return m.Stands || m.leaving() > Limit(m.Has)
 }
 
-// Unsure tells whether it cannot be judged yet, since bindings may be about to be made
-// anew: what is held stays, and so does what is said of it.
+// Unsure reports whether the member cannot be judged yet, since bindings may be about to
+// be created again. What is held stays held, and the condition stays as it is.
 func (m Member) Unsure(mode propagation.RemovalBudget) bool {
 	return mode != propagation.BudgetOff && m.leaving()+m.Unbound > Limit(m.Has)
 }
@@ -85,15 +85,15 @@ type World struct {
 	Now      time.Time
 }
 
-// Quiet tells whether nothing is held and no Cluster says that anything is.
+// Quiet reports whether nothing is held and no Cluster says that anything is.
 func (w World) Quiet() bool {
 	return !slices.ContainsFunc(w.Clusters, Stands) && !slices.ContainsFunc(w.Bindings, func(b *propagation.Binding) bool {
 		return len(held(b.Removals())) > 0
 	})
 }
 
-// Members are those that something would leave, and those whose Cluster says so,
-// sorted by name. Works are counted as what they have.
+// Members returns the members that would lose something, and those whose Cluster says
+// so, sorted by name. The Works are what each member has now.
 func (w World) Members(works []*propagation.Work) []Member {
 	members := map[string]*Member{}
 	for _, c := range w.Clusters {
@@ -169,12 +169,12 @@ const (
 	ReasonNothingHeld = "NothingHeld"
 )
 
-// Stands tells whether the Cluster says that its budget is exceeded.
+// Stands reports whether the Cluster's condition RemovalHeld is True.
 func Stands(c *clusterv1alpha1.Cluster) bool {
 	return conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionRemovalHeld, metav1.ConditionTrue)
 }
 
-// Condition is what the Cluster says.
+// Condition returns the Cluster's condition RemovalHeld.
 func (m Member) Condition(mode propagation.RemovalBudget) metav1.Condition {
 	c := metav1.Condition{Type: clusterv1alpha1.ConditionRemovalHeld, Status: metav1.ConditionFalse, Reason: ReasonNothingHeld, Message: "nothing that would leave the cluster is held"}
 	if m.Over(mode) {

@@ -52,17 +52,17 @@ func Of(b *propagation.Binding, clusters []*clusterv1alpha1.Cluster) Draft {
 	return d
 }
 
-// Remade is Of for a binding that names no cluster, and may have been deleted and made
-// anew: where its template is, its Works tell.
+// Remade is Of for a binding that names no cluster, which may have been deleted and
+// created again: its Works tell where its template is.
 func Remade(b *propagation.Binding, works []*propagation.Work, clusters []*clusterv1alpha1.Cluster) Draft {
-	d := Of(standing(b, works), clusters)
+	d := Of(placedBy(b, works), clusters)
 	d.was = b
 	return d
 }
 
-// standing is the binding with the clusters that have its very template by its own
+// placedBy is the binding with the clusters that have its very template by its own
 // placement.
-func standing(b *propagation.Binding, works []*propagation.Work) *propagation.Binding {
+func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Binding {
 	next, known := *b, b.TargetClusters()
 	next.Spec.Clusters = slices.Clone(b.Spec.Clusters)
 	for _, w := range works {
@@ -97,20 +97,20 @@ func replicas(b *propagation.Binding, w *propagation.Work) int32 {
 	return b.Spec.Replicas
 }
 
-// Lost are the clusters that have the template and would be left out, sorted: what
-// the budget has a say in.
+// Lost returns the clusters that have the template and would be left out, sorted. The
+// budget limits these removals.
 func (d Draft) Lost() []string { return d.lost }
 
-// Asked tells whether the binding asks for other clusters than those that it has: a
-// person edited the placement or the replicas, or let another policy act.
+// Asked reports whether a person asked for the change: the placement or the replicas
+// were edited, or another policy was let act.
 func (d Draft) Asked() bool {
 	was := d.binding.Annotations[propagation.AnnotationScheduledFor]
 	return was != "" && was != scheduledFor(d.binding)
 }
 
-// Schedule is scheduling.Decide within the budget: the binding as it is then, which
-// says what is held of it, and the decision. A binding that stays as it is comes back
-// itself.
+// Schedule is scheduling.Decide within the budget. It returns the scheduled binding,
+// which records the removals that are held, and the decision. Where nothing changes it
+// returns the binding itself.
 func (d Draft) Schedule(mode propagation.RemovalBudget, now time.Time) (*propagation.Binding, scheduling.Decision) {
 	b, decision, removals := d.binding, d.free, d.removals(mode, now.UTC().Truncate(time.Millisecond))
 	next, pending := b, held(removals)

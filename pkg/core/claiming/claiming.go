@@ -99,7 +99,7 @@ type Decision struct {
 	Message  string
 }
 
-// Settled tells whether the claim is as it has to be.
+// Settled reports whether the claim stays as it is.
 func (d Decision) Settled() bool { return d.Verdict == Keep || d.Verdict == Wait }
 
 // Decide says who holds the template.
@@ -266,7 +266,8 @@ func (in Input) holder(ranked []matching.Candidate) *matching.Candidate {
 	return holderAmong(ranked, bound)
 }
 
-// Bound is who held this very template when its binding was written; zero: nobody.
+// Bound returns the claim that the binding records for this very template; the zero
+// Claim if it records none.
 func Bound(t *propagation.Template, b *propagation.Binding) propagation.Claim {
 	if b == nil || b.Spec.Resource.UID != t.UID {
 		return propagation.Claim{}
@@ -274,8 +275,8 @@ func Bound(t *propagation.Template, b *propagation.Binding) propagation.Claim {
 	return b.Claim()
 }
 
-// Lost tells whether the template does not say any more that p holds it, though the
-// binding knows so and p selects it: the claim has to be restored first.
+// Lost reports whether the template has lost the metadata of p's claim, though its
+// binding records the claim and p selects it. The claim has to be restored first.
 func Lost(t *propagation.Template, b *propagation.Binding, p *propagation.Policy) bool {
 	if t.Claim.Held() || !Bound(t, b).By(p) || matching.Exempt(t.Key) != "" {
 		return false
@@ -284,7 +285,7 @@ func Lost(t *propagation.Template, b *propagation.Binding, p *propagation.Policy
 	return miss == ""
 }
 
-// Stands tells whether p holds the template, as its metadata says.
+// Stands reports whether p holds the template, as the template's metadata says.
 func Stands(t *propagation.Template, p *propagation.Policy) bool {
 	if !t.Claim.By(p) {
 		return false

@@ -8,33 +8,33 @@ import (
 
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // Z9: what a template's owner takes off its metadata, or writes there, ends no claim.
 func TestZ9ClaimIsRestored(t *testing.T) {
-	nginx, holder, better := make.Deployment("nginx"), make.Policy("holder"), make.Policy("better").Priority(9)
+	nginx, holder, better := fixture.Deployment("nginx"), fixture.Policy("holder"), fixture.Policy("better").Priority(9)
 	bound := acted(nginx, holder)
-	lazy := make.Policy("holder").Lazy().At(9, 90)
+	lazy := fixture.Policy("holder").Lazy().At(9, 90)
 	for sentence, tc := range map[string]struct {
-		template   make.TemplateBuilder
+		template   fixture.TemplateBuilder
 		recorded   propagation.Claim
 		binding    *propagation.Binding
-		policies   []make.PolicyBuilder
+		policies   []fixture.PolicyBuilder
 		want       claiming.Verdict
 		wantPolicy string
 		wantBase   bool
 	}{
-		"the index and the binding know":          {nginx, holder.Policy().Claim(), bound, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
-		"the binding alone knows":                 {nginx, propagation.Claim{}, bound, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
-		"the index alone knows":                   {nginx, holder.Policy().Claim(), nil, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
-		"it claims to be another's":               {nginx.ClaimedBy(better), holder.Policy().Claim(), bound, []make.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
-		"the preemptor is about to move it":       {nginx.ClaimedBy(holder), better.Policy().Claim(), bound, []make.PolicyBuilder{holder, better}, claiming.Keep, "holder", false},
-		"the policy does not select it any more":  {nginx, holder.Policy().Claim(), bound, []make.PolicyBuilder{better}, claiming.Take, "better", false},
-		"it was made anew":                        {nginx.UID("another"), propagation.Claim{}, bound, []make.PolicyBuilder{holder, better}, claiming.Take, "better", false},
-		"nothing is known of it":                  {nginx, propagation.Claim{}, nil, []make.PolicyBuilder{holder, better}, claiming.Take, "better", false},
-		"a Lazy policy that never acted waits on": {nginx, lazy.Policy().Claim(), nil, []make.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
-		"a Lazy policy in force has no baseline":  {nginx, lazy.Policy().Claim(), acted(nginx, lazy), []make.PolicyBuilder{lazy, better}, claiming.Take, "holder", false},
+		"the index and the binding know":          {nginx, holder.Policy().Claim(), bound, []fixture.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"the binding alone knows":                 {nginx, propagation.Claim{}, bound, []fixture.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"the index alone knows":                   {nginx, holder.Policy().Claim(), nil, []fixture.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"it claims to be another's":               {nginx.ClaimedBy(better), holder.Policy().Claim(), bound, []fixture.PolicyBuilder{holder, better}, claiming.Take, "holder", false},
+		"the preemptor is about to move it":       {nginx.ClaimedBy(holder), better.Policy().Claim(), bound, []fixture.PolicyBuilder{holder, better}, claiming.Keep, "holder", false},
+		"the policy does not select it any more":  {nginx, holder.Policy().Claim(), bound, []fixture.PolicyBuilder{better}, claiming.Take, "better", false},
+		"it was made anew":                        {nginx.UID("another"), propagation.Claim{}, bound, []fixture.PolicyBuilder{holder, better}, claiming.Take, "better", false},
+		"nothing is known of it":                  {nginx, propagation.Claim{}, nil, []fixture.PolicyBuilder{holder, better}, claiming.Take, "better", false},
+		"a Lazy policy that never acted waits on": {nginx, lazy.Policy().Claim(), nil, []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
+		"a Lazy policy in force has no baseline":  {nginx, lazy.Policy().Claim(), acted(nginx, lazy), []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			in := claiming.Input{Template: tc.template.Template(), Recorded: tc.recorded, Binding: tc.binding}

@@ -21,8 +21,8 @@ const (
 	MaxMessages = 16 << 10
 )
 
-// Message is s, cut so that it is no longer than a message may be. It says how
-// much it leaves out.
+// Message returns s, cut to the maximum length of a message. A message that was cut
+// says how much was left out.
 func Message(s string) string {
 	if len(s) <= MaxMessage {
 		return strings.ToValidUTF8(s, "?")
@@ -37,7 +37,7 @@ func Message(s string) string {
 
 func left(n int) string { return fmt.Sprintf(" … and %d bytes more", n) }
 
-// Bound is list with no message longer than may be.
+// Bound returns the list with each message cut by Message.
 func Bound(list []metav1.Condition) []metav1.Condition {
 	if !slices.ContainsFunc(list, func(c metav1.Condition) bool { return len(c.Message) > MaxMessage }) {
 		return list
@@ -52,7 +52,7 @@ func Bound(list []metav1.Condition) []metav1.Condition {
 // separator stands between what a message lists.
 const separator = "; "
 
-// List is one message of all that is to be said. What does not fit is counted.
+// List joins all into one message. What does not fit is counted.
 func List(all []string) string {
 	whole := strings.Join(all, separator)
 	if len(whole) <= MaxMessage {
@@ -79,15 +79,14 @@ func List(all []string) string {
 
 func more(n int) string { return fmt.Sprintf("%sand %d more", separator, n) }
 
-// Budget is what the messages of one object may still say.
+// Budget limits the messages of one object taken together. The zero Budget is unspent.
 type Budget struct {
 	spent int
 	// Omitted is how many messages there was no room for.
 	Omitted int
 }
 
-// Say is the message as far as one may be long; empty where there is no room
-// for it any more.
+// Say returns the message, cut by Message; empty where the budget is used up.
 func (b *Budget) Say(s string) string {
 	s = Message(s)
 	if b.spent+len(s) > MaxMessages {

@@ -23,8 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Set is list with c in it, and whether that differs. ObservedGeneration counts
-// as a difference only where c's is not 0.
+// Set returns the list with c in it, and whether that differs from the list.
+// ObservedGeneration counts as a difference only where c's is not 0.
 func Set(list []metav1.Condition, c metav1.Condition, now time.Time) ([]metav1.Condition, bool) {
 	c.Message = Message(c.Message)
 	old := meta.FindStatusCondition(list, c.Type)
@@ -42,12 +42,12 @@ func Set(list []metav1.Condition, c metav1.Condition, now time.Time) ([]metav1.C
 	return next, true
 }
 
-// Has tells whether there is a condition of the type.
+// Has reports whether there is a condition of the type.
 func Has(list []metav1.Condition, conditionType string) bool {
 	return meta.FindStatusCondition(list, conditionType) != nil
 }
 
-// Is tells whether the condition of the type has the status.
+// Is reports whether the condition of the type has the status.
 func Is(list []metav1.Condition, conditionType string, status metav1.ConditionStatus) bool {
 	return meta.IsStatusConditionPresentAndEqual(list, conditionType, status)
 }

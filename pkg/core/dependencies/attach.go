@@ -15,10 +15,10 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Attach is the dependency's binding with parent among those that require it.
-// Dependency may be nil: there is none yet. It is the very dependency where
-// nothing changes. Where the parent is suspended the dependency is, too, also
-// where the parent was to leave a cluster: it is still there.
+// Attach returns the dependency's binding with parent among those that require it; the
+// binding itself where nothing changes. dependency is nil where there is no binding yet.
+// Where the parent is suspended the dependency is, too, even in a cluster that the
+// parent was about to leave: it is still there.
 func Attach(template *propagation.Template, dependency, parent *propagation.Binding) *propagation.Binding {
 	targets := parent.TargetClusters()
 	next := &propagation.Binding{
@@ -36,9 +36,9 @@ func Attach(template *propagation.Template, dependency, parent *propagation.Bind
 	return done(dependency, next)
 }
 
-// Release is the dependency's binding when parent, which lives, does not refer
-// to it any more. Where the parent is suspended its former form runs on, and what
-// that refers to stays until the suspension ends.
+// Release returns the dependency's binding when parent exists and no longer refers to
+// it. Where the parent is suspended its former form still runs, so what that refers to
+// stays until the suspension ends.
 func Release(dependency, parent *propagation.Binding) *propagation.Binding {
 	held := suspended(parent, brought(dependency, parent.Key))
 	if len(held) == 0 {
@@ -50,8 +50,8 @@ func Release(dependency, parent *propagation.Binding) *propagation.Binding {
 	return done(dependency, next)
 }
 
-// Detach is the dependency's binding without parent; the very dependency where
-// parent never required it.
+// Detach returns the dependency's binding without parent; the binding itself where
+// parent does not require it.
 func Detach(dependency *propagation.Binding, parent propagation.BindingKey) *propagation.Binding {
 	next := clone(dependency)
 	next.Spec.RequiredBy = without(next.Spec.RequiredBy, parent)
@@ -59,8 +59,8 @@ func Detach(dependency *propagation.Binding, parent propagation.BindingKey) *pro
 	return done(dependency, next)
 }
 
-// Nowhere is the binding, which names no cluster of its own any more where nobody
-// needs it; the very binding where somebody does.
+// Nowhere returns the binding without clusters if it is not Needed; else the binding
+// itself.
 func Nowhere(b *propagation.Binding) *propagation.Binding {
 	if Needed(b) || len(b.Spec.Clusters) == 0 {
 		return b
@@ -70,13 +70,13 @@ func Nowhere(b *propagation.Binding) *propagation.Binding {
 	return next
 }
 
-// Requires tells whether the dependency's binding names parent.
+// Requires reports whether the dependency's binding names parent.
 func Requires(dependency *propagation.Binding, parent propagation.BindingKey) bool {
 	return slices.ContainsFunc(dependency.Spec.RequiredBy, of(parent))
 }
 
-// Needed tells whether the binding has to be: it serves a policy of its own, or
-// a template that depends on it, or it is suspended, which holds what it brought.
+// Needed reports whether the binding has to exist: a policy holds its template, another
+// template depends on it, or it is suspended, so that what it brought stays.
 func Needed(b *propagation.Binding) bool {
 	all, some := b.Spec.Suspension.Dispatch()
 	return len(b.Spec.RequiredBy) > 0 || b.Annotations[propagation.AnnotationActivePolicy] != "" || all || len(some) > 0

@@ -24,7 +24,7 @@ var Kinds = []propagation.TemplateKey{
 	{APIVersion: "v1", Kind: "ServiceAccount"}, {APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 }
 
-// Serves tells whether an object of this kind may be a dependency.
+// Serves reports whether an object of this kind may be a dependency.
 func Serves(k propagation.TemplateKey) bool {
 	return slices.Contains(Kinds, propagation.TemplateKey{APIVersion: k.APIVersion, Kind: k.Kind})
 }

@@ -11,7 +11,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Recorded is what the binding says that its template refers to.
+// Recorded returns the objects that the binding records its template refers to.
 func Recorded(b *propagation.Binding) []propagation.TemplateKey {
 	var keys []propagation.TemplateKey
 	if err := json.Unmarshal([]byte(b.Annotations[propagation.AnnotationDependencies]), &keys); err != nil {
@@ -20,9 +20,9 @@ func Recorded(b *propagation.Binding) []propagation.TemplateKey {
 	return keys
 }
 
-// Stray are the parents that a dependency's binding names and that do not say
-// so themselves: gone, or made anew under the old name. find is the binding of
-// a key; nil: there is none.
+// Stray returns the parents that a dependency's binding names and that do not record it:
+// they are gone, or were created again under the old name. find returns the binding of a
+// key, nil if there is none.
 func Stray(b *propagation.Binding, find func(propagation.BindingKey) *propagation.Binding) []propagation.BindingKey {
 	var stray []propagation.BindingKey
 	for _, r := range b.Spec.RequiredBy {
@@ -34,8 +34,8 @@ func Stray(b *propagation.Binding, find func(propagation.BindingKey) *propagatio
 	return stray
 }
 
-// Record is the binding that says that its template refers to keys; the very
-// binding where it says so already.
+// Record returns the binding with the objects recorded that its template refers to; the
+// binding itself where nothing changes.
 func Record(b *propagation.Binding, keys []propagation.TemplateKey) *propagation.Binding {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b propagation.TemplateKey) int { return strings.Compare(a.ID(), b.ID()) })

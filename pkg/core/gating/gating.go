@@ -79,7 +79,7 @@ type Decision struct {
 	Next *propagation.Binding
 }
 
-// Pending tells whether something waits for the gate to open.
+// Pending reports whether something waits for the gate to open.
 func (d Decision) Pending() bool {
 	return d.Verdict == Closed && (d.PolicyPending || d.ContentPending)
 }
@@ -159,11 +159,12 @@ func unclaimed(in Input) (Verdict, Reason, bool) {
 
 // A person asked for exactly this form of the policy.
 func requested(in Input) (Verdict, Reason, bool) {
-	return Open, Requested, in.Binding != nil && in.Binding.Annotations[propagation.AnnotationActivate] == Wish(in.Policy)
+	return Open, Requested, in.Binding != nil && in.Binding.Annotations[propagation.AnnotationActivate] == ActivationOf(in.Policy)
 }
 
-// Wish is the value of AnnotationActivate that lets p, as it is, act.
-func Wish(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
+// ActivationOf returns the value of AnnotationActivate that lets the present generation
+// of p act.
+func ActivationOf(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
 // With StaticPolicy on, only the template's change acts on what was propagated.
 func static(in Input) (Verdict, Reason, bool) {
@@ -270,7 +271,7 @@ const ConditionActive = "Active"
 // ReasonActive is the reason of ConditionActive while it is True.
 const ReasonActive = "InForce"
 
-// InForce says, for people, what is in force in a binding.
+// InForce describes, for people, what is in force in a binding.
 func InForce(b *propagation.Binding) string {
 	if b.Annotations[propagation.AnnotationActivePolicy] == "" {
 		if len(b.Spec.RequiredBy) > 0 {

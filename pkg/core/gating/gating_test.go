@@ -13,26 +13,26 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // after is the binding that the gate left for the template under the policy.
-func after(t make.TemplateBuilder, p make.PolicyBuilder) *propagation.Binding {
+func after(t fixture.TemplateBuilder, p fixture.PolicyBuilder) *propagation.Binding {
 	return gating.Decide(gating.Input{Template: t.ClaimedBy(p).Template(), Policy: p.Policy()}).Next
 }
 
 func TestDecide(t *testing.T) {
 	var (
-		nginx  = make.Deployment("nginx")
-		lazy   = make.Policy("p").Lazy().To("member1")
-		eager  = make.Policy("p").To("member1")
-		other  = make.Policy("q").Lazy().To("member2")
+		nginx  = fixture.Deployment("nginx")
+		lazy   = fixture.Policy("p").Lazy().To("member1")
+		eager  = fixture.Policy("p").To("member1")
+		other  = fixture.Policy("q").Lazy().To("member2")
 		static = propagation.Features{Static: true}
 		huge   = strings.Repeat("x", 1500<<10)
 	)
 	for name, tc := range map[string]struct {
-		template make.TemplateBuilder
-		policy   *make.PolicyBuilder
+		template fixture.TemplateBuilder
+		policy   *fixture.PolicyBuilder
 		binding  *propagation.Binding
 		features propagation.Features
 		want     gating.Verdict
@@ -110,17 +110,17 @@ func where(b *propagation.Binding) string {
 }
 
 func TestSuspensionIsNeverDeferred(t *testing.T) {
-	nginx, lazy := make.Deployment("nginx"), make.Policy("p").Lazy().To("member1")
+	nginx, lazy := fixture.Deployment("nginx"), fixture.Policy("p").Lazy().To("member1")
 	for name, tc := range map[string]struct {
-		before, now make.PolicyBuilder
+		before, now fixture.PolicyBuilder
 		own         *bool // scheduling suspended by a third party
 		want        []string
 	}{
 		"Y2 a Lazy policy suspends at once":                  {before: lazy, now: lazy.Suspending(), want: []string{"member1", "member2"}},
 		"S6 only the clusters that are named":                {before: lazy, now: lazy.Suspending("member2"), want: []string{"member2"}},
 		"Y2 a Lazy policy resumes at once":                   {before: lazy.Suspending(), now: lazy},
-		"Y3 a successor without a suspension lifts it":       {before: lazy.Suspending(), now: make.Policy("q").Lazy()},
-		"Y3 a successor with a suspension sets it":           {before: lazy, now: make.Policy("q").Lazy().Suspending(), want: []string{"member1", "member2"}},
+		"Y3 a successor without a suspension lifts it":       {before: lazy.Suspending(), now: fixture.Policy("q").Lazy()},
+		"Y3 a successor with a suspension sets it":           {before: lazy, now: fixture.Policy("q").Lazy().Suspending(), want: []string{"member1", "member2"}},
 		"S13 suspended scheduling is a third party's affair": {before: lazy.Suspending(), now: lazy, own: ptr.To(true)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestSuspensionIsNeverDeferred(t *testing.T) {
 	t.Run("one template is suspended by itself, as it or its binding says", func(t *testing.T) {
 		for name, tc := range map[string]struct {
 			template, binding string
-			policy            make.PolicyBuilder
+			policy            fixture.PolicyBuilder
 			want              string
 		}{
 			"it says so":                          {template: "true", policy: lazy, want: "member1 member2"},
@@ -157,7 +157,7 @@ func TestSuspensionIsNeverDeferred(t *testing.T) {
 			"nobody does any more":                {policy: lazy},
 			"its policy does, and nobody besides": {policy: lazy.Suspending("member1"), want: "member1"},
 		} {
-			b := after(nginx, lazy).WithBrake(tc.binding)
+			b := after(nginx, lazy).WithSuspendedIn(tc.binding)
 			tmpl := nginx.Baseline().ClaimedBy(lazy).Template()
 			tmpl.Object = map[string]any{"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationSuspended: tc.template}}}
 			in := gating.Input{Template: tmpl, Policy: tc.policy.Policy(), Binding: b}
@@ -187,11 +187,11 @@ func TestSuspensionIsNeverDeferred(t *testing.T) {
 }
 
 func TestWhatOthersDependOnIsCarried(t *testing.T) {
-	nginx, lazy := make.Deployment("nginx"), make.Policy("p").Lazy().To("member1")
+	nginx, lazy := fixture.Deployment("nginx"), fixture.Policy("p").Lazy().To("member1")
 	required := &propagation.Binding{Annotations: map[string]string{}}
-	required.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: make.Namespace, Name: "parent"}}
+	required.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: fixture.Namespace, Name: "parent"}}
 	for name, tc := range map[string]struct {
-		template make.TemplateBuilder
+		template fixture.TemplateBuilder
 		policy   *propagation.Policy
 		where    string
 		nothing  bool
@@ -218,10 +218,10 @@ func TestWhatOthersDependOnIsCarried(t *testing.T) {
 // That somebody asked is heard, whatever the gate answers: the label goes, with which
 // sources tell of it, and nothing else follows from it.
 func TestThatSomebodyAskedIsHeard(t *testing.T) {
-	p := make.Policy("p").To("member1")
-	template := make.Deployment("nginx")
+	p := fixture.Policy("p").To("member1")
+	template := fixture.Deployment("nginx")
 	for name, tc := range map[string]struct {
-		policy   *make.PolicyBuilder
+		policy   *fixture.PolicyBuilder
 		features propagation.Features
 	}{
 		"the gate is open":       {policy: &p},

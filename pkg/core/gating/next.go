@@ -58,7 +58,7 @@ func (in Input) deferred() *propagation.Binding {
 		all, clusters := in.Policy.Spec.Suspension.Dispatch()
 		b.Spec.Suspension = suspension(all, clusters, b.Spec.Suspension)
 	}
-	b.Spec.Suspension = Braked(b.Spec.Suspension, in.Template.Brake(), b.Brake())
+	b.Spec.Suspension = Suspend(b.Spec.Suspension, in.Template.SuspendedIn(), b.SuspendedIn())
 	labels, annotations := claim.Metadata()
 	merge(b.Labels, labels)
 	merge(b.Annotations, annotations)
@@ -76,8 +76,8 @@ func (in Input) base() *propagation.Binding {
 	if in.Binding == nil {
 		k := in.Template.Key
 		annotations := map[string]string{}
-		if brake := in.Template.Brake(); brake != "" { // it outlives the template's, as that outlived the former binding
-			annotations[propagation.AnnotationSuspended] = brake
+		if suspended := in.Template.SuspendedIn(); suspended != "" { // it outlives the template's, as that outlived the former binding
+			annotations[propagation.AnnotationSuspended] = suspended
 		}
 		return &propagation.Binding{
 			Key:         propagation.BindingOf(k),
@@ -116,16 +116,16 @@ func inForce(p *propagation.Policy, b *propagation.Binding) bool {
 		b.Annotations[propagation.AnnotationActivePolicy] == p.Key.ID() && equality.Semantic.DeepEqual(is, shall)
 }
 
-// Braked is the suspension with what is held back of the one template, as the template
-// and its binding say.
-func Braked(s *workv1alpha2.Suspension, brakes ...string) *workv1alpha2.Suspension {
-	if !slices.ContainsFunc(brakes, func(v string) bool { return v != "" }) {
+// Suspend adds to a suspension what the annotations of a template and of its binding
+// suspend of that one template.
+func Suspend(s *workv1alpha2.Suspension, annotations ...string) *workv1alpha2.Suspension {
+	if !slices.ContainsFunc(annotations, func(v string) bool { return v != "" }) {
 		return s
 	}
 	all, clusters := s.Dispatch()
 	clusters = slices.Clone(clusters)
-	for _, v := range brakes {
-		everywhere, here := propagation.Brake(v)
+	for _, v := range annotations {
+		everywhere, here := propagation.ParseSuspended(v)
 		all = all || everywhere
 		for _, c := range here {
 			if !slices.Contains(clusters, c) {

@@ -11,7 +11,7 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A kind is a group and a name. In which version it is named, or read, is no part of
@@ -31,11 +31,11 @@ func TestSelectedKind(t *testing.T) {
 		"Z1 no group":                                         {"v1", "Deployment", true, matching.OtherKind},
 	} {
 		for _, scope := range propagation.Scopes {
-			p := make.ScopedPolicy(scope, "p").Selecting(policyv1alpha1.ResourceSelector{APIVersion: tc.apiVersion, Kind: tc.kind, Name: "nginx"}).Always().Policy()
+			p := fixture.ScopedPolicy(scope, "p").Selecting(policyv1alpha1.ResourceSelector{APIVersion: tc.apiVersion, Kind: tc.kind, Name: "nginx"}).Always().Policy()
 			if tc.notServed {
 				p.NotServed = []schema.GroupVersionKind{schema.FromAPIVersionAndKind(tc.apiVersion, tc.kind)}
 			}
-			if _, miss := matching.Select(p, make.Deployment("nginx").Template()); miss != tc.want {
+			if _, miss := matching.Select(p, fixture.Deployment("nginx").Template()); miss != tc.want {
 				t.Errorf("%s, %s: %q, want %q", sentence, scope, miss, tc.want)
 			}
 		}
@@ -45,7 +45,7 @@ func TestSelectedKind(t *testing.T) {
 // A kind is watched once, in a version that is served where any policy names one.
 func TestKinds(t *testing.T) {
 	selecting := func(apiVersion string) *propagation.Policy {
-		return make.Policy(apiVersion).Selecting(policyv1alpha1.ResourceSelector{APIVersion: apiVersion, Kind: "Widget"}).Policy()
+		return fixture.Policy(apiVersion).Selecting(policyv1alpha1.ResourceSelector{APIVersion: apiVersion, Kind: "Widget"}).Policy()
 	}
 	gone := selecting("example.com/v0")
 	gone.NotServed = []schema.GroupVersionKind{{Group: "example.com", Version: "v0", Kind: "Widget"}}

@@ -30,12 +30,12 @@ type Item struct {
 	Envelope bool
 }
 
-// NewItem is the item of an object as the API server has it, which is not changed.
+// NewItem returns the item of an object as the API server has it. It does not change obj.
 func NewItem(key propagation.TemplateKey, obj map[string]any) (Item, error) {
 	return itemOf(key, Scrub(obj))
 }
 
-// ReadItem is the item that a snapshot holds.
+// ReadItem decodes an item of a snapshot.
 func ReadItem(raw []byte) (Item, error) {
 	var obj map[string]any
 	if err := utiljson.Unmarshal(raw, &obj); err != nil {
@@ -60,8 +60,8 @@ func itemOf(key propagation.TemplateKey, obj map[string]any) (Item, error) {
 	return Item{Key: key, Raw: raw, Envelope: key.Kind == "ConfigMap" && key.APIVersion == "v1" && annotations[placementv1.AnnotationEnvelopeConfigMap] == "true"}, nil
 }
 
-// Scrub is what of an object is carried: without status, without what the API
-// server, a controller or Sluice wrote. It shares nothing with obj.
+// Scrub returns what is propagated of an object: a deep copy without its status, and
+// without what the API server, a controller or Sluice wrote.
 func Scrub(obj map[string]any) map[string]any {
 	out := runtime.DeepCopyJSON(propagation.Content(obj))
 	spec, _ := out["spec"].(map[string]any)
@@ -114,7 +114,8 @@ func Compare(a, b propagation.TemplateKey) int {
 // Content is what a placement carries: each object once, in the order of Compare.
 type Content struct{ items []Item }
 
-// NewContent puts items in order. Of two that are the same object the later counts.
+// NewContent returns the content of the items, sorted. Of two items of one object the
+// later counts.
 func NewContent(items []Item) Content {
 	all := slices.Clone(items)
 	slices.SortStableFunc(all, func(a, b Item) int { return Compare(a.Key, b.Key) })
@@ -127,26 +128,27 @@ func NewContent(items []Item) Content {
 	return Content{out}
 }
 
-// Items are all of them. They must not be changed.
+// Items returns all items. They must not be changed.
 func (c Content) Items() []Item { return c.items }
 
-// Has tells whether the object is in it.
+// Has reports whether the object is in the content.
 func (c Content) Has(key propagation.TemplateKey) bool {
 	_, found := slices.BinarySearchFunc(c.items, key, func(i Item, k propagation.TemplateKey) int { return Compare(i.Key, k) })
 	return found
 }
 
-// Keep are the items that keep says.
+// Keep returns the content of those items for which keep returns true.
 func (c Content) Keep(keep func(Item) bool) Content {
 	return Content{slices.DeleteFunc(slices.Clone(c.items), func(i Item) bool { return !keep(i) })}
 }
 
-// With is the content with these items, instead of what it had of the same objects.
+// With returns the content with the items added, or put in the place of items of the
+// same objects.
 func (c Content) With(items []Item) Content {
 	return NewContent(append(slices.Clone(c.items), items...))
 }
 
-// Without is the content but for the objects.
+// Without returns the content without the objects.
 func (c Content) Without(keys []propagation.TemplateKey) Content {
 	gone := make(map[string]bool, len(keys))
 	for _, k := range keys {
@@ -155,7 +157,7 @@ func (c Content) Without(keys []propagation.TemplateKey) Content {
 	return c.Keep(func(i Item) bool { return !gone[i.Key.ID()] })
 }
 
-// Envelopes is how many of the items carry others.
+// Envelopes returns the number of items that are envelopes.
 func (c Content) Envelopes() int {
 	n := 0
 	for _, i := range c.items {

@@ -25,7 +25,7 @@ const (
 // it was made for.
 const AnnotationAsked = "sluice.dev/asked"
 
-// Mark is by what a placement was selected.
+// Mark identifies the selectors and kinds that a placement was selected with.
 type Mark struct {
 	// Asked tells the placement and its selectors apart from others.
 	Asked string
@@ -38,7 +38,7 @@ type Mark struct {
 	Latest string
 }
 
-// MarkOf is by what the placement is selected now.
+// MarkOf returns the mark of the placement as it is now.
 func MarkOf(p *placementv1.ClusterResourcePlacement, inNamespaces []schema.GroupVersionKind) Mark {
 	m := Mark{Asked: propagation.HashJSON(map[string]any{"uid": p.UID, "selectors": p.Spec.ResourceSelectors})}
 	if _, all := SelectorsOf(p).Kinds(); all {
@@ -61,7 +61,8 @@ func (m Mark) String() string {
 	return strings.Join([]string{m.Asked, m.Served, refused, m.Latest}, "/")
 }
 
-// ParseMark is the inverse of String. What is no mark is that of nothing.
+// ParseMark is the inverse of String. Any other string gives a mark that is equal to no
+// placement's.
 func ParseMark(s string) Mark {
 	parts := strings.Split(s+"///", "/")
 	return Mark{Asked: parts[0], Served: parts[1], Refused: parts[2] == "refused", Latest: parts[3]}
@@ -91,8 +92,8 @@ type Due struct {
 	Never bool
 }
 
-// When decides it. What people ask for acts at once; what becomes of objects and
-// kinds waits its time.
+// When decides when the objects are read. What people ask for acts at once; changes of
+// objects and kinds wait for the intervals that collect them.
 func (s Situation) When(now time.Time) Due {
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
 	another := !s.Known || s.Mark.Asked != s.Selected.Asked || s.unrecorded()
@@ -119,5 +120,5 @@ func (s Situation) unrecorded() bool {
 	return s.Latest != "" && s.Selected.Latest != "" && s.Latest != s.Selected.Latest
 }
 
-// Now tells whether the time has come.
+// Now reports whether the objects are due.
 func (d Due) Now(now time.Time) bool { return !d.Never && !d.At.After(now) }

@@ -12,7 +12,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// ExemptNamespace says why nothing of a namespace is ever placed; empty: it may
+// ExemptNamespace returns why nothing in the namespace is ever placed; empty if it may
 // be.
 func ExemptNamespace(name string) string {
 	if name == "default" || strings.HasPrefix(name, "fleet-") {
@@ -21,8 +21,8 @@ func ExemptNamespace(name string) string {
 	return matching.Exempt(propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
 }
 
-// ExemptKind tells whether no object of a kind is ever placed: what each cluster
-// makes for itself, and what is Sluice's own.
+// ExemptKind reports whether objects of the kind are never placed: kinds whose objects
+// each cluster makes for itself, and Sluice's own kinds.
 func ExemptKind(gk schema.GroupKind) bool {
 	switch gk.Group {
 	case "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io", "networking.fleet.azure.com",
@@ -53,9 +53,9 @@ var madeByControllers = map[schema.GroupKind]bool{
 	endpoints: true, endpointSlices: true,
 }
 
-// Exempt says why an object is never placed, whatever selects it; empty: it may
-// be. HasService tells whether the object's namespace has a Service of its name,
-// which is asked of Endpoints alone.
+// Exempt returns why an object is never placed, whatever selects it; empty if it may be.
+// hasService says whether the object's namespace has a Service of its name; it matters
+// for Endpoints only (NeedsService).
 func Exempt(key propagation.TemplateKey, obj map[string]any, hasService bool) string {
 	gk := key.GroupVersionKind().GroupKind()
 	meta, _ := obj["metadata"].(map[string]any)
@@ -83,7 +83,7 @@ func Exempt(key propagation.TemplateKey, obj map[string]any, hasService bool) st
 	return ""
 }
 
-// NeedsService tells whether Exempt asks for a Service of the object's name.
+// NeedsService reports whether Exempt has to know about a Service of the object's name.
 func NeedsService(key propagation.TemplateKey) bool {
 	return key.GroupVersionKind().GroupKind() == endpoints
 }
@@ -99,7 +99,7 @@ func owned(meta map[string]any) bool {
 	return false
 }
 
-// Leaving tells whether the object is on its way out: then it is gone.
+// Leaving reports whether the object is being deleted, so that it counts as gone.
 func Leaving(obj map[string]any) bool {
 	meta, _ := obj["metadata"].(map[string]any)
 	return meta["deletionTimestamp"] != nil
@@ -107,12 +107,12 @@ func Leaving(obj map[string]any) bool {
 
 var namespaces = schema.GroupKind{Kind: "Namespace"}
 
-// IsNamespace tells whether the key names a Namespace.
+// IsNamespace reports whether the key names a Namespace.
 func IsNamespace(key propagation.TemplateKey) bool {
 	return key.GroupVersionKind().GroupKind() == namespaces
 }
 
-// NamespaceKey is the key of a Namespace.
+// NamespaceKey returns the key of a Namespace.
 func NamespaceKey(name string) propagation.TemplateKey {
 	return propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name}
 }

@@ -13,8 +13,8 @@ import (
 // back to, and stays at until the annotation goes.
 const AnnotationRollback = "sluice.dev/rollback-to-index"
 
-// Pinned is the index that the placement is rolled back to; false: it is not. What
-// is no index is one that no snapshot has.
+// Pinned returns the index that the placement is rolled back to; false if it is not
+// rolled back. An annotation that is no number gives an index that no snapshot has.
 func Pinned(p *placementv1.ClusterResourcePlacement) (int, bool) {
 	value, pinned := p.Annotations[AnnotationRollback]
 	if !pinned {
@@ -27,7 +27,7 @@ func Pinned(p *placementv1.ClusterResourcePlacement) (int, bool) {
 	return index, true
 }
 
-// InForce are the parts of which the members shall have the newest snapshot: all, or
+// InForce returns the parts among which the members get the newest snapshot: all, or
 // those of the index that the placement is rolled back to.
 func InForce(p *placementv1.ClusterResourcePlacement, parts []Part) []Part {
 	index, pinned := Pinned(p)
@@ -43,8 +43,8 @@ func InForce(p *placementv1.ClusterResourcePlacement, parts []Part) []Part {
 	return out
 }
 
-// Needed are the names of the snapshots' first parts that history does not end for:
-// members have them, or the placement is rolled back to them.
+// Needed returns the names of the first parts of those snapshots that are kept whatever
+// the history limit: a member has them, or the placement is rolled back to them.
 func Needed(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) map[string]bool {
 	needed := map[string]bool{}
 	for _, b := range bindings {
@@ -56,7 +56,7 @@ func Needed(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.Clu
 	return needed
 }
 
-// Excess tells whether there are snapshots that nobody keeps.
+// Excess reports whether there are snapshots to be pruned.
 func Excess(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot, bindings []*placementv1.ClusterResourceBinding) bool {
 	s := Stored{Placement: p.Name, Seen: -1, Limit: History(p), Needed: Needed(p, bindings)}
 	for _, o := range snapshots {

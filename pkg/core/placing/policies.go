@@ -17,7 +17,7 @@ import (
 // defaultHistory is how many snapshots are kept where the placement does not say.
 const defaultHistory = 10
 
-// History is how many snapshots of either kind the placement keeps.
+// History returns how many snapshots of either kind the placement keeps.
 func History(p *placementv1.ClusterResourcePlacement) int {
 	if p.Spec.RevisionHistoryLimit == nil || *p.Spec.RevisionHistoryLimit < 1 {
 		return defaultHistory
@@ -43,9 +43,9 @@ type PolicyPlan struct {
 	Latest string
 }
 
-// NextPolicy plans for the placement's policy to be in the latest of its stored
-// policy snapshots. The number of clusters stands beside the policy, so that its
-// change asks for no new snapshot.
+// NextPolicy plans the writes after which the latest policy snapshot holds the
+// placement's policy. The number of clusters is an annotation of the snapshot, so its
+// change makes no new snapshot.
 func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) PolicyPlan {
 	all := slices.DeleteFunc(slices.Clone(stored), func(s *placementv1.ClusterSchedulingPolicySnapshot) bool { return policyIndex(s) < 0 })
 	slices.SortFunc(all, func(a, b *placementv1.ClusterSchedulingPolicySnapshot) int { return policyIndex(b) - policyIndex(a) }) // the newest first

@@ -28,9 +28,9 @@ type Duplicate struct{ Key propagation.TemplateKey }
 // Error is for people.
 func (d *Duplicate) Error() string { return fmt.Sprintf("%s is selected more than once", d.Key) }
 
-// Concern tells whether a change of the object may change what is selected: by
-// its key alone, for nothing is known of an object that is gone. Its labels, and
-// those of its namespace, are asked for later.
+// Concern reports whether a change of the object may change what is selected. It looks
+// at the key alone, since nothing else is known of an object that is gone; labels are
+// looked at by Select.
 func (s Selectors) Concern(key propagation.TemplateKey) bool {
 	gk := key.GroupVersionKind().GroupKind()
 	if ExemptKind(gk) {
@@ -47,8 +47,8 @@ func (s Selectors) Concern(key propagation.TemplateKey) bool {
 	return false
 }
 
-// Select tells whether a cluster-scoped object is selected. The error is a
-// *Duplicate where it is selected twice.
+// Select reports whether a cluster-scoped object is selected. The error is a *Duplicate
+// if it is selected twice.
 func (s Selectors) Select(key propagation.TemplateKey, obj map[string]any) (bool, error) {
 	gk, times := key.GroupVersionKind().GroupKind(), 0
 	for _, sel := range s {
@@ -87,8 +87,8 @@ func labelled(s placementv1.ClusterResourceSelector, obj map[string]any) (bool, 
 	return selector.Matches(has), nil
 }
 
-// Version is the kind in the version in which the selectors ask for it; false
-// where none asks for it.
+// Version returns the kind in the version that the selectors name; false if none names
+// it.
 func (s Selectors) Version(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
 	for _, sel := range s {
 		if groupKind(sel) == gk {
@@ -98,8 +98,8 @@ func (s Selectors) Version(gk schema.GroupKind) (schema.GroupVersionKind, bool) 
 	return schema.GroupVersionKind{}, false
 }
 
-// Kinds are the cluster-scoped kinds that the selectors ask for, once each, and
-// whether they select namespaces, so that every kind in these counts.
+// Kinds returns the cluster-scoped kinds that the selectors name, once each, and whether
+// they select namespaces, with objects of every namespaced kind.
 func (s Selectors) Kinds() (kinds []schema.GroupVersionKind, inNamespaces bool) {
 	seen := map[schema.GroupKind]bool{}
 	for _, sel := range s {
@@ -111,8 +111,8 @@ func (s Selectors) Kinds() (kinds []schema.GroupVersionKind, inNamespaces bool) 
 	return kinds, seen[namespaces]
 }
 
-// Names are the names of the kind's objects that the selectors ask for; all: they
-// ask for others too.
+// Names returns the names of the kind's objects that the selectors name; all is true if
+// they select others, too.
 func (s Selectors) Names(gk schema.GroupKind) (names []string, all bool) {
 	for _, sel := range s {
 		switch {

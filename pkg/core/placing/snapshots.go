@@ -45,7 +45,7 @@ type Part struct {
 	Leaving bool
 }
 
-// PartOf reads a part's metadata; false where it says no index.
+// PartOf reads a part's metadata; false if that has no index.
 func PartOf(m *metav1.ObjectMeta) (Part, bool) {
 	p := Part{
 		Name: m.Name, UID: m.UID, Version: m.ResourceVersion, Created: m.CreationTimestamp.Time,
@@ -67,7 +67,7 @@ func PartOf(m *metav1.ObjectMeta) (Part, bool) {
 	return p, true
 }
 
-// SnapshotName is the name of a snapshot, which its first part has.
+// SnapshotName returns the name of a snapshot, which is that of its first part.
 func SnapshotName(placement string, index int) string {
 	return fmt.Sprintf("%s-%d-snapshot", placement, index)
 }
@@ -76,8 +76,8 @@ func partName(placement string, index, subindex int) string {
 	return fmt.Sprintf("%s-%d-%d", placement, index, subindex)
 }
 
-// PlacementsOf are the placements of which a snapshot of that name may be, or a
-// part of one, or one of a policy: the name alone does not tell.
+// PlacementsOf returns the placements that a snapshot, part of a snapshot or policy
+// snapshot of that name may belong to: the name alone is ambiguous.
 func PlacementsOf(snapshot string) []string {
 	stem, first := strings.CutSuffix(snapshot, "-snapshot")
 	stem, ok := cutNumber(stem)
@@ -166,8 +166,8 @@ func groups(parts []Part) []group {
 	return all
 }
 
-// Latest is the newest snapshot of which all parts are there, the first one first;
-// nil: there is none.
+// Latest returns the parts, in order, of the newest snapshot that is complete; nil if
+// there is none.
 func Latest(parts []Part) []Part {
 	for _, g := range slices.Backward(groups(parts)) {
 		if g.whole() {
@@ -226,9 +226,9 @@ type Stored struct {
 	Needed map[string]bool
 }
 
-// Next plans for the content to be in the latest snapshot; nil: what it has now
-// stays. Two who plan at once take each other's parts for their own where they are
-// of the same content.
+// Next plans the writes after which the latest snapshot holds the content; with nil its
+// content stays as it is. Two processes that plan at once share the parts that have the
+// same content.
 func (s Stored) Next(c *Content) Plan {
 	p := Plan{Index: -1}
 	all := groups(s.Parts)

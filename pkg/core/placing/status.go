@@ -15,9 +15,9 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Refuse is the placement's conditions where what it selects is an error of who
-// wrote it, and whether they differ from those that it has: it stays with what it
-// had, and what would follow from a selection is not known.
+// Refuse returns the conditions of a placement whose selectors are wrong, and whether
+// they differ from its present ones. The placement keeps what it had; conditions that
+// depend on a selection are removed.
 func Refuse(p *placementv1.ClusterResourcePlacement, message string, now time.Time) ([]metav1.Condition, bool) {
 	next := slices.DeleteFunc(slices.Clone(p.Status.Conditions), func(c metav1.Condition) bool {
 		return c.Type != placementv1.ConditionPlacementScheduled
@@ -29,15 +29,15 @@ func Refuse(p *placementv1.ClusterResourcePlacement, message string, now time.Ti
 	return next, changed || len(next) != len(p.Status.Conditions)
 }
 
-// Refused tells whether the placement says that what it selects is an error. While
-// it does, its status is the placer's alone, who takes it back with Accept.
+// Refused reports whether the placement's conditions say that its selectors are wrong.
+// While they do, only the placer writes its status, until Accept.
 func Refused(p *placementv1.ClusterResourcePlacement) bool {
 	c := meta.FindStatusCondition(p.Status.Conditions, placementv1.ConditionPlacementScheduled)
 	return c != nil && c.Reason == placementv1.ReasonInvalidResourceSelectors
 }
 
-// Accept is the placement's conditions where what it selects is none, and whether
-// they differ from those that it has.
+// Accept returns the conditions of a placement whose selectors are no longer wrong, and
+// whether they differ from its present ones.
 func Accept(p *placementv1.ClusterResourcePlacement, now time.Time) ([]metav1.Condition, bool) {
 	if !Refused(p) {
 		return p.Status.Conditions, false
@@ -48,7 +48,7 @@ func Accept(p *placementv1.ClusterResourcePlacement, now time.Time) ([]metav1.Co
 	}, now)
 }
 
-// Resources lists what a snapshot holds as a placement's status does.
+// Resources lists the items as a placement's status does.
 func Resources(items []Item) []placementv1.ResourceIdentifier {
 	var all []placementv1.ResourceIdentifier
 	for _, i := range items {
@@ -57,7 +57,7 @@ func Resources(items []Item) []placementv1.ResourceIdentifier {
 	return all
 }
 
-// Identifier is a key as statuses have it.
+// Identifier returns the key in the form that statuses have.
 func Identifier(k propagation.TemplateKey) placementv1.ResourceIdentifier {
 	gvk := k.GroupVersionKind()
 	return placementv1.ResourceIdentifier{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: k.Namespace, Name: k.Name}

@@ -12,33 +12,33 @@ import (
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
-func candidate(b make.PolicyBuilder) matching.Candidate {
+func candidate(b fixture.PolicyBuilder) matching.Candidate {
 	return matching.Candidate{Policy: b.Policy(), Named: true}
 }
 
 func TestEntitled(t *testing.T) {
-	unnamed := candidate(make.Policy("high").Priority(2).Always())
+	unnamed := candidate(fixture.Policy("high").Priority(2).Always())
 	unnamed.Named = false
-	low := make.Policy("low").Priority(1)
+	low := fixture.Policy("low").Priority(1)
 	for name, tc := range map[string]struct {
 		c, holder matching.Candidate
 		want      bool
 	}{
-		"a higher priority takes":                                   {candidate(make.Policy("high").Priority(2).Always()), candidate(low), true},
-		"an equal one does not":                                     {candidate(make.Policy("high").Priority(1).Always()), candidate(low), false},
-		"a lower one does not":                                      {candidate(make.Policy("high").Priority(0).Always()), candidate(low), false},
-		"no priority is the priority 0":                             {candidate(make.Policy("high").Always()), candidate(make.Policy("low").Priority(-1)), true},
-		"who never preempts does not":                               {candidate(make.Policy("high").Priority(2)), candidate(low), false},
+		"a higher priority takes":                                   {candidate(fixture.Policy("high").Priority(2).Always()), candidate(low), true},
+		"an equal one does not":                                     {candidate(fixture.Policy("high").Priority(1).Always()), candidate(low), false},
+		"a lower one does not":                                      {candidate(fixture.Policy("high").Priority(0).Always()), candidate(low), false},
+		"no priority is the priority 0":                             {candidate(fixture.Policy("high").Always()), candidate(fixture.Policy("low").Priority(-1)), true},
+		"who never preempts does not":                               {candidate(fixture.Policy("high").Priority(2)), candidate(low), false},
 		"who selects it by kind or label does not":                  {unnamed, candidate(low), false},
 		"nobody takes from himself":                                 {candidate(low.Always()), candidate(low), false},
-		"a namespaced policy takes from a cluster policy":           {candidate(make.Policy("high").Priority(-5).Always()), candidate(make.ClusterPolicy("low").Priority(9)), true},
-		"a cluster policy never takes from a namespaced one":        {candidate(make.ClusterPolicy("high").Priority(9).Always()), candidate(low), false},
-		"a cluster policy takes from one with a lower priority":     {candidate(make.ClusterPolicy("high").Priority(2).Always()), candidate(make.ClusterPolicy("low").Priority(1)), true},
-		"that the holder would preempt himself does not matter":     {candidate(make.Policy("high").Priority(2).Always()), candidate(low.Always()), true},
-		"a policy of the name in the other scope is another policy": {candidate(make.Policy("low").Always()), candidate(make.ClusterPolicy("low")), true},
+		"a namespaced policy takes from a cluster policy":           {candidate(fixture.Policy("high").Priority(-5).Always()), candidate(fixture.ClusterPolicy("low").Priority(9)), true},
+		"a cluster policy never takes from a namespaced one":        {candidate(fixture.ClusterPolicy("high").Priority(9).Always()), candidate(low), false},
+		"a cluster policy takes from one with a lower priority":     {candidate(fixture.ClusterPolicy("high").Priority(2).Always()), candidate(fixture.ClusterPolicy("low").Priority(1)), true},
+		"that the holder would preempt himself does not matter":     {candidate(fixture.Policy("high").Priority(2).Always()), candidate(low.Always()), true},
+		"a policy of the name in the other scope is another policy": {candidate(fixture.Policy("low").Always()), candidate(fixture.ClusterPolicy("low")), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := preemption.Entitled(tc.c, tc.holder); got != tc.want {
@@ -49,15 +49,15 @@ func TestEntitled(t *testing.T) {
 }
 
 func TestChallengerIsTheBestOfThoseEntitled(t *testing.T) {
-	holder := candidate(make.Policy("low").Priority(1))
+	holder := candidate(fixture.Policy("low").Priority(1))
 	for name, tc := range map[string]struct {
 		ranked []matching.Candidate
 		want   string
 	}{
 		"nobody is there":             {nil, ""},
-		"nobody is entitled":          {[]matching.Candidate{candidate(make.Policy("a").Priority(9)), holder}, ""},
-		"the first that is, not all":  {[]matching.Candidate{candidate(make.Policy("a").Priority(9)), candidate(make.Policy("b").Priority(8).Always()), candidate(make.Policy("c").Priority(7).Always())}, "b"},
-		"behind the holder it is too": {[]matching.Candidate{holder, candidate(make.Policy("b").Priority(8).Always())}, "b"},
+		"nobody is entitled":          {[]matching.Candidate{candidate(fixture.Policy("a").Priority(9)), holder}, ""},
+		"the first that is, not all":  {[]matching.Candidate{candidate(fixture.Policy("a").Priority(9)), candidate(fixture.Policy("b").Priority(8).Always()), candidate(fixture.Policy("c").Priority(7).Always())}, "b"},
+		"behind the holder it is too": {[]matching.Candidate{holder, candidate(fixture.Policy("b").Priority(8).Always())}, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -81,12 +81,12 @@ func TestNamed(t *testing.T) {
 		return propagation.TemplateKey{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}
 	}
 	for name, tc := range map[string]struct {
-		p    make.PolicyBuilder
+		p    fixture.PolicyBuilder
 		want []propagation.TemplateKey
 	}{
-		"of a namespaced policy, in its own namespace": {make.Policy("p").Always().Selecting(selectors...), []propagation.TemplateKey{key("apps/v1", "Deployment", "shop", "a"), key("v1", "ConfigMap", "shop", "b")}},
-		"of a cluster policy, where it says":           {make.ClusterPolicy("p").Always().Selecting(selectors...), []propagation.TemplateKey{key("apps/v1", "Deployment", "other", "a"), key("v1", "ConfigMap", "other", "b")}},
-		"of one that never preempts, none":             {make.Policy("p").Selecting(selectors...), nil},
+		"of a namespaced policy, in its own namespace": {fixture.Policy("p").Always().Selecting(selectors...), []propagation.TemplateKey{key("apps/v1", "Deployment", "shop", "a"), key("v1", "ConfigMap", "shop", "b")}},
+		"of a cluster policy, where it says":           {fixture.ClusterPolicy("p").Always().Selecting(selectors...), []propagation.TemplateKey{key("apps/v1", "Deployment", "other", "a"), key("v1", "ConfigMap", "other", "b")}},
+		"of one that never preempts, none":             {fixture.Policy("p").Selecting(selectors...), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, preemption.Named(tc.p.Policy())); d != "" {

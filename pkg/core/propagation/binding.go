@@ -18,7 +18,8 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 )
 
-// Binding is a resource binding of either scope: the policy as it is in force for one template, and the clusters chosen.
+// Binding is a resource binding of either scope: the policy as it is in force for one
+// template, and the clusters chosen.
 type Binding struct {
 	Key             BindingKey
 	UID             types.UID
@@ -37,13 +38,13 @@ func (b *Binding) Template() TemplateKey {
 	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// AwaitsTemplate tells whether others refer to the binding's template while there
-// is none.
+// AwaitsTemplate reports whether the binding is for a template that others refer to and
+// that does not exist.
 func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
 
-// OutlivesTemplate tells whether the binding is there for others that depend on
-// its template, and for no policy of its own: then one that is made anew takes the
-// place of the former, and members keep what they have in between.
+// OutlivesTemplate reports whether the binding exists only because others depend on its
+// template. Then a template that is created again takes the place of the former one, and
+// members keep what they have in between.
 func (b *Binding) OutlivesTemplate() bool {
 	return b.AwaitsTemplate() || len(b.Spec.RequiredBy) > 0 && b.Annotations[AnnotationActivePolicy] == ""
 }
@@ -51,13 +52,14 @@ func (b *Binding) OutlivesTemplate() bool {
 // Claim is the claim as the binding records it.
 func (b *Binding) Claim() Claim { return ClaimFrom(b.Labels, b.Annotations) }
 
-// ActedHash is the hash of the content last acted on; empty: none yet.
+// ActedHash returns the hash of the content last acted on; empty if there is none yet.
 func (b *Binding) ActedHash() string { return b.Annotations[AnnotationContentHash] }
 
-// Revision is the name of the frozen content; empty: none yet.
+// Revision returns the name of the frozen content; empty if there is none yet.
 func (b *Binding) Revision() string { return b.Annotations[AnnotationRevision] }
 
-// Asking is the binding with the word that a person asks for something in it.
+// Asking returns the binding with LabelAsked, which says that a person asks for something
+// in it.
 func (b *Binding) Asking() *Binding {
 	asking := *b
 	asking.Labels = maps.Clone(b.Labels)
@@ -68,8 +70,8 @@ func (b *Binding) Asking() *Binding {
 	return &asking
 }
 
-// ForeignScheduler is the scheduler that the binding asks for, where it is not
-// Sluice's; else empty.
+// ForeignScheduler returns the scheduler that the binding asks for; empty if that is
+// Sluice's own.
 func (b *Binding) ForeignScheduler() string {
 	if b.Spec.SchedulerName == DefaultScheduler {
 		return ""
@@ -84,9 +86,8 @@ func (b *Binding) Lost() bool {
 	return b.ActedHash() == "" && b.Annotations[AnnotationActivePolicy] != ""
 }
 
-// TargetClusters are the names of all clusters that shall have the template,
-// sorted: those that its own policy chose, and those of the templates that
-// depend on it.
+// TargetClusters returns the names of all clusters that have to have the template, sorted:
+// those that its own policy chose, and those of the templates that depend on it.
 func (b *Binding) TargetClusters() []string {
 	var names []string
 	for _, c := range b.Spec.Clusters {
@@ -108,8 +109,8 @@ func (b *Binding) SuspendedOn(cluster string) bool {
 	return all || slices.Contains(clusters, cluster) || slices.Contains(b.InheritedSuspensions(), cluster)
 }
 
-// InheritedSuspensions are the clusters on which a template that depends on
-// this one is suspended, sorted.
+// InheritedSuspensions returns the clusters on which a template that depends on this one
+// is suspended, sorted.
 func (b *Binding) InheritedSuspensions() []string {
 	var clusters []string
 	for key, value := range b.Annotations {
@@ -153,15 +154,15 @@ func (w *Work) Binding() BindingKey {
 	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
 }
 
-// IsOf tells whether the Work is that of the binding, as far as it says whose it is.
-// One that says so of another only has its name: hashes in names collide, if
-// somebody wants them to.
+// IsOf reports whether the Work names the binding, or names none. A Work that names
+// another binding has the name of this one's Works by a collision of hashes, which
+// somebody may have made on purpose.
 func (w *Work) IsOf(key BindingKey) bool {
 	is := w.Binding()
 	return is == key || is.Name == ""
 }
 
-// Placement is the name of the Work's placement; empty: it is a policy's.
+// Placement returns the name of the Work's placement; empty if the Work is a policy's.
 func (w *Work) Placement() string {
 	if w.Key.Form != PlacementForm {
 		return ""
@@ -169,7 +170,7 @@ func (w *Work) Placement() string {
 	return w.Labels[placementv1.LabelParentCRP]
 }
 
-// Suspended is the Work's own brake.
+// Suspended tells whether the Work's own field suspends it.
 func (w *Work) Suspended() bool {
 	return w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching
 }

@@ -27,8 +27,8 @@ var instructions = map[string]bool{
 	"work.karmada.io/conflict-resolution": true,
 }
 
-// IsSystemKey tells whether a label or annotation of this key is the system's
-// own, so that its change is no change of the template.
+// IsSystemKey reports whether a label or annotation with the key belongs to the system, so
+// that its change is no change of the template.
 func IsSystemKey(key string) bool {
 	if key == skipAutoPropagation {
 		return false
@@ -120,8 +120,8 @@ const (
 	maxSecret = 1 << 20
 )
 
-// TooLarge tells whether the content is too large to be kept, and how many bytes
-// it has, and may have.
+// TooLarge reports whether the content is too large to be kept, and how many bytes it has,
+// and may have.
 func TooLarge(key TemplateKey, content map[string]any) (has, may int, tooLarge bool) {
 	may = MaxManifest
 	if gvk := key.GroupVersionKind(); gvk.Group == "" && gvk.Kind == "Secret" {
@@ -135,8 +135,8 @@ func TooLarge(key TemplateKey, content map[string]any) (has, may int, tooLarge b
 	return len(b), may, err != nil || len(b) > may
 }
 
-// SizeOf is how many bytes decoded JSON has, about, and found without encoding
-// it; texts that have to be escaped have more.
+// SizeOf estimates the size of decoded JSON in bytes without encoding it. Strings that have
+// to be escaped are longer than estimated.
 func SizeOf(v any) int {
 	switch v := v.(type) {
 	case string:

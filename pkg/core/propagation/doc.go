@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package propagation holds the nouns that every decision is about: Template,
-// Policy, Claim, Binding, Work and the keys that name them.
+// Policy, Claim, Binding and Work. The keys that name them are those of apis/keys.
 //
 // Invariants:
 //   - One path for both scopes: propagation policies of either are one type

@@ -58,9 +58,9 @@ var values = map[string][]string{
 	FeatureBudget:     {"indirect", string(BudgetAll), string(BudgetOff)},
 }
 
-// FeaturesFrom reads the gates; a key that is absent, or says what there is not,
-// has its default. What nobody understands is told, sorted; keys that begin with an
-// underscore are for people.
+// FeaturesFrom reads the gates. A key that is absent, or has a value that is not known,
+// has its default. unknown says, for people, which keys and values are not known, sorted; keys that
+// begin with an underscore are ignored.
 func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
 	for key, value := range data {
 		may, known := values[key]

@@ -29,7 +29,7 @@ type Field struct {
 	Vain func(s *policyv1alpha1.PropagationSpec) bool
 }
 
-// Name is the path and the part.
+// Name returns the path and the part.
 func (f Field) Name() string {
 	if f.Part == "" {
 		return f.Path
@@ -117,7 +117,7 @@ var ClusterFields = []Field{
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
 }
 
-// Ignored are the fields that a policy sets in vain.
+// Ignored returns the fields that a policy sets without effect.
 func Ignored(s *policyv1alpha1.PropagationSpec) []Field {
 	var all []Field
 	for _, f := range PolicyFields {

@@ -4,186 +4,84 @@
 package propagation
 
 import (
-	"fmt"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
+
+	"sluice.dev/apis/keys"
 )
 
-// Scope says whether an object lives in a namespace or in the whole cluster.
-type Scope string
+// The keys are part of the event contract, so they are declared in apis/keys,
+// which other programs may import.
+type (
+	// Scope says whether an object lives in a namespace or in the whole cluster.
+	Scope = keys.Scope
+	// TemplateKey names a template on the hub.
+	TemplateKey = keys.TemplateKey
+	// PolicyKey names a policy of either scope.
+	PolicyKey = keys.PolicyKey
+	// BindingKey names a binding.
+	BindingKey = keys.BindingKey
+	// Form says in which of the two APIs a Work is written.
+	Form = keys.Form
+	// WorkKey names what one member gets for one binding, or for one part of a
+	// placement.
+	WorkKey = keys.WorkKey
+)
 
 // The two scopes of policies, bindings and templates.
 const (
-	Namespaced Scope = "Namespaced"
-	Cluster    Scope = "Cluster"
+	Namespaced = keys.Namespaced
+	Cluster    = keys.Cluster
 )
 
-// Scopes lists both scopes, for tables and loops that serve either.
-var Scopes = []Scope{Namespaced, Cluster}
-
-// ScopeOf is Namespaced where there is a namespace, and Cluster otherwise.
-func ScopeOf(namespace string) Scope {
-	if namespace == "" {
-		return Cluster
-	}
-	return Namespaced
-}
-
-// TemplateKey names a template on the hub. Two versions of one kind name the
-// same object: the version serves to read it and is no part of its identity
-// (see ID).
-type TemplateKey struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
-}
-
-// GroupVersionKind splits the API version. A malformed version yields the
-// empty group, as in schema.FromAPIVersionAndKind.
-func (k TemplateKey) GroupVersionKind() schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
-}
-
-// ID is the template's identity in indexes: group/kind/namespace/name. No part
-// can contain a slash.
-func (k TemplateKey) ID() string {
-	return k.GroupVersionKind().Group + "/" + k.Kind + "/" + k.Namespace + "/" + k.Name
-}
-
-// String is for people: "Deployment shop/nginx".
-func (k TemplateKey) String() string { return k.Kind + " " + join(k.Namespace, k.Name) }
-
-// PolicyKey names a policy of either scope. Namespace is empty for Cluster.
-type PolicyKey struct {
-	Scope     Scope  `json:"scope"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-}
-
-// ID is the policy's identity in indexes: scope/namespace/name.
-func (k PolicyKey) ID() string { return string(k.Scope) + "/" + k.Namespace + "/" + k.Name }
-
-// String is for people: "policy shop/nginx" or "cluster policy nginx".
-func (k PolicyKey) String() string {
-	if k.Scope == Cluster {
-		return "cluster policy " + k.Name
-	}
-	return "policy " + join(k.Namespace, k.Name)
-}
-
-// IsZero tells whether the key names nothing.
-func (k PolicyKey) IsZero() bool { return k.Name == "" }
-
-// ParsePolicyID is the inverse of PolicyKey.ID.
-func ParsePolicyID(id string) (PolicyKey, error) {
-	p := strings.SplitN(id, "/", 3)
-	if len(p) != 3 || p[2] == "" || (Scope(p[0]) != Namespaced && Scope(p[0]) != Cluster) {
-		return PolicyKey{}, fmt.Errorf("policy id %q: want scope/namespace/name", id)
-	}
-	return PolicyKey{Scope: Scope(p[0]), Namespace: p[1], Name: p[2]}, nil
-}
-
-// BindingKey names a binding. Its scope is that of its template.
-type BindingKey struct {
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-}
-
-// Scope is that of the binding's kind.
-func (k BindingKey) Scope() Scope { return ScopeOf(k.Namespace) }
-
-// ID is the binding's identity in indexes: namespace/name.
-func (k BindingKey) ID() string { return k.Namespace + "/" + k.Name }
-
-// String is for people.
-func (k BindingKey) String() string { return "binding " + join(k.Namespace, k.Name) }
-
-// Form says in which of the two APIs a Work is written: a Work is one concept
-// with two wire forms, as scope is one path for two kinds.
-type Form string
-
-// The two forms.
+// The two forms of a Work.
 const (
-	// PolicyForm is that of a policy's Work: one template for one member.
-	PolicyForm Form = ""
-	// PlacementForm is that of a placement's Work: a part of a snapshot, with
-	// many objects.
-	PlacementForm Form = "placement"
+	PolicyForm    = keys.PolicyForm
+	PlacementForm = keys.PlacementForm
 )
 
-// Forms lists both forms, for tables and loops that serve either.
-var Forms = []Form{PolicyForm, PlacementForm}
+var (
+	// Scopes lists both scopes, for tables and loops that serve either.
+	Scopes = keys.Scopes
+	// Forms lists both forms, for tables and loops that serve either.
+	Forms = keys.Forms
+)
 
-// The hub namespaces of a member's Works begin with these.
-var workNamespacePrefixes = map[Form]string{PolicyForm: "karmada-es-", PlacementForm: "fleet-member-"}
+// ScopeOf is keys.ScopeOf.
+func ScopeOf(namespace string) Scope { return keys.ScopeOf(namespace) }
 
-// Namespace is the hub namespace that holds a member's Works of the form.
-func (f Form) Namespace(cluster string) string { return workNamespacePrefixes[f] + cluster }
+// KeyOf is keys.KeyOf.
+func KeyOf(obj map[string]any) TemplateKey { return keys.KeyOf(obj) }
 
-// ClusterOf is the inverse of Namespace; false where the namespace is no
-// member's.
-func (f Form) ClusterOf(namespace string) (string, bool) {
-	cluster, ok := strings.CutPrefix(namespace, workNamespacePrefixes[f])
-	return cluster, ok && cluster != ""
+// ParsePolicyID is keys.ParsePolicyID.
+func ParsePolicyID(id string) (PolicyKey, error) { return keys.ParsePolicyID(id) }
+
+// BindingOf is keys.BindingOf.
+func BindingOf(k TemplateKey) BindingKey { return keys.BindingOf(k) }
+
+// TemplatesOf is keys.TemplatesOf.
+func TemplatesOf(b BindingKey, kinds []schema.GroupVersionKind) []TemplateKey {
+	return keys.TemplatesOf(b, kinds)
 }
 
-// WorkKey names what one member gets for one binding, or for one part of a
-// placement. The Work lives in the namespace that Namespace names.
-type WorkKey struct {
-	Cluster string `json:"cluster"`
-	Name    string `json:"name"`
-	Form    Form   `json:"form,omitempty"`
-}
+// BindingLabel is keys.BindingLabel.
+func BindingLabel(k BindingKey) string { return keys.BindingLabel(k) }
 
-// Namespace is the hub namespace that holds the Work.
-func (k WorkKey) Namespace() string { return k.Form.Namespace(k.Cluster) }
+// RevisionName is keys.RevisionName.
+func RevisionName(k BindingKey, contentHash string) string { return keys.RevisionName(k, contentHash) }
 
-// Owner is how an object in the member names the Work that it comes from: the
-// value of LabelMemberWork. No policy's Work has an underscore in its name.
-func (k WorkKey) Owner() string {
-	if k.Form == PolicyForm {
-		return k.Name
-	}
-	const prefix = "placement_"
-	if len(prefix)+len(k.Name) <= validation.LabelValueMaxLength {
-		return prefix + k.Name
-	}
-	return prefix + hashedName(k.Name, k.Name, validation.LabelValueMaxLength-len(prefix), indexHash)
-}
+// WorkName is keys.WorkName.
+func WorkName(k BindingKey) string { return keys.WorkName(k) }
 
-// IsPlacementOwner tells whether an object's LabelMemberWork names a placement's
-// Work.
-func IsPlacementOwner(owner string) bool { return strings.HasPrefix(owner, "placement_") }
+// FormerWorkName is keys.FormerWorkName.
+func FormerWorkName(k BindingKey) string { return keys.FormerWorkName(k) }
 
-// String is for people: "work member1/nginx-deployment-6f9c", and for a
-// placement's "work fleet-member-member1/crp-1-work".
-func (k WorkKey) String() string {
-	if k.Form == PlacementForm {
-		return "work " + k.Namespace() + "/" + k.Name
-	}
-	return "work " + k.Cluster + "/" + k.Name
-}
+// WorkNames is keys.WorkNames.
+func WorkNames(k BindingKey) []string { return keys.WorkNames(k) }
 
-// WorkNamespace is the hub namespace that holds a member's Works of policies.
-func WorkNamespace(cluster string) string { return PolicyForm.Namespace(cluster) }
+// WorkNamespace is keys.WorkNamespace.
+func WorkNamespace(cluster string) string { return keys.WorkNamespace(cluster) }
 
-// ClusterOfWorkNamespace is the cluster whose Works, of either form, are in the
-// namespace; false where the namespace is no member's.
+// ClusterOfWorkNamespace is keys.ClusterOfWorkNamespace.
 func ClusterOfWorkNamespace(namespace string) (string, bool) {
-	for _, f := range Forms {
-		if cluster, ok := f.ClusterOf(namespace); ok {
-			return cluster, true
-		}
-	}
-	return "", false
-}
-
-func join(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
+	return keys.ClusterOfWorkNamespace(namespace)
 }

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OwnWrite tells whether the last write of an object was Sluice's own, on the hub or in
-// a member, and nobody else's may have been. Times are whole seconds: of two in one
+// OwnWrite reports whether the last write of an object was certainly Sluice's own, on the
+// hub or in a member. Times are whole seconds: of two in one
 // second either may be the last.
 func OwnWrite(m *metav1.ObjectMeta) bool {
 	var own, others time.Time

@@ -24,7 +24,7 @@ func (w *Work) Shielded() bool { return w.Annotations[AnnotationShielded] == "tr
 // protected while it was there.
 const AnnotationDeletionProtected = "sluice.dev/deletion-protected"
 
-// Protected tells whether the labels say so.
+// Protected reports whether the labels protect an object from deletion.
 func Protected(labels map[string]string) bool {
 	return labels[LabelDeletionProtected] == DeletionProtected
 }
@@ -32,7 +32,7 @@ func Protected(labels map[string]string) bool {
 // Protected tells whether the binding's template is, or was, protected itself.
 func (b *Binding) Protected() bool { return b.Annotations[AnnotationDeletionProtected] != "" }
 
-// Preserves tells whether the members keep the object when its template goes,
+// Preserves reports whether the members keep the object when its template is deleted,
 // where nothing else protects it.
 func (b *Binding) Preserves() bool {
 	keep := b.Spec.PreserveResourcesOnDeletion

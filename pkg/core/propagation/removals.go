@@ -23,14 +23,14 @@ type Removal struct {
 	Left time.Time `json:"left,omitzero"`
 }
 
-// Holds tells whether the cluster has to keep the template.
+// Holds reports whether the cluster has to keep the template.
 func (r Removal) Holds() bool { return !r.Held.IsZero() && !r.Goes() }
 
-// Goes tells whether the template may leave the cluster.
+// Goes reports whether the template may leave the cluster.
 func (r Removal) Goes() bool { return !r.Held.IsZero() && (r.Approved || !r.Let.IsZero()) }
 
-// Removals are those of the binding, by cluster. What cannot be read holds
-// nothing, and lets nothing go.
+// Removals returns the binding's removals by cluster. An annotation that cannot be read
+// counts as none.
 func (b *Binding) Removals() map[string]Removal {
 	text := b.Annotations[AnnotationRemovals]
 	if text == "" {
@@ -43,11 +43,11 @@ func (b *Binding) Removals() map[string]Removal {
 	return out
 }
 
-// HoldsRemoval tells whether the cluster keeps the template although it would be
-// left out.
+// HoldsRemoval reports whether the cluster keeps the template although it would be left
+// out.
 func (b *Binding) HoldsRemoval(cluster string) bool { return b.Removals()[cluster].Holds() }
 
-// HeldRemovals are the clusters that keep the template although they would be left
+// HeldRemovals returns the clusters that keep the template although they would be left
 // out, sorted.
 func (b *Binding) HeldRemovals() []string {
 	var out []string

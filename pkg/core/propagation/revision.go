@@ -3,10 +3,7 @@
 
 package propagation
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Revision is frozen content: what the gate let through.
 type Revision struct {
@@ -28,9 +25,9 @@ var (
 	errOtherName    = errors.New("its name is not that of its content")
 )
 
-// Genuine says what makes kept content unfit for use: it is of another object
-// than the binding's template, or not what the hash in the binding, or for
-// content that is not in force its name, stands for. nil: it may be used.
+// Genuine returns nil if the kept content may be used. It returns an error if the content
+// is that of another object than the binding's template, or does not have the hash that
+// the binding records; for content that is not in force, the hash in its name.
 func (b *Binding) Genuine(r *Revision) error {
 	if err := b.Template().Identifies(r.Content); err != nil {
 		return err
@@ -45,23 +42,4 @@ func (b *Binding) Genuine(r *Revision) error {
 		return errOtherName
 	}
 	return nil
-}
-
-// Identifies says in what an object is another than the key names. The version
-// of its API is no part of that.
-func (k TemplateKey) Identifies(obj map[string]any) error {
-	is := KeyOf(obj)
-	if is.ID() != k.ID() {
-		return fmt.Errorf("it is %s of group %q, and not %s of group %q", is, is.GroupVersionKind().Group, k, k.GroupVersionKind().Group)
-	}
-	return nil
-}
-
-// KeyOf is what an object says that it is.
-func KeyOf(obj map[string]any) TemplateKey {
-	text := func(m map[string]any, field string) string { s, _ := m[field].(string); return s }
-	meta, _ := obj["metadata"].(map[string]any)
-	return TemplateKey{
-		APIVersion: text(obj, "apiVersion"), Kind: text(obj, "kind"), Namespace: text(meta, "namespace"), Name: text(meta, "name"),
-	}
 }

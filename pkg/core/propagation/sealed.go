@@ -26,7 +26,7 @@ const MaxContents = maxSecret
 // Contents are the whole manifests of a Work's Secrets, as JSON, by their hashes.
 type Contents map[string][]byte
 
-// Has tells whether what has the hash is among the contents.
+// Has reports whether a content with the hash is among the contents.
 func (c Contents) Has(hash string) bool {
 	var whole map[string]any
 	return utiljson.Unmarshal(c[hash], &whole) == nil && whole != nil && HashJSON(whole) == hash
@@ -46,12 +46,9 @@ func IsSecret(obj map[string]any) bool {
 	return obj["kind"] == "Secret" && obj["apiVersion"] == "v1"
 }
 
-// IsSecret tells whether the template is a Secret.
-func (k TemplateKey) IsSecret() bool { return k.APIVersion == "v1" && k.Kind == "Secret" }
-
-// Seal is the manifest as a Work carries it, and what has to be kept elsewhere
-// under which hash: nothing, unless the manifest is a Secret's. The manifest is
-// not changed.
+// Seal returns the manifest as a Work carries it. For a Secret that is the manifest without
+// its data, and whole is the complete manifest, to be kept elsewhere under the hash; for any
+// other object they are empty. The manifest is not changed.
 func Seal(manifest map[string]any) (sealed map[string]any, hash string, whole []byte, err error) {
 	if !IsSecret(manifest) {
 		return manifest, "", nil, nil
@@ -96,8 +93,8 @@ func withoutAnnotations(obj map[string]any, key string) map[string]any {
 	return out
 }
 
-// SealedHash is the hash of the whole manifest where this one is sealed; empty:
-// it is not.
+// SealedHash returns the hash of the whole manifest if this one is sealed; else it is
+// empty.
 func SealedHash(manifest map[string]any) string {
 	if !IsSecret(manifest) {
 		return ""
@@ -108,8 +105,8 @@ func SealedHash(manifest map[string]any) string {
 	return hash
 }
 
-// ManifestHash is the hash of the manifest, and of the whole one where this one is
-// sealed: both are one manifest.
+// ManifestHash returns the hash of the manifest; if it is sealed, that of the whole one, so
+// that both forms have one hash.
 func ManifestHash(manifest map[string]any) string {
 	if hash := SealedHash(manifest); hash != "" {
 		return hash
@@ -117,8 +114,8 @@ func ManifestHash(manifest map[string]any) string {
 	return HashJSON(manifest)
 }
 
-// Open is the whole manifest of what a Work carries. False: it is sealed, and its
-// content is not among these, or not what its hash stands for.
+// Open returns the whole manifest of one that a Work carries. It returns false if that is
+// sealed and its content is missing from kept, or does not have its hash.
 func Open(manifest map[string]any, kept Contents) (map[string]any, bool) {
 	hash := SealedHash(manifest)
 	if hash == "" {
@@ -131,8 +128,7 @@ func Open(manifest map[string]any, kept Contents) (map[string]any, bool) {
 	return whole, true
 }
 
-// Sealed are the hashes of the manifests of the Work whose contents are kept
-// elsewhere.
+// Sealed returns the hashes of the Work's manifests whose contents are kept elsewhere.
 func (w *Work) Sealed() []string {
 	var hashes []string
 	for _, m := range w.Spec.Workload.Manifests {

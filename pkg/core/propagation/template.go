@@ -43,10 +43,10 @@ type Claim struct {
 	ID string
 }
 
-// Held tells whether any policy holds the template.
+// Held reports whether any policy holds the template.
 func (c Claim) Held() bool { return c.ID != "" }
 
-// By tells whether p is the policy that holds the template.
+// By reports whether p is the policy that holds the template.
 func (c Claim) By(p *Policy) bool { return p != nil && c.Policy == p.Key && c.ID == p.ID }
 
 // Metadata is the claim as labels and annotations; all of ClaimKeys, with nil
@@ -123,7 +123,7 @@ type Sighting struct {
 	Written int64
 }
 
-// Of is the sighting of t as it is: s, if that is of the same content.
+// Of returns s if it is of the content that t has, else a new sighting of t.
 func (s Sighting) Of(t *Template) Sighting {
 	now := Sighting{Content: string(t.UID) + "/" + t.Hash, Version: Version(t.ResourceVersion), Written: t.LastUserWrite.Unix()}
 	if s.Content == now.Content && s.Version <= now.Version {
@@ -132,8 +132,8 @@ func (s Sighting) Of(t *Template) Sighting {
 	return now
 }
 
-// Version is a resourceVersion as a number, which orders the writes of one API
-// server; 0 where it is none.
+// Version returns a resourceVersion as a number, which orders the writes of one API
+// server; 0 if it is no number.
 func Version(resourceVersion string) uint64 {
 	n, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {

@@ -9,7 +9,7 @@ import "maps"
 // owner says. Hashes were always taken of the object as it was read, its apiVersion
 // included: they are compared as of the version of then.
 
-// As is the object in the words of another version that has the same fields.
+// As returns the template with another apiVersion, one that has the same fields.
 func (t *Template) As(apiVersion string) *Template {
 	if t.Object["apiVersion"] == apiVersion {
 		return t

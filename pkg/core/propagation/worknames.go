@@ -3,28 +3,7 @@
 
 package propagation
 
-import (
-	"slices"
-
-	"k8s.io/apimachinery/pkg/util/validation"
-)
-
-// WorkName is the deterministic name of a binding's Works, the same in every
-// member's namespace. It is a valid label value (at most 63 characters), and ends in
-// 128 bits of a hash: nobody makes another binding whose Works have it.
-func WorkName(k BindingKey) string {
-	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength, nameHash)
-}
-
-// FormerWorkName is the name that a binding's Works had before, of 40 bits. A Work
-// that has it keeps it for as long as it lives, and none is made with it any more.
-func FormerWorkName(k BindingKey) string {
-	return hashedName(k.Name, k.ID(), validation.LabelValueMaxLength, indexHash)
-}
-
-// WorkNames are the names that a binding's Work may have in a cluster: the present
-// one, and the former. No name is of both sorts.
-func WorkNames(k BindingKey) []string { return []string{WorkName(k), FormerWorkName(k)} }
+import "slices"
 
 // names are those that the Work's binding may give it, the present one first; nil:
 // the Work does not say whose it is, or its name is none of these.
@@ -59,8 +38,8 @@ func (w *Work) Owners() []string {
 	return owners
 }
 
-// Successor is the Work that stands in for this one where both are there: that of
-// its binding's present name, if this one has the former. False: this one stands.
+// Successor returns the key of the Work that replaces this one where both exist: the one
+// with the binding's present name if this one has the former name, else false.
 func (w *Work) Successor() (WorkKey, bool) {
 	names := w.names()
 	if names == nil || w.Key.Name == names[0] {
@@ -69,9 +48,10 @@ func (w *Work) Successor() (WorkKey, bool) {
 	return WorkKey{Cluster: w.Key.Cluster, Name: names[0], Form: w.Key.Form}, true
 }
 
-// Standing are those of the binding's Works that stand, one in a cluster: where a
-// Work of the former name is left beside one of the present, the latter.
-func Standing(key BindingKey, works []*Work) []*Work {
+// Effective returns those of the binding's Works that count, one in a cluster: where
+// a Work of the former name is left beside one of the present name, the latter. It
+// changes the slice.
+func Effective(key BindingKey, works []*Work) []*Work {
 	present, name := map[string]bool{}, WorkName(key)
 	for _, w := range works {
 		present[w.Key.Cluster] = present[w.Key.Cluster] || w.Key.Name == name

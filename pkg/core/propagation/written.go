@@ -9,13 +9,11 @@ import "strconv"
 // that stored objects do not have. No generation and no version tells of it: nobody
 // has written anything, and so nobody has changed the template.
 
-// Written tells what the user wrote apart from what he wrote before and after, without
-// regard to fields that the API server fills in. It is the generation, which counts
-// the changes of the spec, with a hash of the rest; of kinds that have none, the
-// version, which counts every write.
+// Written identifies what the user wrote last, whatever fields the API server fills in. It
+// is the generation, which counts the changes of the spec, with a hash of the rest; for
+// kinds without generation it is the version, which counts every write.
 func (t *Template) Written() string {
-	meta, _ := t.Object["metadata"].(map[string]any)
-	generation, _ := meta["generation"].(int64)
+	generation := Generation(t.Object)
 	if generation == 0 {
 		return "v" + t.ResourceVersion
 	}
@@ -25,6 +23,13 @@ func (t *Template) Written() string {
 	return "g" + strconv.FormatInt(generation, 10) + "/" + HashJSON(rest)
 }
 
+// Generation returns the metadata.generation of an object; 0 where it has none.
+func Generation(obj map[string]any) int64 {
+	meta, _ := obj["metadata"].(map[string]any)
+	generation, _ := meta["generation"].(int64)
+	return generation
+}
+
 // unwritten tells whether nobody has written the template since the binding acted on
 // it, though its content is another.
 func (t *Template) unwritten(b *Binding) bool {
@@ -32,7 +37,8 @@ func (t *Template) unwritten(b *Binding) bool {
 	return acted != "" && acted != t.Hash && b.Spec.Resource.UID == t.UID && b.Annotations[AnnotationWritten] == t.Written()
 }
 
-// Itself is the template with the hash of what it says now, filled in fields included.
+// Itself returns the template with the hash of its present content, including fields that
+// the API server filled in.
 func (t *Template) Itself() *Template {
 	itself := *t
 	itself.Hash = HashContent(t.Object)

@@ -33,7 +33,7 @@ type Placed struct {
 	Overrides        []*placementv1.ResourceOverrideSnapshot
 	// Labels of the member, for overrides.
 	Labels map[string]string
-	// Suspended is the placement's brake for the member.
+	// Suspended is the placement's suspension for the member.
 	Suspended bool
 }
 

@@ -149,7 +149,7 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 	case desired != nil:
 		return Step{Action: Keep, Existing: w, Contents: desired.Contents}
 	case alive && failed:
-		return braked(w, b.SuspendedOn(w.Key.Cluster))
+		return suspendOnly(w, b.SuspendedOn(w.Key.Cluster))
 	case alive && b.SuspendedOn(w.Key.Cluster):
 		return hold(w)
 	}
@@ -177,11 +177,11 @@ func hold(w *propagation.Work) Step {
 	if w.Suspended() {
 		return Step{Action: Hold, Existing: w}
 	}
-	return braked(w, true)
+	return suspendOnly(w, true)
 }
 
-// braked keeps a Work as it is, but for its suspension.
-func braked(w *propagation.Work, suspended bool) Step {
+// suspendOnly keeps a Work as it is, but for its suspension.
+func suspendOnly(w *propagation.Work, suspended bool) Step {
 	if w.Suspended() == suspended {
 		return Step{Action: Keep, Existing: w}
 	}

@@ -26,7 +26,7 @@ func (e *TooLarge) Error() string {
 }
 
 // Work is what the hub holds for the cluster: the manifest, which content it
-// was made from (AnnotationRevision), and the brakes of the binding. Of a Secret
+// was made from (AnnotationRevision), and the suspensions of the binding. Of a Secret
 // the content stays outside.
 func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*propagation.Work, error) {
 	sealed, hash, whole, err := propagation.Seal(manifest)

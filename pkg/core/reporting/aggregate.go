@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -31,14 +29,9 @@ func Aggregate(t *propagation.Template, b *propagation.Binding) (map[string]any,
 	}
 	status, ok := k.Total(t.Object, reported)
 	if ok && k.Observes() && allObserved(b, members) {
-		status["observedGeneration"] = metaGeneration(t.Object)
+		status["observedGeneration"] = propagation.Generation(t.Object)
 	}
 	return status, ok
-}
-
-func metaGeneration(obj map[string]any) int64 {
-	u := unstructured.Unstructured{Object: obj}
-	return u.GetGeneration()
 }
 
 // membersOf are the members that report, sorted by cluster.

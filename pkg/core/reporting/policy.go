@@ -64,8 +64,8 @@ const (
 // that would leave them (budget.Member).
 const ConditionRemovalHeld = "RemovalHeld"
 
-// NotServed says, for people, which kinds a policy names that the hub does not
-// serve; empty: none.
+// NotServed names, for people, the kinds in a policy that the hub does not serve; empty if
+// it serves all.
 func NotServed(p *propagation.Policy) string {
 	if len(p.NotServed) == 0 {
 		return ""
@@ -87,8 +87,8 @@ const (
 	ReasonKindNotGranted = "KindNotGranted"
 )
 
-// NotGranted says, for people, which rights are missing, and what gives them; empty:
-// none is.
+// NotGranted names, for people, the rights that are missing, and what grants them; empty
+// if none is.
 func NotGranted(missing []propagation.Right) string {
 	if len(missing) == 0 {
 		return ""
@@ -116,7 +116,8 @@ const (
 	ReasonAllFieldsActedOn = "AllFieldsActedOn"
 )
 
-// FieldsIgnored says, for people, which fields a policy sets in vain; empty: none.
+// FieldsIgnored names, for people, the fields of a policy that have no effect; empty if
+// there are none.
 func FieldsIgnored(p *propagation.Policy) string {
 	var fields []string
 	for _, f := range propagation.Ignored(&p.Spec) {

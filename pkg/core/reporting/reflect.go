@@ -15,11 +15,11 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Health tells whether an object does its job.
+// Health is the health of an object.
 type Health = kinds.Health
 
-// Reflect is what is reported of a member's object: the part of its status that its kind
-// reports, and its health.
+// Reflect returns what is reported of a member's object: the part of its status that its
+// kind reports, and its health.
 func Reflect(obj map[string]any) (status map[string]any, health Health) {
 	k := kinds.Of(obj)
 	return k.Report(obj), k.Health(obj)
@@ -42,8 +42,8 @@ func ManifestStatus(ordinal int, manifest, obj map[string]any) workv1alpha1.Mani
 	}
 }
 
-// LastStatus is what is known of an object that is there no more: what the Work
-// says of it, or else what the binding keeps of an earlier Work. b may be nil.
+// LastStatus returns the last known status of an object that no longer exists: the Work's,
+// or else the one that the binding keeps of an earlier Work. b may be nil.
 func LastStatus(w *propagation.Work, b *propagation.Binding, ordinal int, manifest map[string]any) workv1alpha1.ManifestStatus {
 	s := ManifestStatus(ordinal, manifest, manifest)
 	for _, last := range w.Status.ManifestStatuses {
@@ -62,7 +62,7 @@ func LastStatus(w *propagation.Work, b *propagation.Binding, ordinal int, manife
 	return s
 }
 
-// WithStatus is a copy of the list with s in the place of its ordinal.
+// WithStatus returns a copy of the list with s at its ordinal.
 func WithStatus(list []workv1alpha1.ManifestStatus, s workv1alpha1.ManifestStatus) []workv1alpha1.ManifestStatus {
 	out := slices.DeleteFunc(slices.Clone(list), func(o workv1alpha1.ManifestStatus) bool { return o.Identifier.Ordinal == s.Identifier.Ordinal })
 	out = append(out, s)

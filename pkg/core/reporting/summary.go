@@ -52,12 +52,12 @@ func byCluster(works []*propagation.Work) map[string]*propagation.Work {
 	return of
 }
 
-// UpToDate tells whether the Work was made of the content that is in force.
+// UpToDate reports whether the Work was made of the content in force.
 func UpToDate(b *propagation.Binding, w *propagation.Work) bool {
 	return w.Annotations[propagation.AnnotationRevision] == b.Revision()
 }
 
-// Unrendered tells whether some cluster's manifest could not be made.
+// Unrendered reports whether the manifest of some cluster could not be made.
 func Unrendered(b *propagation.Binding) bool {
 	return meta.IsStatusConditionFalse(b.Status.Conditions, rendering.ConditionRendered)
 }
@@ -76,8 +76,8 @@ func heldBack(w *propagation.Work) bool {
 	return c != nil && c.Status == metav1.ConditionFalse && c.ObservedGeneration == w.Generation
 }
 
-// Holds tells whether the member has what the Work says. A suspension makes a
-// new generation of the Work and no other content, so the content decides.
+// Holds reports whether the member has what the Work says. It compares the content: a
+// suspension makes a new generation of the Work with the same content.
 func Holds(w *propagation.Work) bool {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
 	if c == nil || c.Status != metav1.ConditionTrue {
@@ -95,8 +95,8 @@ func sameManifest(w *propagation.Work) bool {
 	return json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &manifest) == nil && propagation.ManifestHash(manifest) == w.Status.Applied.ManifestHash
 }
 
-// Finished tells whether nothing is left to do about the Work: its member has
-// what it says, or it says itself that it is held back.
+// Finished reports whether nothing is left to do for the Work: its member has what it
+// says, or the Work says that it is suspended.
 func Finished(w *propagation.Work) bool {
 	if w.Suspended() {
 		return heldBack(w)
@@ -156,8 +156,8 @@ func item(b *propagation.Binding, w *propagation.Work) workv1alpha2.AggregatedSt
 	return i
 }
 
-// Verdict is the reason of the binding's condition FullyApplied; empty: it was
-// never summed up.
+// Verdict returns the reason of the binding's condition FullyApplied; empty if it has no
+// such condition.
 func Verdict(b *propagation.Binding) string {
 	if c := meta.FindStatusCondition(b.Status.Conditions, workv1alpha2.ConditionFullyApplied); c != nil {
 		return c.Reason

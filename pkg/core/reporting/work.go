@@ -27,27 +27,26 @@ const (
 	ReasonUnreachable = "ClusterUnreachable"
 )
 
-// Settling tells whether the object is on its way: its status will follow soon,
-// and is worth waiting for.
+// Settling reports whether the object is changing, so that its status will follow soon and
+// is worth waiting for.
 func Settling(obj map[string]any) bool {
 	_, health := Reflect(obj)
 	return health == workv1alpha1.ResourceUnhealthy
 }
 
-// Patient tells whether the status of a Work may wait until the member's object
-// has settled, so that both cost one write: nothing that people wait to see
-// changes by then.
+// Patient reports whether the status of a Work may wait until the member's object has
+// settled, so that both cost one write: nothing that people wait for changes until then.
 func Patient(w *propagation.Work) bool {
 	return !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionApplied) && !Held(w)
 }
 
-// Held tells whether the Work is held back, by what it says or by a brake that
-// the applier found.
+// Held reports whether the Work is suspended, by its own field or by what the applier
+// found.
 func Held(w *propagation.Work) bool {
 	return w.Suspended() || meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
 }
 
-// Succeeded is the status of a Work that its member has.
+// Succeeded returns the status of a Work that is applied in its member.
 func Succeeded(w *propagation.Work, state workv1alpha1.AppliedState, manifests []workv1alpha1.ManifestStatus, now time.Time) workv1alpha1.WorkStatus {
 	status := w.Status
 	status.Applied, status.ManifestStatuses = &state, manifests
@@ -61,8 +60,7 @@ func Succeeded(w *propagation.Work, state workv1alpha1.AppliedState, manifests [
 	return status
 }
 
-// FirstManifest is the Work's first manifest; nil where it has none that can be
-// read.
+// FirstManifest returns the Work's first manifest; nil if it has none that can be read.
 func FirstManifest(w *propagation.Work) map[string]any {
 	if len(w.Spec.Workload.Manifests) == 0 {
 		return nil

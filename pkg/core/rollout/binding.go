@@ -37,7 +37,7 @@ func annotate(b *placementv1.ClusterResourceBinding, key, value string) {
 	b.Annotations[key] = value
 }
 
-// Suspended tells whether the binding says that its Works are held back.
+// Suspended reports whether the binding says that its Works are suspended.
 func Suspended(b *placementv1.ClusterResourceBinding) bool {
 	return propagation.PlacementSuspended(b.Annotations, b.Spec.TargetCluster)
 }
@@ -115,7 +115,7 @@ func said(c *metav1.Condition) string {
 	return c.Reason + ": " + c.Message
 }
 
-// BoundAt is when the binding got what it names; zero: it does not say.
+// BoundAt returns when the binding got its present snapshot; zero if it does not say.
 func BoundAt(b *placementv1.ClusterResourceBinding) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, b.Annotations[AnnotationBoundAt])
 	if err != nil {
@@ -124,7 +124,7 @@ func BoundAt(b *placementv1.ClusterResourceBinding) time.Time {
 	return at
 }
 
-// Observed tells whether the binding's status is about its present generation.
+// Observed reports whether the binding's status is about its present generation.
 func Observed(b *placementv1.ClusterResourceBinding) bool {
 	for _, of := range stages {
 		if c := meta.FindStatusCondition(b.Status.Conditions, of); c != nil && c.ObservedGeneration == b.Generation {

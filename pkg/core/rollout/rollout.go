@@ -71,13 +71,13 @@ func (s Step) Cluster() string {
 	return s.Old.Spec.TargetCluster
 }
 
-// Wait says why a member does not have what it shall.
+// Wait says why a member does not yet have what it has to have.
 type Wait struct {
 	Cluster string
 	Message string
 }
 
-// Plan is what is to be done now.
+// Plan is the writes to be made now, and what the other members wait for.
 type Plan struct {
 	// Steps by member, in the order of their names.
 	Steps []Step
@@ -89,7 +89,8 @@ type Plan struct {
 	Due time.Time
 }
 
-// Next plans.
+// Next returns the writes that the strategy allows now, and what the other members wait
+// for.
 func Next(in Input) Plan {
 	p := &planner{Input: in, picked: map[string]placementv1.ClusterDecision{}, next: map[string]*subject{}, names: map[string]types.UID{}}
 	for _, d := range in.Picked {
@@ -313,14 +314,14 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 	} else {
 		p.waits(s, next)
 	}
-	if p.brake(next) || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
+	if p.suspend(next) || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
 		p.step(Step{Old: s.old, Next: next})
 	}
 }
 
-// brake says on the binding whether the placement is suspended in its member, so that
+// suspend says on the binding whether the placement is suspended in its member, so that
 // its Works follow; false: it says so already.
-func (p *planner) brake(next *placementv1.ClusterResourceBinding) bool {
+func (p *planner) suspend(next *placementv1.ClusterResourceBinding) bool {
 	suspended := propagation.PlacementSuspended(p.Placement.Annotations, next.Spec.TargetCluster)
 	if suspended == Suspended(next) {
 		return false

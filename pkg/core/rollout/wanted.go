@@ -15,8 +15,8 @@ import (
 	"sluice.dev/pkg/core/scheduling/placement"
 )
 
-// Picked are the decisions of the policy in force, and the name of its snapshot;
-// false: nothing is decided by it yet.
+// Picked returns the name of the policy snapshot in force, and the members that it picked;
+// known is false as long as nothing is decided.
 func Picked(policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy string, picked []placementv1.ClusterDecision, known bool) {
 	latest := placement.Latest(policies)
 	if latest == nil || meta.FindStatusCondition(latest.Status.Conditions, placementv1.ConditionScheduled) == nil {
@@ -26,9 +26,9 @@ func Picked(policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy str
 	return latest.Name, picked, true
 }
 
-// Wanted is the snapshot that the members shall have, by the name of its first part,
-// and its index: the newest whole one, or the one that the placement is rolled back
-// to. Empty: it is not there.
+// Wanted returns the name of the first part, and the index, of the snapshot that the
+// members have to have: the newest complete one, or the one that the placement is rolled
+// back to. They are empty if there is no such snapshot.
 func Wanted(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot) (name, index string) {
 	var parts []placing.Part
 	for _, s := range snapshots {
@@ -43,8 +43,8 @@ func Wanted(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.Cl
 	return whole[0].Name, strconv.Itoa(whole[0].Index)
 }
 
-// Unobserved tells whether somebody has to look at the binding: it is on its way out,
-// or gives its member something of which its status does not tell yet.
+// Unobserved reports whether the binding has to be looked at: it is being deleted, or its
+// status does not yet tell of what it gives its member.
 func Unobserved(b *placementv1.ClusterResourceBinding) bool {
 	return b.DeletionTimestamp != nil || given(b) && !Observed(b)
 }

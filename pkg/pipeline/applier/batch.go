@@ -83,7 +83,7 @@ func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) 
 	defer context.AfterFunc(wait.over, func() { cancel(errAlone) })()
 	var end ended
 	for range attempts {
-		end.result, end.work, end.err = s.turn(ctx, msg)
+		end.result, end.work, end.err = s.locked(ctx, msg)
 		if !outcome.IsConflict(end.err) {
 			break
 		}
@@ -140,7 +140,7 @@ func (w *waitingRoom) stop() {
 // have waited for that.
 func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	began := time.Now()
-	r, w, err := s.turn(ctx, msg)
+	r, w, err := s.locked(ctx, msg)
 	if time.Since(began) < s.patience && (err == nil && r.reason != reasonUnreachable || outcome.IsConflict(err)) {
 		s.slow.note(msg.Cluster, false)
 	}
@@ -153,14 +153,14 @@ func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]ev
 	return out.Events()
 }
 
-// turn brings one member up to its Work when nobody else here is about it.
-func (s *Stage) turn(ctx context.Context, msg events.Data) (result, *propagation.Work, error) {
-	if s.turns != nil {
-		end, err := s.turns.take(ctx, *msg.Work)
+// locked brings one member up to its Work, holding the lock of that.
+func (s *Stage) locked(ctx context.Context, msg events.Data) (result, *propagation.Work, error) {
+	if s.locks != nil {
+		unlock, err := s.locks.lock(ctx, *msg.Work)
 		if err != nil {
 			return result{}, nil, err
 		}
-		defer end()
+		defer unlock()
 	}
 	return s.one(ctx, msg)
 }
@@ -183,10 +183,10 @@ func sideBySide(n int, do func(i int)) {
 	}
 }
 
-// InTurn has the Works of an event handled one after the other, however long each
+// Sequential has the Works of an event handled one after the other, however long each
 // takes, for tests that choose the order of requests.
-func (s *Stage) InTurn() *Stage {
-	s.turns, s.patience, s.utmost = nil, math.MaxInt64, math.MaxInt64
+func (s *Stage) Sequential() *Stage {
+	s.locks, s.patience, s.utmost = nil, math.MaxInt64, math.MaxInt64
 	s.together = func(n int, do func(i int)) {
 		for i := range n {
 			do(i)

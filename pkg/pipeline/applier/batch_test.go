@@ -21,14 +21,15 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	builders "sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // fleet is a template's Works in members, and what becomes of each.
@@ -63,14 +64,14 @@ func (m troubled) Write(ctx context.Context, w *propagation.Work, hub string, ma
 	return m.Member.Write(ctx, w, hub, manifest, live)
 }
 
-// Check is the brake.
+// Check holds nothing back.
 func (f *fleet) Check(_ context.Context, _ propagation.TemplateKey, _ propagation.BindingKey, cluster string) (suspension.Verdict, error) {
 	return suspension.Verdict{Suspended: f.held[cluster], By: "somebody"}, nil
 }
 
 func newFleet(t *testing.T, clusters ...string) *fleet {
 	t.Helper()
-	now := func() time.Time { return builders.Start }
+	now := func() time.Time { return fixture.Start }
 	f := &fleet{
 		t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), writes: map[string]*atomic.Int32{},
 		trouble: map[string]func(context.Context) error{}, held: map[string]bool{},
@@ -335,7 +336,7 @@ func TestLanes(t *testing.T) {
 	if a, b := f.stage.Lane(f.rendered()), f.stage.Lane(alone[i]); a == b {
 		t.Errorf("both are in the lane %s", a)
 	}
-	if a, b := events.Lane(f.rendered()), events.Lane(out[0]); a != b {
+	if a, b := coalesce.Lane(f.rendered()), coalesce.Lane(out[0]); a != b {
 		t.Errorf("the answer is in the lane %s, want %s: the template's", b, a)
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// open is a brake that holds nothing.
+// open suspends nothing.
 type open struct{}
 
 func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string) (suspension.Verdict, error) {
@@ -45,7 +45,7 @@ type bringing struct {
 
 func secretBrought(t *testing.T) *bringing {
 	t.Helper()
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	b := &bringing{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), member: pipelinetest.NewMember("m1"), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
 	b.work = propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(propagation.BindingOf(b.key))}
 	if err := b.member.EnsureNamespace(t.Context(), "shop", nil); err != nil {

@@ -1,12 +1,12 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applier is the stage that writes to the members, behind the brake.
+// Package applier is the stage that writes to the members what is not suspended.
 //
 // Consumes: work.rendered and work.removed, of one member or of several, which are
 // written side by side. For a member that does not answer nobody waits: its Work goes
 // on in an event of its own (work.rendered, work.removed), as does one that failed.
-// Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
+// Reads: the Work; its binding; the suspensions in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
 // Cluster (pkg/pipeline/proving).
 // Decides with: pkg/core/applying.
@@ -20,7 +20,7 @@
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.
 //
-// Invariants: if the brake cannot be asked, the member is not written. An object
+// Invariants: where it cannot tell what is suspended, it writes nothing. An object
 // that is not ours is left alone, and none is deleted without a proof. Only the
 // deletion of the template passes a suspension. A Work that is being deleted is let
 // go when its object is gone, or nobody here can tell any more of it; one that has

@@ -14,8 +14,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // behind is a hub of which a process knows a Work in an older form than it has.
@@ -52,7 +52,7 @@ func TestY8AnOlderFormIsNotAppliedAgain(t *testing.T) {
 	brought := *b.member.Object(b.key)
 
 	hub := &behind{Hub: b.hub, known: first}
-	stage := applier.New(hub, open{}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+	stage := applier.New(hub, open{}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return fixture.Start })
 	binding := propagation.BindingOf(b.key)
 	e, err := events.New("test", event.New(), events.WorkRendered, events.Data{Template: &b.key, Binding: &binding, Work: &b.work, Cluster: "m1"})
 	if err != nil {

@@ -48,12 +48,12 @@ func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, er
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
 }
 
-// brakeEvery is how long manifests of a Work are written until the brake is asked
-// again: a Work may have hundreds, and a member may be slow.
-const brakeEvery = time.Second
+// suspensionEvery is how long manifests of a Work are written until it is checked again
+// whether they are suspended: a Work may have hundreds, and a member may be slow.
+const suspensionEvery = time.Second
 
-// braked tells whether the placement has been suspended in the Work's member.
-func (s *Stage) braked(ctx context.Context, w *propagation.Work) (bool, error) {
+// suspendedNow tells whether the placement has been suspended in the Work's member.
+func (s *Stage) suspendedNow(ctx context.Context, w *propagation.Work) (bool, error) {
 	p, err := s.hub.PlacementNow(ctx, w.Placement())
 	if errors.Is(err, outcome.ErrGone) {
 		return false, nil // the Work follows
@@ -78,8 +78,8 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 	defer func() { measure(began, outcomes) }()
 	asked := s.now()
 	for i, raw := range w.Spec.Workload.Manifests {
-		if now := s.now(); now.Sub(asked) >= brakeEvery {
-			suspended, err := s.braked(ctx, w)
+		if now := s.now(); now.Sub(asked) >= suspensionEvery {
+			suspended, err := s.suspendedNow(ctx, w)
 			if err != nil {
 				return result{}, err
 			}

@@ -17,15 +17,15 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// A brake that is pulled while a Work of many objects is written stops it in the midst,
+// A suspension that is made while a Work of many objects is written stops it in the midst,
 // and the rest follows when it is released.
-func TestABrakeStopsAWorkInTheMidst(t *testing.T) {
+func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
 	const many = 20
-	now := make.Start
+	now := fixture.Start
 	clock := func() time.Time { return now }
 	hub, m := pipelinetest.NewHub(pipelinetest.Options{Now: clock}), pipelinetest.NewMember("m1")
 	key := propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}

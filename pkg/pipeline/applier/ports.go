@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/carrying"
 	"sluice.dev/pkg/pipeline/proving"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Works are what members get.
@@ -55,8 +55,8 @@ type Hub interface {
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
-// Brakes are the suspension flags in Redis.
-type Brakes interface {
+// Suspensions are the suspensions of policies and bindings, in Redis.
+type Suspensions interface {
 	Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (suspension.Verdict, error)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -22,12 +23,12 @@ const Name = "applier"
 
 // Stage is the applier.
 type Stage struct {
-	hub     Hub
-	brakes  Brakes
-	members Members
-	now     func() time.Time
-	slow    slow
-	turns   *turns // nil: several events may be about one Work at once
+	hub         Hub
+	suspensions Suspensions
+	members     Members
+	now         func() time.Time
+	slow        slow
+	locks       *keyLock // nil: several events may be about one Work at once
 	// patience is how long most Works of an event wait for the others, utmost how long
 	// any does.
 	patience, utmost time.Duration
@@ -36,9 +37,9 @@ type Stage struct {
 }
 
 // New makes the stage.
-func New(h Hub, b Brakes, m Members, now func() time.Time) *Stage {
+func New(h Hub, b Suspensions, m Members, now func() time.Time) *Stage {
 	return &Stage{
-		hub: h, brakes: b, members: m, now: now, slow: slow{members: map[string]bool{}}, turns: &turns{open: map[propagation.WorkKey]*turn{}},
+		hub: h, suspensions: b, members: m, now: now, slow: slow{members: map[string]bool{}}, locks: &keyLock{open: map[propagation.WorkKey]*keyed{}},
 		patience: patience, utmost: utmost, together: sideBySide,
 	}
 }
@@ -50,7 +51,7 @@ func (s *Stage) Name() string { return Name }
 // of the others.
 func (s *Stage) Lane(e event.Event) string {
 	cluster, _ := e.Extensions()[events.ExtCluster].(string)
-	return cluster + "/" + events.Lane(e)
+	return cluster + "/" + coalesce.Lane(e)
 }
 
 // Handle brings members up to Works, one in each. It is safe to call twice.
@@ -83,7 +84,7 @@ func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.
 	return r, w, err
 }
 
-// templateOf is the template of the Work, whatever the event says: its brakes are
+// templateOf is the template of the Work, whatever the event says: its suspensions are
 // asked for, and its object is the one that leaves. Only a Work that does not say whose
 // it is any more leaves that to the event.
 func templateOf(msg events.Data, w *propagation.Work) *propagation.TemplateKey {
@@ -151,16 +152,15 @@ func about(msg events.Data, w *propagation.Work, reason, message string) events.
 	return d
 }
 
-// held says what suspends the Work; empty: nothing. It is asked in front of
-// every write to a member, and its failure is one: without an answer nothing is
-// written. The binding is asked, too, for it may be suspended before its Work and
-// the flag say so. The field of a Work that is being deleted is of no account, for
-// nobody writes it any more.
+// held returns what suspends the Work; empty where nothing does. It is called before
+// each write to a member, and where it fails nothing is written. It looks at the
+// binding, too, which may be suspended before its Work and Redis say so. The field of a
+// Work that is being deleted does not count, for nobody writes it any more.
 func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *propagation.Work, bound *propagation.Binding) (string, error) {
-	v, err := s.brakes.Check(ctx, template, w.Binding(), w.Key.Cluster)
+	v, err := s.suspensions.Check(ctx, template, w.Binding(), w.Key.Cluster)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("ask for the brake of %s: %w", w.Key, err)
+		return "", fmt.Errorf("ask for the suspension of %s: %w", w.Key, err)
 	case v.Suspended:
 		return v.By + " suspends it", nil
 	case bound != nil && bound.SuspendedOn(w.Key.Cluster):

@@ -15,44 +15,44 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// braked is a brake on one template; other templates have none. down: nobody can tell.
-type braked struct {
+// suspends is a suspension of one template; other templates have none. down: nobody can tell.
+type suspends struct {
 	template propagation.TemplateKey
 	down     error
 }
 
-func (b braked) Check(_ context.Context, t propagation.TemplateKey, _ propagation.BindingKey, _ string) (suspension.Verdict, error) {
+func (b suspends) Check(_ context.Context, t propagation.TemplateKey, _ propagation.BindingKey, _ string) (suspension.Verdict, error) {
 	return suspension.Verdict{Suspended: t == b.template, By: "policy p"}, b.down
 }
 
-// The applier brings the member up to the Work, behind the brake, and says on the Work
+// The applier brings the member up to the Work, behind the suspension, and says on the Work
 // how that went: what is asked for again is not written again.
 func TestApplier(t *testing.T) {
 	other := propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "other"}
 	for name, tc := range map[string]struct {
-		brake  braked
-		noWork bool
-		theirs bool // the member has another's object of that name
-		twice  bool
-		says   *propagation.TemplateKey // another template than the Work's
-		tells  []string
-		has    bool
-		writes int
-		fails  bool
+		suspends suspends
+		noWork   bool
+		theirs   bool // the member has another's object of that name
+		twice    bool
+		says     *propagation.TemplateKey // another template than the Work's
+		tells    []string
+		has      bool
+		writes   int
+		fails    bool
 	}{
 		"the member gets what the Work says":             {tells: []string{events.WorkApplied}, has: true, writes: 1},
 		"the same event again writes nothing":            {twice: true, tells: []string{events.WorkApplied, events.WorkApplied}, has: true, writes: 1},
-		"what is suspended is not written":               {brake: braked{template: secretKey}, tells: []string{events.WorkHeld}},
-		"where nobody can tell, nothing is written":      {brake: braked{down: errors.New("redis is down")}, fails: true},
-		"another's brake does not hold it":               {brake: braked{template: other}, tells: []string{events.WorkApplied}, has: true, writes: 1},
+		"what is suspended is not written":               {suspends: suspends{template: secretKey}, tells: []string{events.WorkHeld}},
+		"where nobody can tell, nothing is written":      {suspends: suspends{down: errors.New("redis is down")}, fails: true},
+		"another's suspension does not hold it":          {suspends: suspends{template: other}, tells: []string{events.WorkApplied}, has: true, writes: 1},
 		"what is not ours is left alone, and told":       {theirs: true, tells: []string{events.WorkFailed}, has: true},
 		"a Work that is gone is nobody's":                {noWork: true, tells: []string{events.WorkDeleted}},
-		"an event that names another's template is none": {brake: braked{template: secretKey}, says: &other, fails: true},
+		"an event that names another's template is none": {suspends: suspends{template: secretKey}, says: &other, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := secretBrought(t)
@@ -65,7 +65,7 @@ func TestApplier(t *testing.T) {
 			}
 			writes := 0
 			b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { writes++ }
-			stage := applier.New(b.hub, tc.brake, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+			stage := applier.New(b.hub, tc.suspends, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return fixture.Start })
 			binding, template := propagation.BindingOf(b.key), b.key
 			if tc.says != nil {
 				template = *tc.says
@@ -97,9 +97,9 @@ func TestApplier(t *testing.T) {
 // secretKey is the template of the Work of secretBrought.
 var secretKey = propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}
 
-// Whatever an event says: who is asked for the brake is the Work's own template, and of
+// Whatever an event says: who is asked for the suspension is the Work's own template, and of
 // a Work of another binding there is nothing to do.
-func TestZ33TheBrakeIsThatOfTheWorksTemplate(t *testing.T) {
+func TestZ33TheSuspensionIsThatOfTheWorksTemplate(t *testing.T) {
 	b := secretBrought(t)
 	b.keep(propagation.Contents{b.hash: b.whole})
 	for name, tc := range map[string]struct{ template propagation.TemplateKey }{
@@ -114,7 +114,7 @@ func TestZ33TheBrakeIsThatOfTheWorksTemplate(t *testing.T) {
 					t.Errorf("%s", w)
 				}
 			}
-			stage := applier.New(b.hub, braked{template: secretKey}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return make.Start })
+			stage := applier.New(b.hub, suspends{template: secretKey}, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return fixture.Start })
 			binding := propagation.BindingOf(tc.template)
 			e, err := events.New("renderer", event.New(), events.WorkRendered, events.Data{Template: &tc.template, Binding: &binding, Work: &b.work, Cluster: "m1"})
 			if err != nil {

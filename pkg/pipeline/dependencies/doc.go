@@ -9,7 +9,7 @@
 // content refers to.
 // Decides with: pkg/core/dependencies.
 // Commits: requiredBy and the inherited suspension of the dependencies'
-// bindings, their brake in Redis; on the binding itself what it refers to.
+// bindings, their suspension in Redis; on the binding itself what it refers to.
 // Emits: template.touched for each dependency; binding.removed where a
 // dependency's binding serves nobody any more.
 //

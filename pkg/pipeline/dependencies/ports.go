@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Hub is the control plane's API.
@@ -23,7 +23,7 @@ type Hub interface {
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 }
 
-// Brakes are the suspension flags in Redis.
-type Brakes interface {
-	SetBinding(ctx context.Context, key propagation.BindingKey, f suspension.Flag) error
+// Suspensions are the suspensions of policies and bindings, in Redis.
+type Suspensions interface {
+	SetBinding(ctx context.Context, key propagation.BindingKey, f suspension.Suspension) error
 }

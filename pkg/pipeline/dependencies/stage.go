@@ -17,7 +17,7 @@ import (
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Name of the stage.
@@ -25,12 +25,12 @@ const Name = "dependencies"
 
 // Stage is the dependencies stage.
 type Stage struct {
-	hub    Hub
-	brakes Brakes
+	hub         Hub
+	suspensions Suspensions
 }
 
 // New makes the stage.
-func New(h Hub, b Brakes) *Stage { return &Stage{hub: h, brakes: b} }
+func New(h Hub, b Suspensions) *Stage { return &Stage{hub: h, suspensions: b} }
 
 // Name is that of the stage's function.
 func (s *Stage) Name() string { return Name }
@@ -130,7 +130,7 @@ func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Bi
 		return true, s.commit(ctx, out, b, b)
 	}
 	if late {
-		return true, s.bury(ctx, out, b)
+		return true, s.deleteUnneeded(ctx, out, b)
 	}
 	return true, nil
 }
@@ -193,8 +193,8 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 		return fmt.Errorf("get %s: %w", key, err)
 	}
 	next := dependencies.Attach(t, b, parent)
-	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
+	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if next != b {
 		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
@@ -234,7 +234,7 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 
 // commit writes the dependency's binding. One that nobody needs any more names no
 // cluster, for that is what members lose the object by: the absence of a binding
-// would prove nothing. It goes when that is long done (bury), or at once where there
+// would prove nothing. It goes when that is long done (deleteUnneeded), or at once where there
 // is no template.
 func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
 	key := b.Template()
@@ -248,8 +248,8 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 			return fmt.Errorf("detach %s: %w", b.Key, err)
 		}
 	}
-	if err := s.brakes.SetBinding(ctx, next.Key, suspension.Flag{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the brake of %s: %w", next.Key, err)
+	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if !dependencies.Needed(next) && !b.AwaitsTemplate() {
 		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})
@@ -258,8 +258,8 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 	return nil
 }
 
-// bury deletes a binding that nobody needs and of which no Work is left.
-func (s *Stage) bury(ctx context.Context, out *events.Batch, b *propagation.Binding) error {
+// deleteUnneeded deletes a binding that nobody needs and of which no Work is left.
+func (s *Stage) deleteUnneeded(ctx context.Context, out *events.Batch, b *propagation.Binding) error {
 	works, err := s.hub.WorksOf(ctx, b.Key)
 	if err != nil {
 		return fmt.Errorf("list the Works of %s: %w", b.Key, err)

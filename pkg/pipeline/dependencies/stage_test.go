@@ -16,21 +16,21 @@ import (
 	core "sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/dependencies"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
-type noBrakes struct{}
+type noSuspensions struct{}
 
-func (noBrakes) SetBinding(context.Context, propagation.BindingKey, suspension.Flag) error {
+func (noSuspensions) SetBinding(context.Context, propagation.BindingKey, suspension.Suspension) error {
 	return nil
 }
 
 // A binding that is gone has nothing left to say. Whoever is linked to it is found
 // among those of its namespace that are linked to anything.
 func TestABindingGoes(t *testing.T) {
-	nginx := make.Deployment("nginx").Template().Key
+	nginx := fixture.Deployment("nginx").Template().Key
 	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
 	for name, tc := range map[string]struct {
 		gone  propagation.TemplateKey
@@ -42,7 +42,7 @@ func TestABindingGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			refers := workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{
 				APIVersion: nginx.APIVersion, Kind: nginx.Kind, Namespace: nginx.Namespace, Name: nginx.Name,
 			}}
@@ -61,7 +61,7 @@ func TestABindingGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := dependencies.New(h, noBrakes{}).Handle(ctx, e)
+			out, err := dependencies.New(h, noSuspensions{}).Handle(ctx, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func TestABindingGoes(t *testing.T) {
 // are: what it refers to stays there with it, however long nothing is in force. So it
 // does where the binding was made anew and has not said yet what it refers to.
 func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
-	nginx := make.Deployment("nginx").Template().Key
+	nginx := fixture.Deployment("nginx").Template().Key
 	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
 	for name, tc := range map[string]struct {
 		work, anew, late bool
@@ -102,7 +102,7 @@ func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			bare := &propagation.Binding{Key: propagation.BindingOf(nginx), Spec: workv1alpha2.ResourceBindingSpec{
 				Resource:      workv1alpha2.ObjectReference{APIVersion: nginx.APIVersion, Kind: nginx.Kind, Namespace: nginx.Namespace, Name: nginx.Name},
 				PropagateDeps: true, Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}},
@@ -133,7 +133,7 @@ func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dependencies.New(h, noBrakes{}).Handle(ctx, e); err != nil {
+			if _, err := dependencies.New(h, noSuspensions{}).Handle(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 			b := h.LiveBinding(follower.Key)

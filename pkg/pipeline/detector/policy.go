@@ -13,12 +13,12 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // pageSize is how many templates one event of a fan-out touches.
@@ -32,7 +32,7 @@ const (
 	phaseNamed   = "named"
 )
 
-// policy brings the brake and the index up to the policy, in this order, and
+// policy brings the suspension and the index up to the policy, in this order, and
 // starts the fan-out.
 func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.PolicyKey) ([]event.Event, error) {
 	p, err := s.hub.Policy(ctx, key)
@@ -42,18 +42,18 @@ func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.Polic
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
-	if err := s.brakes.SetPolicy(ctx, key, suspension.FlagOf(p)); err != nil {
-		return nil, fmt.Errorf("set the brake of %s: %w", key, err)
+	if err := s.suspensions.SetPolicy(ctx, key, suspension.Of(p)); err != nil {
+		return nil, fmt.Errorf("set the suspension of %s: %w", key, err)
 	}
 	if _, _, err := s.policies.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
 		return nil, fmt.Errorf("index %s: %w", key, err)
 	}
-	if s.echoes.ofPolicy(ctx, e, p) {
+	if s.announced.hasPolicy(ctx, e, p) {
 		return nil, nil
 	}
 	out, err := s.fanOut(ctx, e, key, phaseHeld+":")
 	if err == nil {
-		s.echoes.notePolicy(e, p)
+		s.announced.notePolicy(e, p)
 	}
 	return out, err
 }
@@ -63,8 +63,8 @@ func (s *Stage) policyGone(ctx context.Context, e event.Event, key propagation.P
 	if err := s.policies.RemovePolicy(ctx, key); err != nil {
 		return nil, fmt.Errorf("remove %s from the index: %w", key, err)
 	}
-	if err := s.brakes.SetPolicy(ctx, key, suspension.Flag{}); err != nil {
-		return nil, fmt.Errorf("clear the brake of %s: %w", key, err)
+	if err := s.suspensions.SetPolicy(ctx, key, suspension.Suspension{}); err != nil {
+		return nil, fmt.Errorf("clear the suspension of %s: %w", key, err)
 	}
 	if p, err := s.hub.Policy(ctx, key); err == nil && !p.Deleting || err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, outcome.Conflict(errors.Join(fmt.Errorf("%s is there again", key), err))

@@ -6,23 +6,23 @@ package detector
 import (
 	"context"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipeline/standing"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/pipeline/inputs"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Hub is the control plane's API.
 type Hub interface {
-	standing.Hub
+	inputs.Hub
 	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
 // ClaimMap is the arbiter and index in Redis.
 type ClaimMap interface {
-	standing.Index
+	inputs.Index
 	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error
 	Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting, revision int64) error
 	Drop(ctx context.Context, t propagation.TemplateKey) error
@@ -36,7 +36,7 @@ type Policies interface {
 	Waiting(ctx context.Context, selectors []claims.Selector, match func(propagation.TemplateKey, map[string]string) bool, cursor string, n int) ([]propagation.TemplateKey, string, error)
 }
 
-// Brakes are the policies' suspension flags.
-type Brakes interface {
-	SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Flag) error
+// Suspensions are the suspensions of policies, in Redis.
+type Suspensions interface {
+	SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Suspension) error
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // Name of the stage.
@@ -26,16 +26,16 @@ const Name = "detector"
 
 // Stage is the detector.
 type Stage struct {
-	hub      Hub
-	claims   ClaimMap
-	policies Policies
-	brakes   Brakes
-	echoes   echoes
+	hub         Hub
+	claims      ClaimMap
+	policies    Policies
+	suspensions Suspensions
+	announced   announced
 }
 
 // New makes the stage.
-func New(h Hub, c ClaimMap, p Policies, b Brakes) *Stage {
-	return &Stage{hub: h, claims: c, policies: p, brakes: b}
+func New(h Hub, c ClaimMap, p Policies, b Suspensions) *Stage {
+	return &Stage{hub: h, claims: c, policies: p, suspensions: b, announced: newAnnounced()}
 }
 
 // Name is that of the stage's function.
@@ -91,7 +91,7 @@ func (s *Stage) gates(ctx context.Context, e event.Event) ([]event.Event, error)
 
 // template claims, keeps or releases one template.
 func (s *Stage) template(ctx context.Context, e event.Event, key propagation.TemplateKey) ([]event.Event, error) {
-	in, view, err := standing.Load(ctx, s.hub, s.claims, key)
+	in, view, err := inputs.Load(ctx, s.hub, s.claims, key)
 	if errors.Is(err, outcome.ErrGone) {
 		return s.gone(ctx, e, key)
 	}
@@ -101,7 +101,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	if s.echoes.ofTemplate(ctx, e, in.Template) {
+	if s.announced.hasTemplate(ctx, e, in.Template) {
 		return nil, nil
 	}
 	d := claiming.Decide(in)
@@ -109,7 +109,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	if err != nil {
 		return nil, err
 	}
-	s.echoes.noteTemplate(e, t)
+	s.announced.noteTemplate(e, t)
 	if d.Verdict == claiming.Wait && d.Reason == claiming.NeverTemplate {
 		return nil, nil
 	}

@@ -15,13 +15,13 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/gate"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A binding goes when its template is proven to be gone, whatever an event says.
 func TestGateRemovesWithProofAlone(t *testing.T) {
-	key := make.Deployment("nginx").Template().Key
+	key := fixture.Deployment("nginx").Template().Key
 	as := func(apiVersion, kind string) propagation.TemplateKey {
 		k := key
 		k.APIVersion, k.Kind = apiVersion, kind
@@ -56,10 +56,10 @@ func TestGateRemovesWithProofAlone(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
-			s := gate.New(h, func() time.Time { return make.Start })
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+			s := gate.New(h, func() time.Time { return fixture.Start })
 			h.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(1)} })
-			p := make.Policy("p").To("m1").Policy()
+			p := fixture.Policy("p").To("m1").Policy()
 			h.PutPolicy(p.Key, p.Spec)
 			if _, err := h.CommitClaim(ctx, h.Live(key), h.LivePolicy(p.Key).Claim(), ""); err != nil {
 				t.Fatal(err)

@@ -11,14 +11,14 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/gate"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // TestZ24DependencyMadeAnew takes the place of the former: the binding that is
 // there for others stays, and so do the members' objects.
 func TestZ24DependencyMadeAnew(t *testing.T) {
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	h := pipelinetest.NewHub(pipelinetest.Options{Now: now})
 	s := gate.New(h, now)
 	key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
@@ -32,7 +32,7 @@ func TestZ24DependencyMadeAnew(t *testing.T) {
 	if _, err := h.CommitBinding(t.Context(), nil, b); err != nil {
 		t.Fatal(err)
 	}
-	policy := make.Policy("p").Policy().Key
+	policy := fixture.Policy("p").Policy().Key
 	if err := deliver(t.Context(), s, key, policy); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 )
 
 // Name of the stage.
@@ -40,13 +40,13 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	in, err := standing.LoadGate(ctx, s.hub, *msg.Template, func(in *gating.Input) error { return s.prepare(ctx, in) })
+	in, err := inputs.LoadGate(ctx, s.hub, *msg.Template, func(in *gating.Input) error { return s.prepare(ctx, in) })
 	switch {
 	case errors.Is(err, outcome.ErrGone):
 		return s.remove(ctx, e, *msg.Template, in.Binding)
 	case errors.Is(err, outcome.ErrNotServed):
 		return nil, nil // nobody can tell what became of the template: what is in force stays
-	case errors.Is(err, standing.ErrStale):
+	case errors.Is(err, inputs.ErrStale):
 		out := events.From(Name, e)
 		out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "ClaimDoesNotStand"})
 		return out.Events()

@@ -16,8 +16,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/gate"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // errCrash is the answer to the request that a process does not live to see.
@@ -28,29 +28,29 @@ var errCrash = errors.New("crash")
 // binding is brought up to what the template holds then. It is not taken away,
 // for the other delivery may go on at any moment.
 func TestGateBetweenBindingAndContent(t *testing.T) {
-	lazy := func(p make.PolicyBuilder) make.PolicyBuilder { return p.Lazy() }
+	lazy := func(p fixture.PolicyBuilder) fixture.PolicyBuilder { return p.Lazy() }
 	for name, tt := range map[string]struct {
-		policy func(make.PolicyBuilder) make.PolicyBuilder
+		policy func(fixture.PolicyBuilder) fixture.PolicyBuilder
 		crash  bool
 	}{
 		"the other delivery goes on":                           {},
 		"the other delivery goes on, the policy is Lazy":       {policy: lazy},
 		"the process ended in between":                         {crash: true},
 		"the process ended in between, the policy is Lazy":     {policy: lazy, crash: true},
-		"the other delivery goes on, suspended on a cluster":   {policy: func(p make.PolicyBuilder) make.PolicyBuilder { return p.Suspending("m1") }},
-		"the process ended in between, suspended altogether":   {policy: func(p make.PolicyBuilder) make.PolicyBuilder { return p.Suspending() }, crash: true},
-		"the process ended in between, Lazy and suspended too": {policy: func(p make.PolicyBuilder) make.PolicyBuilder { return p.Lazy().Suspending() }, crash: true},
+		"the other delivery goes on, suspended on a cluster":   {policy: func(p fixture.PolicyBuilder) fixture.PolicyBuilder { return p.Suspending("m1") }},
+		"the process ended in between, suspended altogether":   {policy: func(p fixture.PolicyBuilder) fixture.PolicyBuilder { return p.Suspending() }, crash: true},
+		"the process ended in between, Lazy and suspended too": {policy: func(p fixture.PolicyBuilder) fixture.PolicyBuilder { return p.Lazy().Suspending() }, crash: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
-			s := gate.New(h, func() time.Time { return make.Start })
-			key := make.Deployment("nginx").Template().Key
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+			s := gate.New(h, func() time.Time { return fixture.Start })
+			key := fixture.Deployment("nginx").Template().Key
 			put := func(replicas int64) {
 				h.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": replicas} })
 			}
 			put(1)
-			builder := make.Policy("p").To("m1")
+			builder := fixture.Policy("p").To("m1")
 			if tt.policy != nil {
 				builder = tt.policy(builder)
 			}

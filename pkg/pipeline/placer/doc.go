@@ -9,7 +9,7 @@
 // Reads: the placement, its snapshots; the objects that changed, or all that are
 // selected, by pages.
 // Decides with: pkg/core/placing.
-// Commits: what changed, until it was seen, in Redis (pkg/pending); resource and
+// Commits: what changed, until it was seen, in Redis (pkg/redis/pending); resource and
 // policy snapshots; the placement's finalizers; its condition Scheduled where its
 // selectors are refused, and nothing else of its status.
 // Emits: placement.snapshotted, which says that what there is to say stands in the

@@ -19,7 +19,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pending"
+	"sluice.dev/pkg/redis/pending"
 )
 
 // finalizers hold a placement until nothing of it is left: the placer's, and the

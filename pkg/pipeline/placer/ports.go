@@ -12,7 +12,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pending"
+	"sluice.dev/pkg/redis/pending"
 )
 
 // Placements are what people ask for.

@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pending"
+	"sluice.dev/pkg/redis/pending"
 )
 
 // resources keeps what the placement selects in snapshots, and is the index of the

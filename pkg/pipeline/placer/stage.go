@@ -18,7 +18,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pending"
+	"sluice.dev/pkg/redis/pending"
 )
 
 // Name of the stage.

@@ -23,7 +23,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pending"
+	"sluice.dev/pkg/redis/pending"
 )
 
 // world is a hub, the Redis beside it, and the time. Of each request it keeps what it

@@ -8,18 +8,18 @@ import (
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 )
 
 // Hub is the control plane's API.
 type Hub interface {
-	standing.Hub
+	inputs.Hub
 	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
 // ClaimMap is the arbiter and index in Redis.
 type ClaimMap interface {
-	standing.Index
+	inputs.Index
 	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error
 }

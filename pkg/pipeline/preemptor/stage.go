@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // Name of the stage.
@@ -54,7 +54,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	in, view, err := standing.Load(ctx, s.hub, s.claims, *msg.Template)
+	in, view, err := inputs.Load(ctx, s.hub, s.claims, *msg.Template)
 	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil // its deletion is an event of its own
 	}

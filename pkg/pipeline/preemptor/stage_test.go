@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/preemptor"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // index is the claim map: every policy may select everything.
@@ -52,11 +52,11 @@ func (i *index) Record(_ context.Context, _ propagation.TemplateKey, c propagati
 // The preemptor takes a template from a living policy for one that is entitled to it
 // now, whatever the event says: in the index first, then on the template.
 func TestPreemptor(t *testing.T) {
-	low := make.Policy("low").Priority(1)
-	high := make.Policy("high").Priority(2).Always()
+	low := fixture.Policy("low").Priority(1)
+	high := fixture.Policy("high").Priority(2).Always()
 	refused := errors.New("the hub is not well")
 	for name, tc := range map[string]struct {
-		rival  make.PolicyBuilder
+		rival  fixture.PolicyBuilder
 		gate   bool
 		gone   bool // the template
 		index  error
@@ -69,7 +69,7 @@ func TestPreemptor(t *testing.T) {
 	}{
 		"who is entitled takes it":                                {rival: high, gate: true, holder: "high", record: []string{"high"}, told: []string{"PreemptPolicySucceed"}, emits: []string{events.ClaimPreempted}},
 		"who is not entitled any more leaves it":                  {rival: high.Priority(1), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
-		"who never preempts leaves it":                            {rival: make.Policy("high").Priority(2), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
+		"who never preempts leaves it":                            {rival: fixture.Policy("high").Priority(2), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
 		"with the gate off nobody takes it":                       {rival: high, holder: "low", emits: []string{events.TemplateClaimed}},
 		"a template that is gone is nobody's":                     {rival: high, gate: true, gone: true},
 		"what the index refuses does not happen":                  {rival: high, gate: true, index: refused, holder: "low", told: []string{"PreemptPolicyFailed"}, fails: true},
@@ -77,11 +77,11 @@ func TestPreemptor(t *testing.T) {
 		"a race that was lost is tried again, and nobody is told": {rival: high, gate: true, hub: outcome.Conflict(refused), holder: "low", record: []string{"high"}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			h.SetFeatures(propagation.Features{Preemption: tc.gate})
-			key := make.Deployment("nginx").Template().Key
+			key := fixture.Deployment("nginx").Template().Key
 			h.Apply(key, func(map[string]any) {})
-			for _, p := range []make.PolicyBuilder{low, tc.rival} {
+			for _, p := range []fixture.PolicyBuilder{low, tc.rival} {
 				h.PutPolicy(p.Policy().Key, p.Policy().Spec)
 			}
 			if _, err := h.CommitClaim(t.Context(), h.Live(key), h.LivePolicy(low.Policy().Key).Claim(), ""); err != nil {

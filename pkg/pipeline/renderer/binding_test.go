@@ -15,8 +15,8 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/renderer"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // A binding of a placement that somebody deleted is held by its Works, and the one in
@@ -33,7 +33,7 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 		"left out, with a successor that was made": {successor: placementv1.BindingStateUnscheduled, wantHeld: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			h.Put(&placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "crp-1"}})
 			policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
 				Name: "crp-1-0", Annotations: map[string]string{placementv1.AnnotationCRPGeneration: "1"},
@@ -43,7 +43,7 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 			policy.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: "True", ObservedGeneration: 1}}
 			policy.Status.ClusterDecisions = []placementv1.ClusterDecision{{ClusterName: "m1", Selected: tc.picked}}
 			h.Put(policy)
-			deleted := metav1.NewTime(make.Start)
+			deleted := metav1.NewTime(fixture.Start)
 			bound := func(name string, state placementv1.BindingState, at *metav1.Time) {
 				b := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{
 					Name: name, Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"},
@@ -72,7 +72,7 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := renderer.New(h, func() time.Time { return make.Start }).Handle(t.Context(), e)
+			out, err := renderer.New(h, func() time.Time { return fixture.Start }).Handle(t.Context(), e)
 			if err != nil {
 				t.Fatal(err)
 			}

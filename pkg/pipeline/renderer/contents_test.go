@@ -21,8 +21,8 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/renderer"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // scene is a hub with one binding of a Secret to m1 and m2, and its renderer.
@@ -37,7 +37,7 @@ type scene struct {
 
 func secretBound(t *testing.T) *scene {
 	t.Helper()
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	r := &scene{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
 	for _, c := range []string{"m1", "m2"} {
 		r.hub.Join(c)

@@ -16,14 +16,14 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/renderer"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // TestZ32OverridesOfANamespace concern the bindings of that namespace, and have
 // those of no other read.
 func TestZ32OverridesOfANamespace(t *testing.T) {
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	var asked []string
 	h := pipelinetest.NewHub(pipelinetest.Options{Now: now})
 	bind := func(namespace string, n int) {
@@ -105,7 +105,7 @@ func (l *lister) ListBindings(ctx context.Context, namespace string, limit int64
 // TestAnOverrideListsEachBindingOnce: a page of the fan-out costs a page of the list,
 // whatever the number of bindings.
 func TestAnOverrideListsEachBindingOnce(t *testing.T) {
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	l := &lister{Hub: pipelinetest.NewHub(pipelinetest.Options{Now: now})}
 	const bindings = 450
 	for i := range bindings {

@@ -23,12 +23,12 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/pipeline/applier"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/suspension"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// open is a brake that holds nothing.
+// open suspends nothing.
 type open struct{}
 
 func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string) (suspension.Verdict, error) {
@@ -63,7 +63,7 @@ func TestZ3AWorkThatIsBeingDeletedIsNotForgottenBeforeItIsMadeAnew(t *testing.T)
 			t.Fatal(err)
 		}
 	}
-	stage := applier.New(r.hub, open{}, func(_ context.Context, c string) (applier.Member, error) { return members[c], nil }, func() time.Time { return make.Start })
+	stage := applier.New(r.hub, open{}, func(_ context.Context, c string) (applier.Member, error) { return members[c], nil }, func() time.Time { return fixture.Start })
 	// handle gives the events about m2 to the applier, and returns what it answers of
 	// all members.
 	handle := func(in []event.Event) (out []event.Event) {
@@ -138,7 +138,7 @@ func TestZ3AWorkThatIsBeingDeletedIsNotForgottenBeforeItIsMadeAnew(t *testing.T)
 // However many members of an event miss their Works, one event asks for all of them.
 func TestWorksThatAreBeingDeletedAreAskedForOnce(t *testing.T) {
 	r := secretBound(t)
-	stage := applier.New(r.hub, open{}, func(_ context.Context, c string) (applier.Member, error) { return pipelinetest.NewMember(c), nil }, func() time.Time { return make.Start })
+	stage := applier.New(r.hub, open{}, func(_ context.Context, c string) (applier.Member, error) { return pipelinetest.NewMember(c), nil }, func() time.Time { return fixture.Start })
 	r.hub.Apply(r.key, func(obj map[string]any) { obj["data"] = map[string]any{"k": "hunter1"} })
 	r.to("m1", "m2")
 	r.render()
@@ -263,7 +263,7 @@ func TestZ6LostContentIsTold(t *testing.T) {
 
 // Nothing can be rendered while the frozen content is missing. A suspension does not
 // wait for that, and neither does its end.
-func TestABrakeDoesNotWaitForLostContent(t *testing.T) {
+func TestASuspensionDoesNotWaitForLostContent(t *testing.T) {
 	r := secretBound(t)
 	r.render()
 	m1, _ := r.keys()

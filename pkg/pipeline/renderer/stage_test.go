@@ -13,7 +13,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipelinetest"
+	"sluice.dev/test/pipelinetest"
 )
 
 // The renderer makes of what is in force a Work for each member that the binding

@@ -25,7 +25,7 @@ import (
 // way is told when it is there; that a rollout waits, and that what the status says is
 // of an earlier form of the placement, is told at once.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
-	in, err := s.standing(ctx, msg.Placement)
+	in, err := s.input(ctx, msg.Placement)
 	if errors.Is(err, outcome.ErrGone) || err == nil && in.Placement.DeletionTimestamp != nil {
 		forget(msg.Placement)
 		return nil, nil
@@ -57,8 +57,8 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 	return out.Events()
 }
 
-// standing is what the placement's status depends on.
-func (s *Stage) standing(ctx context.Context, name string) (in telling.Input, err error) {
+// input is what the placement's status depends on.
+func (s *Stage) input(ctx context.Context, name string) (in telling.Input, err error) {
 	in.Now = s.now()
 	if in.Placement, err = s.hub.Placement(ctx, name); err != nil {
 		return in, fmt.Errorf("get placement %s: %w", name, err)

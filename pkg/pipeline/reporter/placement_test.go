@@ -15,8 +15,8 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/pipeline/reporter"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // What is on its way is told when it is there, which costs one write. Until then the
@@ -32,7 +32,7 @@ func TestC80NothingStaysTrueOfAnEarlierForm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 			generation := "1"
 			if tt.edited {
@@ -58,7 +58,7 @@ func TestC80NothingStaysTrueOfAnEarlierForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := reporter.New(h, nil, func() time.Time { return make.Start })
+			s := reporter.New(h, nil, func() time.Time { return fixture.Start })
 			for range 2 { // the second time changes nothing
 				if _, err := s.Handle(ctx, e); err != nil {
 					t.Fatal(err)

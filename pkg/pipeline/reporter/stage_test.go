@@ -16,8 +16,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/reporter"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // one is a member that has one object.
@@ -39,13 +39,13 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 		"it has not said yet that the object is there":       {},
 		"it has not said so, and may be held back meanwhile": {changed: true, want: 1},
 		"it has said so": {said: workv1alpha1.WorkStatus{Applied: &workv1alpha1.AppliedState{ManifestHash: "h", UID: "u"}}, want: 1},
-		"it found a brake after it had made it": {said: workv1alpha1.WorkStatus{Conditions: []metav1.Condition{
+		"it found a suspension after it had made it": {said: workv1alpha1.WorkStatus{Conditions: []metav1.Condition{
 			{Type: workv1alpha1.ConditionDispatching, Status: metav1.ConditionFalse, Reason: workv1alpha1.ReasonSuspendDispatching},
 		}}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			if err := h.EnsureNamespace(ctx, propagation.WorkNamespace("m1")); err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 				return one{&member.Observed{UID: "u", Work: w.Key.Name, Partial: true, Object: map[string]any{
 					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "settings"},
 				}}}, nil
-			}, func() time.Time { return make.Start })
+			}, func() time.Time { return fixture.Start })
 
 			e, err := events.NewResource("m1", events.ResourceAdded, events.Object{TemplateKey: key, Cluster: "m1", Version: "1"})
 			if err != nil {

@@ -20,8 +20,8 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // relabelled is a hub with a binding that goes where a label is, scheduled on m1 and
@@ -35,16 +35,16 @@ type relabelled struct {
 }
 
 func relabel(t *testing.T) *relabelled {
-	r := &relabelled{T: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})}
-	r.stage = scheduler.New(r.hub, r.hub, nil, r.hub, func() time.Time { return make.Start })
+	r := &relabelled{T: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})}
+	r.stage = scheduler.New(r.hub, r.hub, nil, r.hub, func() time.Time { return fixture.Start })
 	for _, m := range []string{"m1", "m2"} {
 		r.hub.Join(m)
 		r.hub.LabelCluster(m, "tier", "web")
 	}
-	p := make.Policy("p")
+	p := fixture.Policy("p")
 	policy := p.Policy()
 	policy.Spec.Placement = policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}}}
-	b, err := r.hub.CommitBinding(t.Context(), nil, gating.Decide(gating.Input{Template: make.Deployment("nginx").ClaimedBy(p).Template(), Policy: policy}).Next)
+	b, err := r.hub.CommitBinding(t.Context(), nil, gating.Decide(gating.Input{Template: fixture.Deployment("nginx").ClaimedBy(p).Template(), Policy: policy}).Next)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestZ12AChangedClusterConcernsWhatIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := scheduler.New(r.hub, r.hub, noPlacements{}, r.hub, func() time.Time { return make.Start }).Handle(t.Context(), e)
+		out, err := scheduler.New(r.hub, r.hub, noPlacements{}, r.hub, func() time.Time { return fixture.Start }).Handle(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}

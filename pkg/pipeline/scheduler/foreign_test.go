@@ -13,8 +13,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // Z25: whose binding it is says the binding as it is, not the event, which may be
@@ -22,11 +22,11 @@ import (
 func TestZ25AnothersBindingIsLeftAlone(t *testing.T) {
 	for name, want := range map[string]bool{"": true, "default-scheduler": true, "team": false} {
 		ctx := t.Context()
-		h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
-		p := make.Policy("p").To("m1")
+		h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+		p := fixture.Policy("p").To("m1")
 		policy := p.Policy()
 		policy.Spec.SchedulerName = name
-		b, err := h.CommitBinding(ctx, nil, gating.Decide(gating.Input{Template: make.Deployment("nginx").ClaimedBy(p).Template(), Policy: policy}).Next)
+		b, err := h.CommitBinding(ctx, nil, gating.Decide(gating.Input{Template: fixture.Deployment("nginx").ClaimedBy(p).Template(), Policy: policy}).Next)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestZ25AnothersBindingIsLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := scheduler.New(h, h, nil, h, func() time.Time { return make.Start }).Handle(ctx, e)
+		out, err := scheduler.New(h, h, nil, h, func() time.Time { return fixture.Start }).Handle(ctx, e)
 		if did := len(out) > 0 || wrote > 0; err != nil || did != want {
 			t.Errorf("scheduler %q: wrote %d, told %d (%v); want anything: %t", name, wrote, len(out), err, want)
 		}

@@ -15,8 +15,8 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // lister counts the bindings that are listed.
@@ -34,7 +34,7 @@ func (l *lister) ListBindings(ctx context.Context, namespace string, limit int64
 // TestAChangedClusterListsEachBindingOnce: a page of the fan-out costs a page of the
 // list, and pages that concern nobody cost no event each.
 func TestAChangedClusterListsEachBindingOnce(t *testing.T) {
-	now := func() time.Time { return make.Start }
+	now := func() time.Time { return fixture.Start }
 	for sentence, tc := range map[string]struct {
 		bindings, concerned, wantEvents, wantLists int
 	}{

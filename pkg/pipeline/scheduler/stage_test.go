@@ -17,8 +17,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/scheduler"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // The scheduler picks the clusters of a binding that is in force, writes them where
@@ -53,14 +53,14 @@ func TestScheduler(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
 			for _, c := range tc.joined {
 				h.Join(c)
 			}
-			key := make.Deployment("nginx").Template().Key
+			key := fixture.Deployment("nginx").Template().Key
 			if tc.to != nil {
-				p := make.Policy("p").To(tc.to...)
-				if _, err := h.CommitBinding(t.Context(), nil, gating.Decide(gating.Input{Template: make.Deployment("nginx").ClaimedBy(p).Template(), Policy: p.Policy()}).Next); err != nil {
+				p := fixture.Policy("p").To(tc.to...)
+				if _, err := h.CommitBinding(t.Context(), nil, gating.Decide(gating.Input{Template: fixture.Deployment("nginx").ClaimedBy(p).Template(), Policy: p.Policy()}).Next); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -77,7 +77,7 @@ func TestScheduler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stage := scheduler.New(h, h, nil, h, func() time.Time { return make.Start })
+			stage := scheduler.New(h, h, nil, h, func() time.Time { return fixture.Start })
 			for range map[bool]int{false: 1, true: 2}[tc.twice] {
 				out, err := stage.Handle(t.Context(), e)
 				if outcome.IsConflict(err) != tc.fails || err != nil && !tc.fails {

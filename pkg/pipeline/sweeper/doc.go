@@ -18,7 +18,7 @@
 // Consumes: the tick of a PingSource; index.lost; gates.changed; what others wrote to
 // bindings, Works, Clusters and policies; that a source started anew.
 // Commits, decides and emits: what the rooms say. Where the process does not watch the
-// hub, it hands dead letters to the broker once more (pkg/deadletters).
+// hub, it hands dead letters to the broker once more (pkg/redis/deadletters).
 //
 // All that a sweep has to know of those before it is in Redis: two replicas may sweep at
 // once, which announces twice, and either goes on where the other one ended. What fails

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
@@ -37,7 +37,7 @@ type Members interface {
 
 // Index is Redis.
 type Index interface {
-	standing.Index
+	inputs.Index
 	rebuild.Index
 	auditor.Index
 	count.Index

@@ -15,9 +15,9 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // aging is a crowded hub that comes to other versions.
@@ -125,7 +125,7 @@ func TestZ21TheHubGoesBack(t *testing.T) {
 	}
 }
 
-// Redis would take the brake of a policy for an old one until the next tick.
+// Redis would take the suspension of a policy for an old one until the next tick.
 func TestZ21APolicyTellsOfItBeforeTheTick(t *testing.T) {
 	s, a, redis := restoring()
 	a.version = 9

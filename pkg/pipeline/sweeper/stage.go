@@ -164,7 +164,7 @@ func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]
 
 // policy has the sources follow a policy.
 func (s *Stage) policy(ctx context.Context, e event.Event) ([]event.Event, error) {
-	// Where the hub went back, Redis took the policy's brake for an old one.
+	// Where the hub went back, Redis took the policy's suspension for an old one.
 	if _, err := s.rebuilder.Restored(ctx); err != nil {
 		return nil, err
 	}

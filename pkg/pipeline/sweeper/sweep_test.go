@@ -21,10 +21,10 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // crowded is a hub of many Works. What is not in it fails the test.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,14 +84,23 @@ func judge(req *admissionv1.AdmissionRequest, faults []admission.Fault) *admissi
 	return &admissionv1.AdmissionResponse{Result: &status}
 }
 
-// patched allows an object, changed from one document to the other.
+// patched allows an object, changed from one document to the other. The patch
+// goes as deep as it can, so that it leaves alone what the documents do not know.
 func patched(from, to any) (*admissionv1.AdmissionResponse, error) {
+	before, err := json.Marshal(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(to)
+	if err != nil {
+		return nil, err
+	}
 	res := allow()
-	ops, err := patch(from, to)
-	if err != nil || len(ops) == 0 {
+	operations, err := jsonpatch.CreatePatch(before, after)
+	if err != nil || len(operations) == 0 {
 		return res, err
 	}
-	if res.Patch, err = json.Marshal(ops); err != nil {
+	if res.Patch, err = json.Marshal(operations); err != nil {
 		return nil, err
 	}
 	jsonPatch := admissionv1.PatchTypeJSONPatch

@@ -67,12 +67,12 @@ func (c *contract) writePayload(b *bytes.Buffer) {
 	t := reflect.TypeFor[events.Data]()
 	for i := range t.NumField() {
 		f := t.Field(i)
-		fmt.Fprintf(b, "| `%s`%s | %s |\n", jsonName(f), keys(f.Type), c.fields[f.Name])
+		fmt.Fprintf(b, "| `%s`%s | %s |\n", jsonName(f), keyFields(f.Type), c.fields[f.Name])
 	}
 }
 
-// keys are the fields of a key, where f is one.
-func keys(t reflect.Type) string {
+// keyFields are the fields of a key, where f is one.
+func keyFields(t reflect.Type) string {
 	if t.Kind() != reflect.Pointer {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/apis/keys"
 )
 
 // schema is a JSON schema, or a part of one.
@@ -89,10 +89,10 @@ func property(t reflect.Type, defs schema) schema {
 			defs[t.Name()] = object(t, defs)
 		}
 		return schema{"$ref": "#/$defs/" + t.Name()}
-	case t == reflect.TypeFor[propagation.Scope]():
-		return schema{"type": "string", "enum": propagation.Scopes}
-	case t == reflect.TypeFor[propagation.Form]():
-		return schema{"type": "string", "enum": propagation.Forms}
+	case t == reflect.TypeFor[keys.Scope]():
+		return schema{"type": "string", "enum": keys.Scopes}
+	case t == reflect.TypeFor[keys.Form]():
+		return schema{"type": "string", "enum": keys.Forms}
 	}
 	return schema{"type": "string"}
 }

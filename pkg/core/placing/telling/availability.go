@@ -21,8 +21,8 @@ const (
 	NotTrackable Availability = "NotTrackable"
 )
 
-// AvailabilityOf tells whether the object does its job: as its health says where
-// that can be told. A Namespace is there at once.
+// AvailabilityOf returns whether the object is available, by its health where that can be
+// told. A Namespace is available at once.
 func AvailabilityOf(obj map[string]any) Availability {
 	k := kinds.Of(obj)
 	switch {

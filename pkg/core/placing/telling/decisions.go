@@ -11,10 +11,11 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/scheduling/placement"
 )
 
-// BindingTo is the placement's binding to the cluster; nil: it has none, or one
-// that is going.
+// BindingTo returns the placement's binding to the cluster; nil if there is none that is
+// not being deleted.
 func BindingTo(all []*placementv1.ClusterResourceBinding, cluster string) *placementv1.ClusterResourceBinding {
 	var found *placementv1.ClusterResourceBinding
 	for _, b := range all {
@@ -28,15 +29,16 @@ func BindingTo(all []*placementv1.ClusterResourceBinding, cluster string) *place
 	return found
 }
 
-// LatestPolicy is the newest snapshot of the placement's policy; nil: none.
+// LatestPolicy returns the policy snapshot that is labelled as the latest; nil if none
+// is.
 func LatestPolicy(all []*placementv1.ClusterSchedulingPolicySnapshot) *placementv1.ClusterSchedulingPolicySnapshot {
 	return newest(all, func(s *placementv1.ClusterSchedulingPolicySnapshot) (string, string) {
 		return s.Labels[placementv1.LabelIsLatestSnapshot], s.Labels[placementv1.LabelPolicyIndex]
 	})
 }
 
-// Resources is the first part of the snapshot that the members shall have: the
-// newest, or the one that the placement is rolled back to; nil: there is none.
+// Resources returns the first part of the snapshot that the members have to have: the
+// newest, or the one that the placement is rolled back to; nil if there is none.
 func Resources(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterResourceSnapshot) *placementv1.ClusterResourceSnapshot {
 	index, pinned := placing.Pinned(p)
 	var first []*placementv1.ClusterResourceSnapshot
@@ -57,8 +59,8 @@ func Resources(p *placementv1.ClusterResourcePlacement, all []*placementv1.Clust
 	})
 }
 
-// Parts are the names of all parts of the snapshot that the members shall have, in
-// their order.
+// Parts returns the names of all parts of the snapshot that the members have to have, in
+// order.
 func Parts(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterResourceSnapshot) []string {
 	latest := Resources(p, all)
 	if latest == nil {
@@ -97,27 +99,22 @@ func newest[T any](all []*T, labels func(*T) (latest, index string)) (found *T) 
 	return found
 }
 
-// Decided tells whether the policy says which members it chose.
+// Decided reports whether the policy snapshot's status says which members are chosen, for
+// its present form.
 func Decided(policy *placementv1.ClusterSchedulingPolicySnapshot) bool {
 	if policy == nil {
 		return false
 	}
 	c := meta.FindStatusCondition(policy.Status.Conditions, placementv1.ConditionScheduled)
-	return c != nil && c.ObservedGeneration == policy.Generation && policy.Status.ObservedCRPGeneration >= generationOf(policy)
-}
-
-// generationOf is the placement's generation that the policy was brought up to.
-func generationOf(policy *placementv1.ClusterSchedulingPolicySnapshot) int64 {
-	n, _ := strconv.ParseInt(policy.Annotations[placementv1.AnnotationCRPGeneration], 10, 64)
-	return n
+	return c != nil && c.ObservedGeneration == policy.Generation && policy.Status.ObservedCRPGeneration >= placement.Generation(policy)
 }
 
 // maxDecisions is how many decisions a policy names at most; of more, nobody
 // knows whether one was chosen that is not named.
 const maxDecisions = 1000
 
-// LeavesOut tells whether the placement, as far as it is decided, leaves the
-// cluster out. That nothing is decided leaves nobody out.
+// LeavesOut reports whether the placement's decision leaves the cluster out. It is false
+// as long as nothing is decided.
 func LeavesOut(policies []*placementv1.ClusterSchedulingPolicySnapshot, cluster string) bool {
 	policy := LatestPolicy(policies)
 	if !Decided(policy) || len(policy.Status.ClusterDecisions) >= maxDecisions {

@@ -22,9 +22,9 @@ const (
 	wholeObject = "(the whole object)"
 )
 
-// Differences are the fields that the manifest asks for and the object has
-// otherwise, the first hundred. What the object has beside them is the member's.
-// Of a Secret no values are told.
+// Differences returns the fields of the manifest that the object has other values for, at
+// most the first hundred. Fields that only the object has belong to the member. It
+// returns no values of a Secret.
 func Differences(manifest, object map[string]any) []placementv1.PatchDetail {
 	if object == nil {
 		return []placementv1.PatchDetail{{Path: "/", ValueInHub: wholeObject}}
@@ -32,9 +32,8 @@ func Differences(manifest, object map[string]any) []placementv1.PatchDetail {
 	return compare(manifest, object, false)
 }
 
-// AllDifferences are Differences, and the fields that the object has beside those
-// that the manifest asks for, but for its status and for what an API server or
-// Sluice writes.
+// AllDifferences returns Differences, and the fields that only the object has, except its
+// status and what an API server or Sluice writes.
 func AllDifferences(manifest, object map[string]any) []placementv1.PatchDetail {
 	if object == nil {
 		return Differences(manifest, nil)

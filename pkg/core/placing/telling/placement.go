@@ -16,6 +16,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling/placement"
 )
 
 // Input is all that a placement's status depends on.
@@ -31,7 +32,7 @@ type Input struct {
 	Now      time.Time
 }
 
-// Summary is what there is to say of a placement.
+// Summary is the status of a placement and of its bindings.
 type Summary struct {
 	Status placementv1.ClusterResourcePlacementStatus
 	// Moving tells that something is on its way, and will be told when it is there.
@@ -41,28 +42,28 @@ type Summary struct {
 	Members map[string]BindingStatus
 }
 
-// BindingStatus is what a binding has to say.
+// BindingStatus is the new status of a binding.
 type BindingStatus struct {
 	Binding *placementv1.ClusterResourceBinding
 	Status  placementv1.ResourceBindingStatus
 }
 
-// Stale tells whether what the snapshot in force holds is not what the placement's
-// status lists.
+// Stale reports whether the placement's status lists other resources than the snapshot in
+// force holds.
 func Stale(in Input) bool {
 	latest := Resources(in.Placement, in.Snapshots)
 	return latest != nil && (in.Placement.Status.ObservedResourceIndex != latest.Labels[placementv1.LabelResourceIndex] || len(in.Placement.Status.SelectedResources) == 0)
 }
 
-// Outdated tells whether the placement says that something is true, and says it of an
-// earlier form of itself.
+// Outdated reports whether a condition of the placement is True for an earlier
+// generation.
 func Outdated(p *placementv1.ClusterResourcePlacement) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionTrue && c.ObservedGeneration < p.Generation
 	})
 }
 
-// Summarize sums up what decisions, bindings and Works say.
+// Summarize computes the status of the placement from its decisions, bindings and Works.
 func Summarize(in Input) Summary {
 	p, policy, latest := in.Placement, LatestPolicy(in.Policies), Resources(in.Placement, in.Snapshots)
 	s := Summary{Status: *p.Status.DeepCopy(), Members: map[string]BindingStatus{}}
@@ -105,7 +106,7 @@ func Summarize(in Input) Summary {
 // scheduling is the placement's condition about its policy.
 func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.ClusterSchedulingPolicySnapshot) verdict {
 	const t = placementv1.ConditionPlacementScheduled
-	if !Decided(policy) || generationOf(policy) < p.Generation {
+	if !Decided(policy) || placement.Generation(policy) < p.Generation {
 		return unknown(t, placementv1.ReasonSchedulePending, "Scheduling has not completed")
 	}
 	c := meta.FindStatusCondition(policy.Status.Conditions, placementv1.ConditionScheduled)
@@ -321,7 +322,8 @@ var eventOf = map[string]Event{
 	placementv1.ConditionPlacementDiffReported:     {placementv1.EventDiffReported, "Differences have been reported for the selected cluster(s)"},
 }
 
-// Events are the events of what has come true, once in each generation.
+// Events returns an event for each condition that has become True, once in each
+// generation.
 func Events(was, now []metav1.Condition) []Event {
 	var out []Event
 	for _, c := range now {

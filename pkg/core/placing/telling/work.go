@@ -47,7 +47,7 @@ const (
 	reasonAllDiffed       = "AllManifestsDiffReported"
 )
 
-// Outcome is what came of one manifest.
+// Outcome is the result of applying one manifest.
 type Outcome struct {
 	// Manifest; nil: it could not be read.
 	Manifest map[string]any
@@ -63,7 +63,7 @@ type Outcome struct {
 	Differs []placementv1.PatchDetail
 }
 
-// WorkStatus is what the Work says after its manifests were looked after.
+// WorkStatus returns the Work's status after its manifests were applied.
 func WorkStatus(w *propagation.Work, outcomes []Outcome, now time.Time) placementv1.WorkStatus {
 	status := placementv1.WorkStatus{}
 	applied, available, untracked := 0, 0, false
@@ -117,7 +117,7 @@ func workConditions(w *propagation.Work, all, applied, available int, untracked 
 	return list
 }
 
-// Suspended is the status of a Work that is held back.
+// Suspended returns the status of a Work that is suspended.
 func Suspended(w *propagation.Work, why string, now time.Time) placementv1.WorkStatus {
 	list := keep(w.Status.Conditions, placementv1.ConditionApplied)
 	list, _ = conditions.Set(list, metav1.Condition{
@@ -126,8 +126,8 @@ func Suspended(w *propagation.Work, why string, now time.Time) placementv1.WorkS
 	return placementv1.WorkStatus{Conditions: list, ManifestConditions: w.Results}
 }
 
-// Finished tells whether nothing is left to do about the Work: its member has what
-// it says, or was asked how it differs, or the Work says itself that it is held back.
+// Finished reports whether nothing is left to do for the Work: its member has what it
+// says, the differences were reported, or the Work says that it is suspended.
 func Finished(w *propagation.Work) bool {
 	says := func(condition string, status metav1.ConditionStatus) bool {
 		c := meta.FindStatusCondition(w.Status.Conditions, condition)
@@ -142,7 +142,7 @@ func Finished(w *propagation.Work) bool {
 	return says(placementv1.ConditionApplied, metav1.ConditionTrue)
 }
 
-// Unreachable is the status of a Work whose member could not be asked.
+// Unreachable returns the status of a Work whose member does not answer.
 func Unreachable(w *propagation.Work, reason, message string, now time.Time) placementv1.WorkStatus {
 	list := keep(w.Status.Conditions, placementv1.ConditionApplied)
 	list, _ = conditions.Set(list, metav1.Condition{
@@ -151,7 +151,7 @@ func Unreachable(w *propagation.Work, reason, message string, now time.Time) pla
 	return placementv1.WorkStatus{Conditions: list, ManifestConditions: w.Results}
 }
 
-// ReportsDiff tells whether nothing is to be written, and differences are told.
+// ReportsDiff reports whether the strategy is to report differences and write nothing.
 func ReportsDiff(s *placementv1.ApplyStrategy) bool {
 	return s != nil && s.Type == placementv1.ApplyStrategyTypeReportDiff
 }
@@ -203,7 +203,7 @@ func (o Outcome) diffed(r placementv1.ManifestCondition, w *propagation.Work, no
 // drift is how the object was changed. What is seen again as it was is not told
 // again: its time is that when it was seen first.
 func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DriftDetails {
-	d := &placementv1.DriftDetails{ObservationTime: now, FirstDriftedObservedTime: now, ObservedInMemberClusterGeneration: generation(o.Object), ObservedDrifts: o.Differs}
+	d := &placementv1.DriftDetails{ObservationTime: now, FirstDriftedObservedTime: now, ObservedInMemberClusterGeneration: propagation.Generation(o.Object), ObservedDrifts: o.Differs}
 	if was == nil || was.DriftDetails == nil {
 		return d
 	}
@@ -218,7 +218,7 @@ func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *pla
 func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DiffDetails {
 	d := &placementv1.DiffDetails{ObservationTime: now, FirstDiffedObservedTime: now, ObservedDiffs: o.Differs}
 	if o.Object != nil {
-		d.ObservedInMemberClusterGeneration = new(generation(o.Object))
+		d.ObservedInMemberClusterGeneration = new(propagation.Generation(o.Object))
 	}
 	if was == nil || was.DiffDetails == nil {
 		return d
@@ -230,20 +230,15 @@ func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *plac
 	return d
 }
 
-func generation(obj map[string]any) int64 {
-	u := unstructured.Unstructured{Object: obj}
-	return u.GetGeneration()
-}
-
-// Identify says which manifest of a Work is meant.
+// Identify returns the identifier of a manifest of a Work.
 func Identify(ordinal int, manifest map[string]any) placementv1.WorkResourceIdentifier {
 	u := unstructured.Unstructured{Object: manifest}
 	gvk := u.GroupVersionKind()
 	return placementv1.WorkResourceIdentifier{Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Former are the objects that the Work says were applied, and that are not among
-// those that it has now: they have to leave.
+// Former returns the objects that the Work records as applied and that are not among its
+// present ones. They have to leave the member.
 func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placementv1.ManifestCondition {
 	var out []placementv1.ManifestCondition
 	for _, r := range w.Results {
@@ -280,7 +275,8 @@ func earlier(results []placementv1.ManifestCondition, id placementv1.WorkResourc
 	return nil
 }
 
-// ResultOf is what came of the object last, wherever it stood; nil: nothing.
+// ResultOf returns the last result for the object, whatever its ordinal was; nil if there
+// is none.
 func ResultOf(results []placementv1.ManifestCondition, id placementv1.WorkResourceIdentifier) *placementv1.ManifestCondition {
 	for i, r := range results {
 		if r.Identifier.Group == id.Group && r.Identifier.Kind == id.Kind && r.Identifier.Namespace == id.Namespace && r.Identifier.Name == id.Name {

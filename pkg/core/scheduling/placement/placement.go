@@ -68,7 +68,8 @@ func (d Decision) Status(generation int64) placementv1.SchedulingPolicySnapshotS
 	}
 }
 
-// Generation is the placement's that the snapshot of its policy was brought up to.
+// Generation returns the generation of the placement that the snapshot of its policy is
+// for; 0 where the snapshot does not say.
 func Generation(s *placementv1.ClusterSchedulingPolicySnapshot) int64 {
 	n, err := strconv.ParseInt(s.Annotations[placementv1.AnnotationCRPGeneration], 10, 64)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // The rounds that audits make, as they are named among the positions.

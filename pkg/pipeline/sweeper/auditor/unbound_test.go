@@ -14,10 +14,10 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipelinetest/make"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // unboundHub is a hub of which somebody deleted a binding before it had any Work.
@@ -63,12 +63,12 @@ func (i *heldBy) Held(_ context.Context, key propagation.PolicyKey, _ string, _ 
 // Z3: a binding that is deleted by hand before it had any Work has its template looked
 // at, and no more than that.
 func TestZ3ABindingWithoutWorksThatIsDeleted(t *testing.T) {
-	nginx := make.Deployment("nginx").Template().Key
+	nginx := fixture.Deployment("nginx").Template().Key
 	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
 	widget := propagation.TemplateKey{APIVersion: "example.com/v1", Kind: "Widget", Namespace: nginx.Namespace, Name: "a-b"}
 	odd := propagation.TemplateKey{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "system:viewer"}
 	selecting := func(k propagation.TemplateKey) *propagation.Policy {
-		return make.ClusterPolicy("p").Selecting(policyv1alpha1.ResourceSelector{APIVersion: k.APIVersion, Kind: k.Kind}).Policy()
+		return fixture.ClusterPolicy("p").Selecting(policyv1alpha1.ResourceSelector{APIVersion: k.APIVersion, Kind: k.Kind}).Policy()
 	}
 	for name, tc := range map[string]struct {
 		gone  propagation.TemplateKey

@@ -18,7 +18,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -39,19 +39,19 @@ const (
 
 // Hub is the control plane's API.
 type Hub interface {
-	standing.Hub
+	inputs.Hub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 }
 
 // Due finds what is due. It has no state of its own.
 type Due struct {
 	hub   Hub
-	index standing.Index
+	index inputs.Index
 	now   func() time.Time
 }
 
 // New makes it.
-func New(h Hub, i standing.Index, now func() time.Time) *Due {
+func New(h Hub, i inputs.Index, now func() time.Time) *Due {
 	return &Due{hub: h, index: i, now: now}
 }
 
@@ -60,8 +60,8 @@ type gates struct {
 	Features propagation.Features `json:"features"`
 	// Since is when they were seen so first.
 	Since time.Time `json:"since"`
-	// Heeded: nothing is found any more that was decided by others.
-	Heeded bool `json:"heeded,omitempty"`
+	// Converged: nothing is found any more that was decided by others.
+	Converged bool `json:"heeded,omitempty"`
 	// Began is when the look at all claims did that is under way, Found whether it found
 	// one that has to change, and Asked how far it came: in each lane the last; nil: to
 	// its end.
@@ -79,7 +79,7 @@ func open(t *tick.Tick, f propagation.Features, now time.Time) (gates, bool) {
 	if !t.Read(position, &g) || g.Features != f {
 		g = gates{Features: f, Since: now.UTC()}
 	}
-	return g, !g.Heeded
+	return g, !g.Converged
 }
 
 // Sweep announces, a few at a time, what may act by now though nobody wrote it: a
@@ -95,8 +95,8 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagation.B
 		touch(t.Out, key)
 	}
 	left := pace - len(opened)
-	g, unheeded := open(t, features, now)
-	if left == 0 || !unheeded {
+	g, converging := open(t, features, now)
+	if left == 0 || !converging {
 		return failed
 	}
 	keys, err := d.gated(ctx, bindings, features)
@@ -129,7 +129,7 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 			return found, failed
 		}
 		g.Asked[tick.LaneOf(key.Namespace)] = key.ID()
-		_, settled, err := standing.Settled(ctx, d.hub, d.index, key)
+		_, settled, err := inputs.Settled(ctx, d.hub, d.index, key)
 		switch {
 		case errors.Is(err, outcome.ErrGone), errors.Is(err, outcome.ErrNotServed):
 		case err != nil:
@@ -141,7 +141,7 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 		}
 	}
 	g.Asked = nil
-	g.Heeded = !g.Found && g.Began.Sub(g.Since) >= settling
+	g.Converged = !g.Found && g.Began.Sub(g.Since) >= settling
 	return found, failed
 }
 
@@ -205,9 +205,9 @@ func (d *Due) gated(ctx context.Context, bindings []*propagation.Binding, f prop
 
 // opens asks the gate about a binding.
 func (d *Due) opens(ctx context.Context, b *propagation.Binding, f propagation.Features) (bool, error) {
-	in, err := standing.GateOf(ctx, d.hub, b)
+	in, err := inputs.GateOf(ctx, d.hub, b)
 	switch {
-	case errors.Is(err, outcome.ErrGone), errors.Is(err, standing.ErrStale):
+	case errors.Is(err, outcome.ErrGone), errors.Is(err, inputs.ErrStale):
 		return true, nil // the gate takes the binding away, or has the claim decided on
 	case errors.Is(err, outcome.ErrNotServed):
 		return false, nil // what is in force stays

@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
+	"sluice.dev/pkg/redis/claims"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -128,7 +128,7 @@ func TestWhatIsDueGoesAFewAtATime(t *testing.T) {
 
 // After a switch claims are looked at until nobody decides by the old gates any more,
 // and then no longer, whichever replica sweeps; a new switch begins it anew.
-func TestClaimsAreLookedAtUntilTheSwitchIsHeeded(t *testing.T) {
+func TestClaimsAreLookedAtUntilTheyConverge(t *testing.T) {
 	g, at := &gone{now: noon}, stored{}
 	unheld := bindings("shop", 1, false)
 	for _, tc := range []struct {
@@ -144,7 +144,7 @@ func TestClaimsAreLookedAtUntilTheSwitchIsHeeded(t *testing.T) {
 		{sentence: "nothing is found any more", after: time.Minute},
 		{sentence: "a gate was switched while nobody looked", after: time.Minute, change: func() { g.features.Preemption = true }, asks: true},
 		{sentence: "the last look after that", after: settling, asks: true},
-		{sentence: "it is heeded", after: time.Minute},
+		{sentence: "all has converged", after: time.Minute},
 		{sentence: "somebody says so", after: time.Minute, switched: true, asks: true},
 	} {
 		if tc.change != nil {

@@ -9,5 +9,5 @@
 // ended, whichever process that was in: how far it came is in Redis, and so is that the
 // hub went back, until somebody has looked at what members have.
 //
-// It must not decide what the index says, which pkg/claims does.
+// It must not decide what the index says, which pkg/redis/claims does.
 package rebuild

@@ -11,11 +11,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/suspension"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // pageSize of lists.
@@ -85,7 +85,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context) error {
 	return nil
 }
 
-// load indexes every policy with its brake, and as claimed or waiting every
+// load indexes every policy with its suspension, and as claimed or waiting every
 // template of the kinds that they select, that have bindings, or that this
 // process watches: nobody would announce these to a policy that comes.
 func (r *Rebuilder) load(ctx context.Context, into *claims.Rebuild) error {
@@ -95,8 +95,8 @@ func (r *Rebuilder) load(ctx context.Context, into *claims.Rebuild) error {
 	}
 	kinds := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, p := range policies {
-		if err := into.Suspend(ctx, p.Key, suspension.FlagOf(p)); err != nil {
-			return fmt.Errorf("set the brake of %s: %w", p.Key, err)
+		if err := into.Suspend(ctx, p.Key, suspension.Of(p)); err != nil {
+			return fmt.Errorf("set the suspension of %s: %w", p.Key, err)
 		}
 		if err := into.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
 			return fmt.Errorf("index %s: %w", p.Key, err)

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
-	"sluice.dev/pkg/pipelinetest"
-	"sluice.dev/pkg/pipelinetest/make"
-	"sluice.dev/pkg/redistest"
+	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
+	"sluice.dev/test/redistest"
 )
 
 var errAway = errors.New("the time is over")
@@ -23,11 +23,11 @@ var errAway = errors.New("the time is over")
 // again and again, as by the deadline of its event, lists each page once.
 func TestARebuildOfManyTemplatesComesToItsEnd(t *testing.T) {
 	const templates, pages, perEvent = 1001, 3, 1
-	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return make.Start }})
-	p := make.Policy("p").Kind().Policy()
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	p := fixture.Policy("p").Kind().Policy()
 	h.PutPolicy(p.Key, p.Spec)
 	for i := range templates {
-		h.Apply(make.Deployment(fmt.Sprintf("d%04d", i)).Template().Key, func(map[string]any) {})
+		h.Apply(fixture.Deployment(fmt.Sprintf("d%04d", i)).Template().Key, func(map[string]any) {})
 	}
 	lists, left := 0, 0
 	h.Ask = func(_ context.Context, r pipelinetest.Request) error {
@@ -55,7 +55,7 @@ func TestARebuildOfManyTemplatesComesToItsEnd(t *testing.T) {
 		t.Errorf("%d events, %d pages; want 3, %d", events, lists, pages)
 	}
 	for _, name := range []string{"d0000", "d0600", "d1000"} {
-		v, err := index.Look(t.Context(), make.Deployment(name).Template().Key)
+		v, err := index.Look(t.Context(), fixture.Deployment(name).Template().Key)
 		if err != nil || !v.Parked || len(v.Candidates) != 1 {
 			t.Errorf("%s: %+v, %v; want it waiting, with a candidate", name, v, err)
 		}

@@ -16,7 +16,7 @@ import (
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 )
 
 // templatesAtOnce are looked at in front of their announcement.
@@ -69,7 +69,7 @@ func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
 	}
 	// The template comes last: it may have changed since, and then is another
 	// than what the binding has in force.
-	t, settled, err := standing.Settled(ctx, r.hub, r.index, c.Key)
+	t, settled, err := inputs.Settled(ctx, r.hub, r.index, c.Key)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
 		return false, nil
 	}

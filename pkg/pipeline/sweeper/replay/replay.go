@@ -23,7 +23,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
-	"sluice.dev/pkg/pipeline/standing"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -49,7 +49,7 @@ var announcer = events.Source(tick.Stage)
 
 // Hub is one that this process does not watch.
 type Hub interface {
-	standing.Hub
+	inputs.Hub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error)
@@ -74,7 +74,7 @@ type Publish func(ctx context.Context, out []event.Event) error
 // nothing rests on it.
 type Replay struct {
 	hub       Hub
-	index     standing.Index
+	index     inputs.Index
 	positions tick.Positions
 	sources   Sources
 	publish   Publish
@@ -90,7 +90,7 @@ type Replay struct {
 }
 
 // New makes it.
-func New(h Hub, i standing.Index, at tick.Positions, s Sources, publish Publish, now func() time.Time) *Replay {
+func New(h Hub, i inputs.Index, at tick.Positions, s Sources, publish Publish, now func() time.Time) *Replay {
 	return &Replay{hub: h, index: i, positions: at, sources: s, publish: publish, now: now}
 }
 

@@ -22,13 +22,13 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/claims"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/pipeline/sweeper/replay"
+	"sluice.dev/pkg/redis/claims"
 )
 
 var errDown = errors.New("the broker is down")

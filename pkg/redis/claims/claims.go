@@ -1,0 +1,186 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package claims keeps, in Redis, which policy holds which template, which
+// policies may select a template, and which templates wait for a policy. It is
+// the arbiter between stages that work on one template at the same time, and
+// the index that spares them lists.
+//
+// Invariants:
+//   - The hub is the record: everything here can be rebuilt from it (Rebuild).
+//     Until that is done every method answers outcome.ErrNotBuilt.
+//   - One script is one atomic decision. A script is sent again after a lost
+//     reply, so doing it twice is the same as doing it once.
+//   - A template is held by one policy, or waits, or is unknown; never two of it.
+//   - Record and Park take only what was decided on the index, and on the
+//     template's record, as they are now. So a template that is parked while a
+//     policy is indexed is either refused and decided again, or found by Waiting;
+//     and who decides on an old reading of the template does not overrule who
+//     decided on a newer one.
+//   - This needs three things of callers: Look comes first, then the template is
+//     read from the hub, and the policies that Look named, at Candidate.Version
+//     or newer; IndexPolicy comes before Waiting; and whoever found something
+//     gone reads once more after Drop or RemovePolicy.
+//   - What is indexed may say too much (a candidate that does not match, a policy
+//     that is gone), never too little. Whoever asks checks against the hub.
+//
+// It must not read the hub, match labels, or choose between policies.
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redis/schema"
+)
+
+// ErrStale says that the index, or where the template stands, changed between
+// Look and what was decided on it. It comes as an outcome.Conflict: look again.
+var ErrStale = errors.New("what was looked up has changed")
+
+// Map is the claim map. It may be used by many goroutines.
+type Map struct {
+	rdb   redis.UniversalClient
+	guard schema.Guard
+	lease time.Duration
+}
+
+// New is the claim map in rdb.
+func New(rdb redis.UniversalClient) *Map {
+	return &Map{rdb: rdb, guard: schema.Built(), lease: 30 * time.Second}
+}
+
+// Candidate is a policy whose selectors may select a template.
+type Candidate struct {
+	Policy propagation.PolicyKey
+	// Since is the resourceVersion of the policy at which its present selectors
+	// were first seen, or the rebuild's reading where Redis was lost since.
+	Since uint64
+	// Version is the newest resourceVersion of the policy that was indexed.
+	// Whoever reads an older one reads what the index has left behind, and must
+	// read again.
+	Version uint64
+	// digest of the selectors that are indexed.
+	digest string
+}
+
+// SinceOf is Since, if p still has the selectors that are indexed; else 0.
+func (c Candidate) SinceOf(p *propagation.Policy) uint64 {
+	if digest, err := digestOf(p, SelectorsOf(p)); err != nil || digest != c.digest {
+		return 0
+	}
+	return c.Since
+}
+
+// View is what the map knows of one template.
+type View struct {
+	// Candidates are in no promised order.
+	Candidates []Candidate
+	// Parked tells whether the template waits for a policy.
+	Parked bool
+	// Holder is the claim as recorded; the zero Claim: nobody's.
+	Holder propagation.Claim
+	// Seen is when the template was first seen with the content that it had when
+	// it was recorded or parked last; zero: never.
+	Seen propagation.Sighting
+	// Revision of the map at this moment: it grows with each change of indexed
+	// policies, and of templates' records. Record and Park refuse what was
+	// decided before the index or this template changed.
+	Revision int64
+}
+
+// Look reads what is known of a template, and what a decision about it needs.
+func (m *Map) Look(ctx context.Context, t propagation.TemplateKey) (View, error) {
+	values, err := m.look(ctx, t)
+	if err != nil {
+		return View{}, fmt.Errorf("look up %s: %w", t, err)
+	}
+	v, err := parseView(values)
+	if err != nil {
+		return View{}, fmt.Errorf("look up %s: %w", t, err)
+	}
+	return v, nil
+}
+
+func parseView(values []string) (View, error) {
+	if len(values) < 2 || len(values)%2 != 0 {
+		return View{}, fmt.Errorf("script replied %d values", len(values))
+	}
+	revision, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil {
+		return View{}, fmt.Errorf("revision: %w", err)
+	}
+	v := View{Revision: revision}
+	if values[1] != "" {
+		r, err := parseRecord(values[1])
+		if err != nil {
+			return View{}, err
+		}
+		v.Holder, v.Parked, v.Seen = r.claim, !r.claim.Held(), r.seen
+	}
+	for i := 2; i < len(values); i += 2 {
+		c := Candidate{}
+		if c.Policy, err = propagation.ParsePolicyID(values[i]); err != nil {
+			return View{}, err
+		}
+		if _, err := fmt.Sscanf(values[i+1], "%d %d %s", &c.Version, &c.Since, &c.digest); err != nil {
+			return View{}, fmt.Errorf("versions of %s: %w", c.Policy, err)
+		}
+		v.Candidates = append(v.Candidates, c)
+	}
+	return v, nil
+}
+
+// Record says that c holds the template, as decided on a View of that revision,
+// and when its content was first seen. Whoever held it before does no more, and it does not wait any more.
+func (m *Map) Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error {
+	return m.record(ctx, t, c, seen, strconv.FormatInt(revision, 10))
+}
+
+func (m *Map) record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision string) error {
+	if !c.Held() {
+		return outcome.Terminal(fmt.Errorf("record %s: no policy claims it", t))
+	}
+	if err := m.settle(ctx, t, revision, record{claim: c, apiVersion: t.APIVersion, seen: seen}); err != nil {
+		return fmt.Errorf("record claim of %s on %s: %w", c.Policy, t, err)
+	}
+	return nil
+}
+
+// Park says that nobody holds the template, as decided on a View of that
+// revision, and makes it wait. The labels are kept for Waiting.
+func (m *Map) Park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting, revision int64) error {
+	return m.park(ctx, t, labels, seen, strconv.FormatInt(revision, 10))
+}
+
+func (m *Map) park(ctx context.Context, t propagation.TemplateKey, labels map[string]string, seen propagation.Sighting, revision string) error {
+	if err := m.settle(ctx, t, revision, record{apiVersion: t.APIVersion, labels: labels, seen: seen}); err != nil {
+		return fmt.Errorf("park %s: %w", t, err)
+	}
+	return nil
+}
+
+// Drop forgets a template that is gone from the hub. It may have been made anew
+// meanwhile: read it once more afterwards.
+func (m *Map) Drop(ctx context.Context, t propagation.TemplateKey) error {
+	if err := m.settle(ctx, t, anyRevision, record{}); err != nil {
+		return fmt.Errorf("drop %s: %w", t, err)
+	}
+	return nil
+}
+
+// Built tells whether Redis has been built from the hub.
+func (m *Map) Built(ctx context.Context) (bool, error) {
+	n, err := m.rdb.Exists(ctx, schema.Epoch).Result()
+	if err != nil {
+		return false, fmt.Errorf("ask for the epoch: %w", err)
+	}
+	return n == 1, nil
+}
