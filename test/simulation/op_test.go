@@ -190,6 +190,8 @@ func describe(s *policyv1alpha1.PropagationSpec) string {
 	add(s.Priority != nil, fmt.Sprintf("priority %d", s.ExplicitPriority()))
 	add(s.Preemption == policyv1alpha1.PreemptAlways, "preempts")
 	add(s.PropagateDeps, "with dependencies")
+	add(len(s.Placement.ClusterTolerations) > 0, sprintf("tolerates %v", s.Placement.ClusterTolerations))
+	add(s.Placement.ReplicaScheduling != nil, "divides "+divided(s.Placement.ReplicaScheduling))
 	add(s.ConflictResolution == policyv1alpha1.ConflictOverwrite, "overwrites")
 	all, clusters := s.Suspension.Dispatch()
 	add(all, "suspended")
@@ -219,4 +221,15 @@ func placed(s *policyv1alpha1.PropagationSpec) string {
 	names := slices.Clone(s.Placement.ClusterAffinity.ClusterNames)
 	slices.Sort(names)
 	return strings.Join(names, "+")
+}
+
+func divided(s *policyv1alpha1.ReplicaSchedulingStrategy) string {
+	if s == nil || s.WeightPreference == nil {
+		return "replicas"
+	}
+	var parts []string
+	for _, e := range s.WeightPreference.StaticWeightList {
+		parts = append(parts, sprintf("%d to %s", e.Weight, strings.Join(e.TargetCluster.ClusterNames, "+")))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -232,16 +232,23 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 	if next.ActedHash() == "" {
 		return
 	}
-	hash := s.contents.byHash[next.ActedHash()].normal
-	s.through[passed{uid, hash, ""}] = true
-	for _, c := range w.wantedOn(next) {
-		s.through[passed{uid, hash, c}] = true
-	}
+	w.letThrough(next)
 	if f.delivery.stage != "gate" || old != nil && old.ActedHash() == next.ActedHash() && formIn(old) == formIn(next) {
 		return
 	}
 	w.checkActivation(f, old, next)
 	s.acts[uid] = w.actedOn(f, next)
+}
+
+// letThrough notes what the binding lets through, and to which clusters.
+func (w *world) letThrough(b *propagation.Binding) {
+	if b.ActedHash() == "" {
+		return
+	}
+	p := passed{string(b.Spec.Resource.UID), w.safety.contents.byHash[b.ActedHash()].normal, ""}
+	for _, p.cluster = range append(w.wantedOn(b), "") {
+		w.safety.through[p] = true
+	}
 }
 
 // actedOn is the moment of the content that the gate acted on: where it reads what
@@ -268,7 +275,10 @@ func (w *world) wantedOn(b *propagation.Binding) []string {
 		}
 	}
 	if formIn(b) != "" {
-		names = append(names, targets(b.Spec.Placement, w.joined())...)
+		names = append(names, w.eligible(b)...)
+		if len(w.eligible(b)) == 0 {
+			names = append(names, scheduledTo(b)...) // it stays where it is
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
