@@ -103,8 +103,10 @@ func (w *world) people(o op) bool {
 		w.meddle(o)
 		return false // nobody asked for anything
 	}
-	if changed, known := w.byHand(o); known {
-		return changed
+	for _, does := range []func(op) (bool, bool){w.byHand, w.more} {
+		if changed, known := does(o); known {
+			return changed
+		}
 	}
 	return w.tamper(o)
 }

@@ -63,6 +63,7 @@ type op struct {
 	policy  propagation.PolicyKey
 	spec    policyv1alpha1.PropagationSpec
 	gates   propagation.Features
+	over    over
 	cluster string
 	// n is how many steps to deliver, or tells values apart.
 	n int
@@ -107,7 +108,7 @@ func (o op) String() string {
 		}
 		return fmt.Sprintf("deliver %d, seed %#x", o.n, o.seed)
 	}
-	return string(o.verb)
+	return o.widely()
 }
 
 func (c content) describe(k propagation.TemplateKey) string {

@@ -38,7 +38,7 @@ func systems(key string) bool {
 func users(meta map[string]any, field string) map[string]any {
 	m, _ := meta[field].(map[string]any)
 	m = maps.Clone(m)
-	maps.DeleteFunc(m, func(k string, _ any) bool { return systems(k) })
+	maps.DeleteFunc(m, func(k string, _ any) bool { return systems(k) || k == overridden })
 	if len(m) == 0 {
 		return nil
 	}

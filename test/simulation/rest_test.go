@@ -314,6 +314,9 @@ func (w *world) checkWork(work *propagation.Work, b *propagation.Binding) {
 	if normal(content) != w.safety.contents.byHash[b.ActedHash()].normal {
 		w.fail("%s is not made of what is in force", work.Key)
 	}
+	if says := saysOf(content); says != w.says(b, work.Key.Cluster) {
+		w.fail("%s is overridden to say %q, want %q", work.Key, says, w.says(b, work.Key.Cluster))
+	}
 	if spec, ok := content["spec"].(map[string]any); ok && b.Template().Kind == "Deployment" && !reflect.DeepEqual(spec["replicas"], w.share(b, work.Key.Cluster)) {
 		w.fail("%s has %v replicas, want %d", work.Key, spec["replicas"], w.share(b, work.Key.Cluster))
 	}

@@ -88,8 +88,13 @@ type world struct {
 	frozen map[keptContent]bool
 	// orphans are what members may have although nothing on the hub tells of it.
 	orphans map[place]bool
+	// overrides are all that there ever were.
+	overrides []propagation.PolicyKey
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
+
+	// did counts what the second family does besides, where that changed anything.
+	did map[verb]int
 
 	past   past
 	safety safety
@@ -101,7 +106,7 @@ type world struct {
 func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
 	w := &world{
 		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		members: map[string]*pipelinetest.Member{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
+		members: map[string]*pipelinetest.Member{}, did: map[verb]int{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
 	}
 	redis.Ask = nil
 	redis.FlushAll(w.ctx)
