@@ -333,6 +333,7 @@ func (w *world) checkMember(m *pipelinetest.Member) {
 	for _, o := range m.Objects() {
 		if works[o.Ref.ID()] != nil {
 			delete(w.orphans, place{m.Name, o.Ref.ID()})
+			delete(w.stranded, place{m.Name, o.Ref.ID()})
 		} else if o.Work != "" && !w.orphan(m.Name, o) {
 			w.fail("%s has to be gone from %s", o.Ref, m.Name)
 		}

@@ -34,6 +34,9 @@ type safety struct {
 	claims map[string]int
 	// proofs are what may leave the members.
 	proofs proofs
+	// repels is, for each cluster, since when it keeps out what is not there and does
+	// not tolerate that: a moment.
+	repels map[string]int
 }
 
 // passed is a content that the gate let through, to a cluster.
@@ -41,7 +44,7 @@ type passed struct{ uid, normal, cluster string }
 
 func (s *safety) init() {
 	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Flag{}, newContents(), map[passed]bool{}
-	s.proofs = newProofs()
+	s.proofs, s.repels = newProofs(), map[string]int{}
 	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
 }
 
@@ -147,6 +150,9 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 			}
 		}
 	}
+	if !w.hub.Joined(m.Cluster) {
+		w.strand(m.Cluster) // that began before it left
+	}
 	if m.New == nil {
 		w.safety.proofs.left(w, f, m)
 		return
@@ -229,6 +235,7 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 	s.owner[string(next.UID)] = uid
 	s.proofs.attached(w, next)
 	s.proofs.look(w)
+	w.checkRepelled(f, old, next)
 	if next.ActedHash() == "" {
 		return
 	}

@@ -62,7 +62,7 @@ func (w *world) tellMember(cluster string) bool {
 		return false
 	}
 	n, ok := m.Tell()
-	if ok && (!n.Own || w.echo) {
+	if ok && (!n.Own || w.echo) && (!w.left[cluster] || w.hub.Joined(cluster)) {
 		w.announceMember(cluster, n)
 	}
 	return ok

@@ -16,6 +16,7 @@ import (
 func wider(seed int) (climate, []op) {
 	d := newDrawer(uint64(seed) ^ 0x31de0000) //nolint:gosec // a seed
 	c, h := d.climate(), d.history()
+	d.particular(h)
 	for range 3 + d.IntN(6) {
 		h = slices.Insert(h, d.IntN(len(h)+1), d.widely()...)
 	}
@@ -24,7 +25,13 @@ func wider(seed int) (climate, []op) {
 
 // widely is what happens besides.
 func (d drawer) widely() []op {
-	return d.overrule()
+	switch n := d.IntN(100); {
+	case n < 25:
+		return d.overrule()
+	case n < 40:
+		return d.leave()
+	}
+	return []op{{verb: taint, cluster: pick(d, clusters), n: d.IntN(len(effects))}}
 }
 
 // more does what only these histories draw; known tells whether o is that.
@@ -33,6 +40,9 @@ func (w *world) more(o op) (changed, known bool) {
 	switch o.verb {
 	case putOverride, dropOverride:
 		did = w.override(o)
+	case unjoin, rejoin, taint:
+		did = w.fleetwise(o)
+		changed = did
 	default:
 		return false, false
 	}
@@ -49,6 +59,10 @@ func (o op) widely() string {
 		return fmt.Sprintf("put override %s: %s", o.policy, o.over.describe())
 	case dropOverride:
 		return fmt.Sprintf("delete override %s", o.policy)
+	case unjoin, rejoin:
+		return fmt.Sprintf("%s %s", o.verb, o.cluster)
+	case taint:
+		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
 	}
 	return string(o.verb)
 }
@@ -66,7 +80,7 @@ func TestWider(t *testing.T) {
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putOverride, dropOverride} {
+	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}

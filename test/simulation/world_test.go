@@ -90,6 +90,10 @@ type world struct {
 	orphans map[place]bool
 	// overrides are all that there ever were.
 	overrides []propagation.PolicyKey
+	// left are the clusters that were ever unjoined, and stranded the objects that
+	// they, and members that went back, may have beyond what the hub knows of.
+	left     map[string]bool
+	stranded map[place]bool
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -106,7 +110,7 @@ type world struct {
 func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
 	w := &world{
 		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		members: map[string]*pipelinetest.Member{}, did: map[verb]int{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
+		members: map[string]*pipelinetest.Member{}, left: map[string]bool{}, stranded: map[place]bool{}, did: map[verb]int{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
 	}
 	redis.Ask = nil
 	redis.FlushAll(w.ctx)
