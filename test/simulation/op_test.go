@@ -67,6 +67,8 @@ type op struct {
 	cluster string
 	// n is how many steps to deliver, or tells values apart.
 	n int
+	// writing tells that it concerns requests that would change something alone.
+	writing bool
 	// seed of a deliver.
 	seed uint64
 	// after is how long after the last op this one comes.

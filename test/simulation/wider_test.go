@@ -30,6 +30,8 @@ func (d drawer) widely() []op {
 		return d.overrule()
 	case n < 40:
 		return d.leave()
+	case n < 55:
+		return d.ungoverned()
 	}
 	return []op{{verb: taint, cluster: pick(d, clusters), n: d.IntN(len(effects))}}
 }
@@ -43,6 +45,8 @@ func (w *world) more(o op) (changed, known bool) {
 	case unjoin, rejoin, taint:
 		did = w.fleetwise(o)
 		changed = did
+	case unserve, serve, revoke, grant:
+		did = w.govern(o)
 	default:
 		return false, false
 	}
@@ -61,6 +65,10 @@ func (o op) widely() string {
 		return fmt.Sprintf("delete override %s", o.policy)
 	case unjoin, rejoin:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
+	case unserve, serve:
+		return fmt.Sprintf("%s %s", o.verb, o.key.Kind)
+	case revoke:
+		return fmt.Sprintf("%s %s, writing only: %t", o.verb, refusable[o.n], o.writing)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
 	}
@@ -80,7 +88,7 @@ func TestWider(t *testing.T) {
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint} {
+	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}

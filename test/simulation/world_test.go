@@ -94,6 +94,8 @@ type world struct {
 	// they, and members that went back, may have beyond what the hub knows of.
 	left     map[string]bool
 	stranded map[place]bool
+	// refused are the requests that Sluice has no right to.
+	refused refusals
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -220,7 +222,7 @@ func (w *world) restart() {
 	if !w.keeps {
 		w.loseRedis()
 	}
-	w.noRedis, w.missed = false, nil
+	w.noRedis, w.missed, w.refused = false, nil, refusals{}
 	w.pass(40 * time.Second) // a lock of a rebuild that died has expired
 	w.assemble()
 	w.boot()
@@ -295,6 +297,9 @@ func (w *world) ask(ctx context.Context, r pipelinetest.Request) error {
 	f := flightOf(ctx)
 	if !f.parallel(r) {
 		pipelinetest.Pause(ctx)
+	}
+	if f != nil && w.refused.refuse(r) {
+		return forbidden(r)
 	}
 	if r.Writes() {
 		w.writes.Add(1)
