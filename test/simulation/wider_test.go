@@ -32,6 +32,8 @@ func (d drawer) widely() []op {
 		return d.leave()
 	case n < 55:
 		return d.ungoverned()
+	case n < 70:
+		return []op{{verb: forgeEvent, n: d.IntN(len(forgeries)), key: pick(d, templates), cluster: pick(d, clusters)}}
 	}
 	return []op{{verb: taint, cluster: pick(d, clusters), n: d.IntN(len(effects))}}
 }
@@ -47,6 +49,8 @@ func (w *world) more(o op) (changed, known bool) {
 		changed = did
 	case unserve, serve, revoke, grant:
 		did = w.govern(o)
+	case forgeEvent:
+		did = w.forgeEvent(o)
 	default:
 		return false, false
 	}
@@ -69,6 +73,8 @@ func (o op) widely() string {
 		return fmt.Sprintf("%s %s", o.verb, o.key.Kind)
 	case revoke:
 		return fmt.Sprintf("%s %s, writing only: %t", o.verb, refusable[o.n], o.writing)
+	case forgeEvent:
+		return fmt.Sprintf("forge %s of %s in %s", forgeries[o.n], o.key, o.cluster)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
 	}
@@ -88,7 +94,7 @@ func TestWider(t *testing.T) {
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant} {
+	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, forgeEvent} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}
