@@ -34,6 +34,8 @@ func (d drawer) widely() []op {
 		return d.ungoverned()
 	case n < 70:
 		return []op{{verb: forgeEvent, n: d.IntN(len(forgeries)), key: pick(d, templates), cluster: pick(d, clusters)}}
+	case n < 85:
+		return d.backups()
 	}
 	return []op{{verb: taint, cluster: pick(d, clusters), n: d.IntN(len(effects))}}
 }
@@ -51,6 +53,8 @@ func (w *world) more(o op) (changed, known bool) {
 		did = w.govern(o)
 	case forgeEvent:
 		did = w.forgeEvent(o)
+	case keepMember, restoreMember, keepHub, restoreHub:
+		did = w.goBack(o)
 	default:
 		return false, false
 	}
@@ -68,6 +72,8 @@ func (o op) widely() string {
 	case dropOverride:
 		return fmt.Sprintf("delete override %s", o.policy)
 	case unjoin, rejoin:
+		return fmt.Sprintf("%s %s", o.verb, o.cluster)
+	case keepMember, restoreMember:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
 	case unserve, serve:
 		return fmt.Sprintf("%s %s", o.verb, o.key.Kind)
@@ -94,7 +100,7 @@ func TestWider(t *testing.T) {
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, forgeEvent} {
+	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, forgeEvent, keepMember, restoreMember, keepHub, restoreHub} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}

@@ -96,6 +96,9 @@ type world struct {
 	stranded map[place]bool
 	// refused are the requests that Sluice has no right to.
 	refused refusals
+	// backups are what was kept of members.
+	backups   map[string]backup
+	hubBackup hubBackup
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
 
@@ -112,7 +115,7 @@ type world struct {
 func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
 	w := &world{
 		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		members: map[string]*pipelinetest.Member{}, left: map[string]bool{}, stranded: map[place]bool{}, did: map[verb]int{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
+		members: map[string]*pipelinetest.Member{}, left: map[string]bool{}, stranded: map[place]bool{}, backups: map[string]backup{}, did: map[verb]int{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
 	}
 	redis.Ask = nil
 	redis.FlushAll(w.ctx)
