@@ -100,7 +100,8 @@ func (w *world) checkRepelled(f *flight, old, next *propagation.Binding) {
 	}
 }
 
-// particular has some of the policies tolerate taints, and some divide replicas.
+// particular has some of the policies tolerate taints, some divide replicas, and others
+// bound the number of clusters.
 func (d drawer) particular(h []op) {
 	for i := range h {
 		switch o := &h[i]; o.verb {
@@ -108,8 +109,13 @@ func (d drawer) particular(h []op) {
 			if d.chance(30) {
 				o.spec.Placement.ClusterTolerations = []corev1.Toleration{{Key: offKey, Operator: corev1.TolerationOpExists, Effect: pick(d, []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule})}}
 			}
-			if d.chance(40) {
+			switch n := d.IntN(100); {
+			case n < 40:
 				o.spec.Placement.ReplicaScheduling = d.division()
+			case n < 60:
+				least := 1 + d.IntN(2)
+				o.spec.Placement.SpreadConstraints = []policyv1alpha1.SpreadConstraint{{SpreadByField: policyv1alpha1.SpreadByFieldCluster, MinGroups: least, MaxGroups: least + d.IntN(2)}}
+				o.spec.Placement.ClusterAffinity = nil
 			}
 		case putTemplate, replaceTemplate:
 			o.content.replicas = pick(d, []int{0, 1, 2, 3, 5, 7})

@@ -194,6 +194,9 @@ func describe(s *policyv1alpha1.PropagationSpec) string {
 	add(s.Preemption == policyv1alpha1.PreemptAlways, "preempts")
 	add(s.PropagateDeps, "with dependencies")
 	add(len(s.Placement.ClusterTolerations) > 0, sprintf("tolerates %v", s.Placement.ClusterTolerations))
+	for _, c := range s.Placement.SpreadConstraints {
+		add(true, sprintf("to %d to %d of them", c.MinGroups, c.MaxGroups))
+	}
 	add(s.Placement.ReplicaScheduling != nil, "divides "+divided(s.Placement.ReplicaScheduling))
 	add(s.ConflictResolution == policyv1alpha1.ConflictOverwrite, "overwrites")
 	all, clusters := s.Suspension.Dispatch()

@@ -21,7 +21,7 @@ const (
 	dropOverride verb = "delete override"
 )
 
-var overrides = []propagation.PolicyKey{namespaced("over-a"), namespaced("over-b"), clusterWide("over-x"), clusterWide("over-y")}
+var overrides = []propagation.PolicyKey{namespaced("over-a"), namespaced("over-b"), clusterWide("over-x")}
 
 // over is what an override says.
 type over struct {

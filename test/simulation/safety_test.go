@@ -283,7 +283,7 @@ func (w *world) wantedOn(b *propagation.Binding) []string {
 	}
 	if formIn(b) != "" {
 		names = append(names, w.eligible(b)...)
-		if len(w.eligible(b)) == 0 {
+		if w.stuck(b) {
 			names = append(names, scheduledTo(b)...) // it stays where it is
 		}
 	}

@@ -57,12 +57,39 @@ func (w *world) repels(p *policyv1alpha1.Placement, cluster string) bool {
 func (w *world) wants(b *propagation.Binding) []string {
 	names := w.eligible(b)
 	switch {
-	case len(names) == 0:
+	case w.stuck(b):
 		return slices.DeleteFunc(scheduledTo(b), func(c string) bool { return !w.hub.Joined(c) })
-	case w.divides(b) && w.misdivided(b) == "":
+	case w.divides(b) && w.misdivided(b) == "", spreads(b) && w.misspread(b) == "":
 		return scheduledTo(b)
 	}
 	return names
+}
+
+// spreads tells whether the placement bounds the number of clusters.
+func spreads(b *propagation.Binding) bool {
+	return b.Spec.Placement != nil && len(b.Spec.Placement.SpreadConstraints) > 0
+}
+
+// stuck tells whether the placement cannot be satisfied: what it is for stays where it
+// is.
+func (w *world) stuck(b *propagation.Binding) bool {
+	n := len(w.eligible(b))
+	return n == 0 || spreads(b) && n < b.Spec.Placement.SpreadConstraints[0].MinGroups
+}
+
+// misspread says in what the binding's clusters are not as many of the eligible as its
+// placement asks for; empty: they are.
+func (w *world) misspread(b *propagation.Binding) string {
+	names := w.eligible(b)
+	for _, c := range scheduledTo(b) {
+		if !slices.Contains(names, c) {
+			return c + " is not to have it"
+		}
+	}
+	if most := min(len(names), b.Spec.Placement.SpreadConstraints[0].MaxGroups); len(scheduledTo(b)) != most {
+		return sprintf("it has %d clusters, want %d", len(scheduledTo(b)), most)
+	}
+	return ""
 }
 
 // replicasOf is how many replicas the content asks for that is in force.
@@ -149,7 +176,7 @@ func (w *world) misdivided(b *propagation.Binding) string {
 // share is how many replicas a cluster has to get. Where no cluster fits each keeps
 // what it has.
 func (w *world) share(b *propagation.Binding, cluster string) int64 {
-	if w.divides(b) || len(w.eligible(b)) == 0 && w.replicasOf(b) > 0 {
+	if w.divides(b) || w.stuck(b) && w.replicasOf(b) > 0 {
 		for _, c := range b.Spec.Clusters {
 			if c.Name == cluster {
 				return int64(c.Replicas)
@@ -161,7 +188,7 @@ func (w *world) share(b *propagation.Binding, cluster string) int64 {
 
 // checkScheduled checks that a binding goes where its placement wants it.
 func (w *world) checkScheduled(b *propagation.Binding) {
-	if formIn(b) == "" || len(w.eligible(b)) == 0 {
+	if formIn(b) == "" || w.stuck(b) {
 		return
 	}
 	if w.divides(b) {
@@ -170,7 +197,11 @@ func (w *world) checkScheduled(b *propagation.Binding) {
 		}
 		return
 	}
-	if want := w.eligible(b); !slices.Equal(scheduledTo(b), want) {
+	if spreads(b) {
+		if why := w.misspread(b); why != "" {
+			w.fail("%s is scheduled to %v: %s", b.Key, scheduledTo(b), why)
+		}
+	} else if want := w.eligible(b); !slices.Equal(scheduledTo(b), want) {
 		w.fail("%s is scheduled to %v, and its placement wants %v", b.Key, scheduledTo(b), want)
 	}
 	for _, c := range b.Spec.Clusters {

@@ -19,7 +19,7 @@ import (
 func (w *world) checkTold(b *propagation.Binding) {
 	goes := w.goesTo(b)
 	held := func(work *propagation.Work) bool { return work.Deleting || work.Suspended() } // also where it does not go any more
-	if !inForce(b) || w.keptNoMore(b) || formIn(b) != "" && len(w.eligible(b)) == 0 || slices.ContainsFunc(goes, b.SuspendedOn) || slices.ContainsFunc(w.worksOf(b), held) {
+	if !inForce(b) || w.keptNoMore(b) || formIn(b) != "" && w.stuck(b) || slices.ContainsFunc(goes, b.SuspendedOn) || slices.ContainsFunc(w.worksOf(b), held) {
 		return
 	}
 	there, ready := len(goes) > 0, int64(0)

@@ -17,7 +17,7 @@ func wider(seed int) (climate, []op) {
 	d := newDrawer(uint64(seed) ^ 0x31de0000) //nolint:gosec // a seed
 	c, h := d.climate(), d.history()
 	d.particular(h)
-	for range 3 + d.IntN(6) {
+	for range 4 + d.IntN(8) {
 		h = slices.Insert(h, d.IntN(len(h)+1), d.widely()...)
 	}
 	return c, h
