@@ -6,6 +6,8 @@ package propagation
 import (
 	"errors"
 	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Revision is frozen content: what the gate let through.
@@ -18,6 +20,8 @@ type Revision struct {
 	Number int64
 	// Content is Content(template) at that time, as decoded JSON.
 	Content map[string]any
+	// Owner is the uid of the binding with which it goes.
+	Owner types.UID
 }
 
 // Who may write ControllerRevisions and Secrets of a namespace may write what is
