@@ -75,7 +75,7 @@ func frozenRecord(m *metav1.ObjectMeta, number int64, content []byte) record[*fr
 
 // revision is f as everybody else knows it. What is no JSON has no content.
 func (f *frozen) revision(b propagation.BindingKey) *propagation.Revision {
-	r := &propagation.Revision{Namespace: f.name.Namespace, Name: f.name.Name, Binding: b, Hash: f.hash, Number: f.number}
+	r := &propagation.Revision{Namespace: f.name.Namespace, Name: f.name.Name, Binding: b, Hash: f.hash, Number: f.number, Owner: f.owner}
 	var content map[string]any
 	if utiljson.Unmarshal(f.content, &content) == nil {
 		r.Content = propagation.Content(content)

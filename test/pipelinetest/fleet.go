@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -276,13 +277,40 @@ func (h *Hub) LabelCluster(name, key, value string) {
 	h.storeCluster(c, false)
 }
 
-// Joined tells whether there is a member of that name. For tests.
-func (h *Hub) Joined(name string) bool { return h.clusters.live[name] != nil }
-
-// PutOverride lets somebody make an override, or change it.
-func (h *Hub) PutOverride(o propagation.Override) {
+// Unjoin lets somebody unjoin a member; false: there is none.
+func (h *Hub) Unjoin(name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	version := h.overrides.next(o.Key.ID())
-	h.overrides.store(o.Key.ID(), &row[propagation.Override]{uid: h.newUID(), version: version, value: o}, false)
+	if h.clusters.live[name] == nil {
+		return false
+	}
+	h.clusters.remove(name, false)
+	return true
 }
+
+// TaintCluster lets somebody set the taints of a member. It tells whether that changed
+// anything.
+func (h *Hub) TaintCluster(name string, taints ...corev1.Taint) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.clusters.live[name]
+	if r == nil || same(r.value.Spec.Taints, taints) {
+		return false
+	}
+	c := r.value.DeepCopy()
+	c.Spec.Taints = taints
+	c.Generation++
+	h.storeCluster(c, false)
+	return true
+}
+
+// LiveTaints are the taints of a member as they are. For tests.
+func (h *Hub) LiveTaints(name string) []corev1.Taint {
+	if r := h.clusters.live[name]; r != nil {
+		return r.value.Spec.Taints
+	}
+	return nil
+}
+
+// Joined tells whether there is a member of that name. For tests.
+func (h *Hub) Joined(name string) bool { return h.clusters.live[name] != nil }

@@ -14,7 +14,7 @@ import (
 
 // TemplateNow is the template as it is, whatever a watch told.
 func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
-	return live(ctx, h, h.templates, key.ID(), key.String())
+	return h.LiveTemplate(ctx, key)
 }
 
 // BindingNow is the binding as it is, whatever a watch told.

@@ -42,7 +42,9 @@ func (h *Hub) Revision(ctx context.Context, b *propagation.Binding, name string)
 	if err := b.Genuine(r); err != nil {
 		return nil, fmt.Errorf("get revision %s of %s: %w: %w", name, b.Key, err, outcome.ErrGone)
 	}
-	return r, nil
+	owned := *r
+	owned.Owner = h.revisions.seen[revisionID(b, name)].owner
+	return &owned, nil
 }
 
 // Revisions are all frozen contents of the binding's template.

@@ -75,6 +75,12 @@ func (h *Hub) Serve(kind schema.GroupKind, versions ...string) {
 	h.serves[kind] = versions
 }
 
+// Serves tells whether a kind is served. For tests.
+func (h *Hub) Serves(kind schema.GroupKind) bool {
+	versions, known := h.serves[kind]
+	return !known || len(versions) > 0
+}
+
 // versionsOf are those that a kind is served in; false: nobody said.
 func (h *Hub) versionsOf(kind schema.GroupVersionKind) ([]string, bool) {
 	if versions, known := h.serves[kind.GroupKind()]; known {
@@ -172,6 +178,9 @@ func (h *Hub) CommitClaim(ctx context.Context, t *propagation.Template, c propag
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err := h.located(&propagation.TemplateKey{APIVersion: t.Key.APIVersion, Kind: t.Key.Kind}); err != nil {
+		return nil, err
+	}
 	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
 		return nil, err
 	}
@@ -213,6 +222,9 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err := h.located(&propagation.TemplateKey{APIVersion: t.Key.APIVersion, Kind: t.Key.Kind}); err != nil {
+		return false, err
+	}
 	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
 		return false, err
 	}

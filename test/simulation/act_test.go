@@ -76,6 +76,9 @@ func (w *world) deliver(o op) {
 
 // people do what they do, and tell whether it changed anything on the hub.
 func (w *world) people(o op) bool {
+	if w.outOfReach(o) {
+		return false
+	}
 	switch o.verb {
 	case putTemplate:
 		return w.hub.Apply(o.key, func(obj map[string]any) { o.content.write(obj) })
@@ -103,8 +106,10 @@ func (w *world) people(o op) bool {
 		w.meddle(o)
 		return false // nobody asked for anything
 	}
-	if changed, known := w.byHand(o); known {
-		return changed
+	for _, does := range []func(op) (bool, bool){w.byHand, w.more} {
+		if changed, known := does(o); known {
+			return changed
+		}
 	}
 	return w.tamper(o)
 }
@@ -184,6 +189,7 @@ func (w *world) rest() {
 	}
 	w.hub.Join("m3")
 	w.makeKinds()
+	w.makeUsable()
 	// One sweep may be cut off where others take their time; the next goes on.
 	for round, quiet := 0, 0; w.err == nil; round++ {
 		before := w.writes.Load()

@@ -25,10 +25,16 @@
 // the gate did not let through, nothing where no policy wanted it, and no Lazy
 // policy acts without a change of its template.
 //
+// TestSimulation and TestWider are two families of histories, each with seeds of its
+// own. The second has overrides, divided replicas, taints, members that leave and come
+// back, kinds that are not served, rights that are revoked, backups that are restored
+// and events that somebody forged besides (wider_test.go).
+//
 // A history that fails is shrunk and printed, with its seed:
 //
 //	SIM_SEEDS=10000 go test ./test/simulation     as many histories
 //	SIM_SEED=42 go test ./test/simulation -v      that one alone
+//	SIM_SEED=42 go test ./test/simulation -run Wider
 //	SIM_TRACE=1                                   every event that a failing one handles
 //
 // The first two may be flags, too: -seeds, -seed.

@@ -49,9 +49,18 @@ type thing struct {
 // doubtful tells whether nothing can tell whether the template's content or the
 // policy was first: the API server keeps the time of the last write alone, in
 // seconds, and its versions grow with each write of Sluice. What Redis knew is
-// lost, or it never was to be known. Nor is a content new that was there before.
+// lost, or it never was to be known: that is so, too, of what the policy said for less
+// than a second, and nobody saw. Nor is a content new that was there before.
 func (t thing) doubtful(r rule) bool {
-	return t.blurred || t.former[t.hash] || t.lost && t.second.Equal(r.LastUserWrite)
+	return t.blurred || t.former[t.hash] || t.second.Equal(r.LastUserWrite) && (t.lost || r.flickers(t))
+}
+
+// flickers tells whether the policy selected by just what it selects by now before t
+// changed, and by something else in between.
+func (r rule) flickers(t thing) bool {
+	return !r.selectedAt(t.changed, t) && slices.ContainsFunc(r.forms, func(f formSince) bool {
+		return f.moment < t.changed && digest(f.Spec.ResourceSelectors) == digest(r.Spec.ResourceSelectors)
+	})
 }
 
 // rule is a policy, as far as the model needs it.

@@ -63,9 +63,12 @@ type op struct {
 	policy  propagation.PolicyKey
 	spec    policyv1alpha1.PropagationSpec
 	gates   propagation.Features
+	over    over
 	cluster string
 	// n is how many steps to deliver, or tells values apart.
 	n int
+	// writing tells that it concerns requests that would change something alone.
+	writing bool
 	// seed of a deliver.
 	seed uint64
 	// after is how long after the last op this one comes.
@@ -107,7 +110,7 @@ func (o op) String() string {
 		}
 		return fmt.Sprintf("deliver %d, seed %#x", o.n, o.seed)
 	}
-	return string(o.verb)
+	return o.widely()
 }
 
 func (c content) describe(k propagation.TemplateKey) string {
@@ -190,6 +193,11 @@ func describe(s *policyv1alpha1.PropagationSpec) string {
 	add(s.Priority != nil, fmt.Sprintf("priority %d", s.ExplicitPriority()))
 	add(s.Preemption == policyv1alpha1.PreemptAlways, "preempts")
 	add(s.PropagateDeps, "with dependencies")
+	add(len(s.Placement.ClusterTolerations) > 0, sprintf("tolerates %v", s.Placement.ClusterTolerations))
+	for _, c := range s.Placement.SpreadConstraints {
+		add(true, sprintf("to %d to %d of them", c.MinGroups, c.MaxGroups))
+	}
+	add(s.Placement.ReplicaScheduling != nil, "divides "+divided(s.Placement.ReplicaScheduling))
 	add(s.ConflictResolution == policyv1alpha1.ConflictOverwrite, "overwrites")
 	all, clusters := s.Suspension.Dispatch()
 	add(all, "suspended")
@@ -219,4 +227,15 @@ func placed(s *policyv1alpha1.PropagationSpec) string {
 	names := slices.Clone(s.Placement.ClusterAffinity.ClusterNames)
 	slices.Sort(names)
 	return strings.Join(names, "+")
+}
+
+func divided(s *policyv1alpha1.ReplicaSchedulingStrategy) string {
+	if s == nil || s.WeightPreference == nil {
+		return "replicas"
+	}
+	var parts []string
+	for _, e := range s.WeightPreference.StaticWeightList {
+		parts = append(parts, sprintf("%d to %s", e.Weight, strings.Join(e.TargetCluster.ClusterNames, "+")))
+	}
+	return strings.Join(parts, ", ")
 }

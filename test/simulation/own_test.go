@@ -34,11 +34,11 @@ func systems(key string) bool {
 	return strings.Contains(key, ".karmada.io") || strings.Contains(key, "sluice.dev/")
 }
 
-// users are those of the labels or annotations that people wrote.
+// users are those of the labels or annotations that people wrote into templates.
 func users(meta map[string]any, field string) map[string]any {
 	m, _ := meta[field].(map[string]any)
 	m = maps.Clone(m)
-	maps.DeleteFunc(m, func(k string, _ any) bool { return systems(k) })
+	maps.DeleteFunc(m, func(k string, _ any) bool { return systems(k) || k == overridden })
 	if len(m) == 0 {
 		return nil
 	}
@@ -151,12 +151,12 @@ func inForce(b *propagation.Binding) bool {
 func (w *world) goesTo(b *propagation.Binding) []string {
 	var names []string
 	if formIn(b) != "" {
-		names = append(names, targets(b.Spec.Placement, w.joined())...)
+		names = append(names, w.wants(b)...)
 	}
 	for _, r := range b.Spec.RequiredBy {
 		p := w.hub.LiveBinding(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name})
 		if p != nil && slices.ContainsFunc(w.refers(p), func(k propagation.TemplateKey) bool { return k.ID() == b.Template().ID() }) {
-			names = append(names, targets(p.Spec.Placement, w.joined())...)
+			names = append(names, w.wants(p)...)
 			continue
 		}
 		for _, c := range r.Clusters {

@@ -94,6 +94,9 @@ func (w *world) mayOrphan(of ...string) {
 func (w *world) orphan(cluster string, o *pipelinetest.Object) bool {
 	at := place{cluster, o.Ref.ID()}
 	s := w.safety.proofs.put[at]
+	if w.stranded[at] && !w.placedIn(cluster, o.Ref) {
+		return true
+	}
 	return w.orphans[at] && (s == nil || s.keeps == "" || w.hub.Live(o.Ref) != nil && string(w.hub.Live(o.Ref).UID) != s.uid)
 }
 

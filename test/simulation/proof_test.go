@@ -106,7 +106,7 @@ func (f *following) look(w *world, id string) bool {
 	case !slices.ContainsFunc(w.refers(b), func(k propagation.TemplateKey) bool { return k.ID() == id }):
 		return false
 	}
-	f.clusters = targets(b.Spec.Placement, w.joined())
+	f.clusters = w.wants(b)
 	return true
 }
 

@@ -142,18 +142,7 @@ func (w *world) checkBindings() {
 		case b.ActedHash() == "" && len(b.Spec.RequiredBy) == 0:
 			w.fail("%s serves nobody", b.Key)
 		}
-		var names []string
-		sum := int32(0)
-		for _, c := range b.Spec.Clusters {
-			names = append(names, c.Name)
-			sum += c.Replicas
-		}
-		if want := targets(b.Spec.Placement, w.joined()); formIn(b) != "" && !slices.Equal(names, want) {
-			w.fail("%s is scheduled to %v, and its placement wants %v", b.Key, names, want)
-		}
-		if formIn(b) != "" && int(sum) != int(b.Spec.Replicas)*len(names) {
-			w.fail("%s has %d replicas in %d clusters, want %d in each", b.Key, sum, len(names), b.Spec.Replicas)
-		}
+		w.checkScheduled(b)
 		for _, k := range w.refers(b) {
 			d := w.bindingOf(k)
 			if d == nil {
@@ -165,6 +154,7 @@ func (w *world) checkBindings() {
 	}
 	for _, b := range w.hub.LiveBindings() {
 		w.checkRequired(b, required[b.Key])
+		w.checkTold(b)
 	}
 }
 
@@ -307,6 +297,9 @@ func (w *world) checkWorks() {
 	}
 	for _, work := range w.hub.LiveWorks() {
 		b := w.bindingOf(templateOf(work))
+		if b != nil && w.stuck(b) && len(w.goesTo(b)) == 0 {
+			continue // where it goes nobody can tell, so what was there stays
+		}
 		if !wanted[work.Key] && !w.unbound(templateOf(work)) && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
 			w.fail("%s has to be gone", work.Key)
 		}
@@ -324,8 +317,11 @@ func (w *world) checkWork(work *propagation.Work, b *propagation.Binding) {
 	if normal(content) != w.safety.contents.byHash[b.ActedHash()].normal {
 		w.fail("%s is not made of what is in force", work.Key)
 	}
-	if spec, ok := content["spec"].(map[string]any); ok && b.Template().Kind == "Deployment" && !reflect.DeepEqual(spec["replicas"], int64(b.Spec.Replicas)) {
-		w.fail("%s has %v replicas, want %d", work.Key, spec["replicas"], b.Spec.Replicas)
+	if says := saysOf(content); says != w.says(b, work.Key.Cluster) {
+		w.fail("%s is overridden to say %q, want %q", work.Key, says, w.says(b, work.Key.Cluster))
+	}
+	if spec, ok := content["spec"].(map[string]any); ok && b.Template().Kind == "Deployment" && !reflect.DeepEqual(spec["replicas"], w.share(b, work.Key.Cluster)) {
+		w.fail("%s has %v replicas, want %d", work.Key, spec["replicas"], w.share(b, work.Key.Cluster))
 	}
 }
 
@@ -340,6 +336,7 @@ func (w *world) checkMember(m *pipelinetest.Member) {
 	for _, o := range m.Objects() {
 		if works[o.Ref.ID()] != nil {
 			delete(w.orphans, place{m.Name, o.Ref.ID()})
+			delete(w.stranded, place{m.Name, o.Ref.ID()})
 		} else if o.Work != "" && !w.orphan(m.Name, o) {
 			w.fail("%s has to be gone from %s", o.Ref, m.Name)
 		}

@@ -34,6 +34,9 @@ type safety struct {
 	claims map[string]int
 	// proofs are what may leave the members.
 	proofs proofs
+	// repels is, for each cluster, since when it keeps out what is not there and does
+	// not tolerate that: a moment.
+	repels map[string]int
 }
 
 // passed is a content that the gate let through, to a cluster.
@@ -41,7 +44,7 @@ type passed struct{ uid, normal, cluster string }
 
 func (s *safety) init() {
 	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Suspension{}, newContents(), map[passed]bool{}
-	s.proofs = newProofs()
+	s.proofs, s.repels = newProofs(), map[string]int{}
 	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
 }
 
@@ -147,6 +150,9 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 			}
 		}
 	}
+	if !w.hub.Joined(m.Cluster) {
+		w.strand(m.Cluster) // that began before it left
+	}
 	if m.New == nil {
 		w.safety.proofs.left(w, f, m)
 		return
@@ -229,19 +235,27 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 	s.owner[string(next.UID)] = uid
 	s.proofs.attached(w, next)
 	s.proofs.look(w)
+	w.checkRepelled(f, old, next)
 	if next.ActedHash() == "" {
 		return
 	}
-	hash := s.contents.byHash[next.ActedHash()].normal
-	s.through[passed{uid, hash, ""}] = true
-	for _, c := range w.wantedOn(next) {
-		s.through[passed{uid, hash, c}] = true
-	}
+	w.letThrough(next)
 	if f.delivery.stage != "gate" || old != nil && old.ActedHash() == next.ActedHash() && formIn(old) == formIn(next) {
 		return
 	}
 	w.checkActivation(f, old, next)
 	s.acts[uid] = w.actedOn(f, next)
+}
+
+// letThrough notes what the binding lets through, and to which clusters.
+func (w *world) letThrough(b *propagation.Binding) {
+	if b.ActedHash() == "" {
+		return
+	}
+	p := passed{string(b.Spec.Resource.UID), w.safety.contents.byHash[b.ActedHash()].normal, ""}
+	for _, p.cluster = range append(w.wantedOn(b), "") {
+		w.safety.through[p] = true
+	}
 }
 
 // actedOn is the moment of the content that the gate acted on: where it reads what
@@ -268,7 +282,10 @@ func (w *world) wantedOn(b *propagation.Binding) []string {
 		}
 	}
 	if formIn(b) != "" {
-		names = append(names, targets(b.Spec.Placement, w.joined())...)
+		names = append(names, w.eligible(b)...)
+		if w.stuck(b) {
+			names = append(names, scheduledTo(b)...) // it stays where it is
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

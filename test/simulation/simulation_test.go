@@ -48,6 +48,8 @@ func seeds() (first, last int) {
 type lab struct {
 	redis  *pipelinetest.Redis
 	routes *pipelinetest.Routes
+	// did is how often what was done in all histories.
+	did map[verb]int
 }
 
 func newLab(t testing.TB) *lab {
@@ -61,10 +63,14 @@ func newLab(t testing.TB) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lab{redis, routes}
+	return &lab{redis, routes, map[verb]int{}}
 }
 
-func (l *lab) start(c climate) *world { return start(c, l.redis, l.routes) }
+func (l *lab) start(c climate) *world {
+	w := start(c, l.redis, l.routes)
+	w.did = l.did
+	return w
+}
 
 // run takes a world of that climate through the history.
 func (l *lab) run(c climate, h []op) error { return l.start(c).run(h) }
@@ -78,14 +84,17 @@ func TestSimulation(t *testing.T) {
 	each(t, first, last, drawn)
 }
 
-// each tries the seeds from first to last, on as many labs as there are processors.
-func each(t *testing.T, first, last int, draw func(seed int) (climate, []op)) {
+// each tries the seeds from first to last, on as many labs as there are processors, and
+// tells how often what was done.
+func each(t *testing.T, first, last int, draw func(seed int) (climate, []op)) map[verb]int {
 	t.Helper()
 	var next atomic.Int64
 	next.Store(int64(first) - 1)
 	var wg sync.WaitGroup
+	var labs []*lab
 	for range min(runtime.GOMAXPROCS(0), last-first+1) {
 		l := newLab(t)
+		labs = append(labs, l)
 		wg.Go(func() {
 			for seed := int(next.Add(1)); seed <= last && !t.Failed(); seed = int(next.Add(1)) {
 				l.try(t, seed, draw)
@@ -93,6 +102,13 @@ func each(t *testing.T, first, last int, draw func(seed int) (climate, []op)) {
 		})
 	}
 	wg.Wait()
+	did := map[verb]int{}
+	for _, l := range labs {
+		for v, n := range l.did {
+			did[v] += n
+		}
+	}
+	return did
 }
 
 // drawn is the history of a seed.

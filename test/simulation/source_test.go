@@ -62,7 +62,7 @@ func (w *world) tellMember(cluster string) bool {
 		return false
 	}
 	n, ok := m.Tell()
-	if ok && (!n.Own || w.echo) {
+	if ok && (!n.Own || w.echo) && (!w.left[cluster] || w.hub.Joined(cluster)) {
 		w.announceMember(cluster, n)
 	}
 	return ok
@@ -122,7 +122,7 @@ func (w *world) remember() {
 	}
 }
 
-// went are the templates and policies that there were.
+// went are the templates, policies and overrides that there were.
 func (w *world) went() []hub.Change {
 	var all []hub.Change
 	for _, id := range slices.Sorted(maps.Keys(w.past.ever)) {
@@ -134,6 +134,11 @@ func (w *world) went() []hub.Change {
 		if w.hub.LivePolicy(p) == nil {
 			about := hub.AboutPolicy(&propagation.Policy{Key: p})
 			all = append(all, hub.Change{Type: hub.Deleted, Key: propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: p.Namespace, Name: p.Name}})
+		}
+	}
+	for _, key := range w.overrides {
+		if !slices.ContainsFunc(w.hub.LiveOverrides(), func(o propagation.Override) bool { return o.Key == key }) {
+			all = append(all, hub.Change{Type: hub.Deleted, Key: pipelinetest.OverrideObject(key)})
 		}
 	}
 	return all

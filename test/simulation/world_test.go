@@ -88,8 +88,22 @@ type world struct {
 	frozen map[keptContent]bool
 	// orphans are what members may have although nothing on the hub tells of it.
 	orphans map[place]bool
+	// overrides are all that there ever were.
+	overrides []propagation.PolicyKey
+	// left are the clusters that were ever unjoined, and stranded the objects that
+	// they, and members that went back, may have beyond what the hub knows of.
+	left     map[string]bool
+	stranded map[place]bool
+	// refused are the requests that Sluice has no right to.
+	refused refusals
+	// backups are what was kept of members.
+	backups   map[string]backup
+	hubBackup hubBackup
 	// writes counts requests of stages that would change something.
 	writes atomic.Int64
+
+	// did counts what the second family does besides, where that changed anything.
+	did map[verb]int
 
 	past   past
 	safety safety
@@ -101,7 +115,7 @@ type world struct {
 func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *world {
 	w := &world{
 		climate: c, ctx: context.Background(), redis: redis, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
-		members: map[string]*pipelinetest.Member{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
+		members: map[string]*pipelinetest.Member{}, left: map[string]bool{}, stranded: map[place]bool{}, backups: map[string]backup{}, did: map[verb]int{}, meddled: map[propagation.BindingKey]bool{}, orphans: map[place]bool{}, frozen: map[keptContent]bool{}, trace: func(string, ...any) {},
 	}
 	redis.Ask = nil
 	redis.FlushAll(w.ctx)
@@ -211,7 +225,7 @@ func (w *world) restart() {
 	if !w.keeps {
 		w.loseRedis()
 	}
-	w.noRedis, w.missed = false, nil
+	w.noRedis, w.missed, w.refused = false, nil, refusals{}
 	w.pass(40 * time.Second) // a lock of a rebuild that died has expired
 	w.assemble()
 	w.boot()
@@ -286,6 +300,9 @@ func (w *world) ask(ctx context.Context, r pipelinetest.Request) error {
 	f := flightOf(ctx)
 	if !f.parallel(r) {
 		pipelinetest.Pause(ctx)
+	}
+	if f != nil && w.refused.refuse(r) {
+		return forbidden(r)
 	}
 	if r.Writes() {
 		w.writes.Add(1)

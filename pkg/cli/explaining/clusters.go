@@ -88,7 +88,21 @@ func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 	return out
 }
 
-// notChosen are the joined clusters that the template does not go to, and why.
+// joins tells whether there is a cluster of that name.
+func (w World) joins(name string) bool {
+	return slices.ContainsFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name })
+}
+
+// reached are those that are joined, and those of which a Work still tells: what no
+// cluster fits goes on naming one that has left.
+func (w World) reached(all []Cluster, works []*propagation.Work) []Cluster {
+	return slices.DeleteFunc(all, func(c Cluster) bool {
+		return !w.joins(c.Name) && !slices.ContainsFunc(works, func(one *propagation.Work) bool { return one.Key.Cluster == c.Name })
+	})
+}
+
+// notChosen are the joined clusters that the template does not go to, and those that
+// it went to and that have left, and why.
 func (w World) notChosen(b *propagation.Binding) []Cluster {
 	if b == nil || b.ActedHash() == "" || b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return nil
@@ -96,6 +110,11 @@ func (w World) notChosen(b *propagation.Binding) []Cluster {
 	affinity := w.affinity(b)
 	targets := b.TargetClusters()
 	var out []Cluster
+	for _, name := range targets {
+		if !w.joins(name) {
+			out = append(out, Cluster{Name: name, State: NotChosen, Message: "has left"})
+		}
+	}
 	for _, c := range w.Clusters {
 		if slices.Contains(targets, c.Name) {
 			continue

@@ -30,7 +30,8 @@ type Report struct {
 	Suspended string    `json:"suspended,omitempty"`
 	Scheduled Verdict   `json:"scheduled"`
 	Clusters  []Cluster `json:"clusters"`
-	// NotChosen are the joined clusters that the template does not go to.
+	// NotChosen are the joined clusters that the template does not go to, and those that
+	// have left.
 	NotChosen []Cluster `json:"notChosen,omitempty"`
 	// NotGranted says which rights Sluice lacks to what the template's policy selects.
 	NotGranted string `json:"notGranted,omitempty"`
@@ -112,7 +113,7 @@ func (w World) Explain(s Subject) Report {
 		InForce:   inForce(in.Binding, s.Revision),
 		Suspended: told(s.SuspendedIn()),
 		Scheduled: w.scheduled(in.Binding),
-		Clusters:  clusters(in.Binding, s.Works),
+		Clusters:  w.reached(clusters(in.Binding, s.Works), s.Works),
 		NotChosen: w.notChosen(in.Binding),
 	}
 	if p := w.foremost(in.Policy, s.Template); p != nil {

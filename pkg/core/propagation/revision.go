@@ -3,7 +3,11 @@
 
 package propagation
 
-import "errors"
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Revision is frozen content: what the gate let through.
 type Revision struct {
@@ -15,6 +19,8 @@ type Revision struct {
 	Number int64
 	// Content is Content(template) at that time, as decoded JSON.
 	Content map[string]any
+	// Owner is the uid of the binding with which it goes.
+	Owner types.UID
 }
 
 // Who may write ControllerRevisions and Secrets of a namespace may write what is

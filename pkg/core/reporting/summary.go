@@ -28,9 +28,10 @@ const (
 
 // Concluded tells whether each target of the binding has a Work, made of what
 // is in force, that says what became of it. A Work that cannot be made anew
-// (see the condition Rendered) is not waited for.
+// (see the condition Rendered) is not waited for. Of a binding that goes nowhere, and
+// never went anywhere, there is nothing to say.
 func Concluded(b *propagation.Binding, works []*propagation.Work) bool {
-	if b.Deleting {
+	if b.Deleting || len(b.TargetClusters()) == 0 && Verdict(b) == "" {
 		return false
 	}
 	of := byCluster(works)

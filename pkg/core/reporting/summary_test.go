@@ -69,8 +69,9 @@ func unrenderedBinding(clusters ...string) *propagation.Binding {
 
 func TestConcluded(t *testing.T) {
 	type works = []*propagation.Work
-	deleting := bound()
+	deleting, summedUp := bound(), bound()
 	deleting.Deleting = true
+	summedUp.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.ConditionFullyApplied, Status: "True", Reason: workv1alpha2.ReasonFullyAppliedSuccess}}
 	for name, tc := range map[string]struct {
 		binding *propagation.Binding
 		works   works
@@ -88,7 +89,8 @@ func TestConcluded(t *testing.T) {
 		"the Work of a cluster that is no target":      {bound("a"), works{made("a", applied), made("b", outdated)}, true},
 		"manifests that cannot be made are not waited": {unrenderedBinding("a", "b", "c"), works{made("a", applied), made("b", applied, outdated)}, true},
 		"the others are":                               {unrenderedBinding("a", "b"), works{made("a")}, false},
-		"no target":                                    {bound(), nil, true},
+		"no target any more":                           {summedUp, nil, true},
+		"no target, and never was one":                 {bound(), nil, false},
 		"the template is gone":                         {deleting, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

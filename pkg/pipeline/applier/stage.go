@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
@@ -114,7 +115,12 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	if err != nil {
 		return result{}, err
 	}
-	if held != "" {
+	switch {
+	case held != "" && bound == nil && !w.Suspended():
+		// Nobody tells this Work of the suspension, nor of its end: it goes on saying
+		// what became of it, and its member is left as it is.
+		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: held}, nil
+	case held != "":
 		return s.hold(ctx, w, held)
 	}
 	return s.apply(ctx, w, bound, urgent)

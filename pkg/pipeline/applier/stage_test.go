@@ -36,23 +36,26 @@ func TestApplier(t *testing.T) {
 	other := propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "other"}
 	for name, tc := range map[string]struct {
 		suspends suspends
+		bound    bool // the Work's binding is there
+		says     int  // how often it is written into the Work's status
 		noWork   bool
 		theirs   bool // the member has another's object of that name
 		twice    bool
-		says     *propagation.TemplateKey // another template than the Work's
+		claims   *propagation.TemplateKey // another template than the Work's
 		tells    []string
 		has      bool
 		writes   int
 		fails    bool
 	}{
-		"the member gets what the Work says":             {tells: []string{events.WorkApplied}, has: true, writes: 1},
-		"the same event again writes nothing":            {twice: true, tells: []string{events.WorkApplied, events.WorkApplied}, has: true, writes: 1},
-		"what is suspended is not written":               {suspends: suspends{template: secretKey}, tells: []string{events.WorkHeld}},
-		"where nobody can tell, nothing is written":      {suspends: suspends{down: errors.New("redis is down")}, fails: true},
-		"another's suspension does not hold it":          {suspends: suspends{template: other}, tells: []string{events.WorkApplied}, has: true, writes: 1},
-		"what is not ours is left alone, and told":       {theirs: true, tells: []string{events.WorkFailed}, has: true},
-		"a Work that is gone is nobody's":                {noWork: true, tells: []string{events.WorkDeleted}},
-		"an event that names another's template is none": {suspends: suspends{template: secretKey}, says: &other, fails: true},
+		"the member gets what the Work says":                        {tells: []string{events.WorkApplied}, has: true, writes: 1, says: 1},
+		"the same event again writes nothing":                       {twice: true, tells: []string{events.WorkApplied, events.WorkApplied}, has: true, writes: 1, says: 1},
+		"what is suspended is not written, and says so":             {suspends: suspends{template: secretKey}, bound: true, tells: []string{events.WorkHeld}, says: 1},
+		"without a binding nobody says when it goes on: it is held": {suspends: suspends{template: secretKey}, tells: []string{events.WorkHeld}},
+		"where nobody can tell, nothing is written":                 {suspends: suspends{down: errors.New("redis is down")}, fails: true},
+		"another's suspension does not hold it":                     {suspends: suspends{template: other}, tells: []string{events.WorkApplied}, has: true, writes: 1, says: 1},
+		"what is not ours is left alone, and told":                  {theirs: true, tells: []string{events.WorkFailed}, has: true, says: 1},
+		"a Work that is gone is nobody's":                           {noWork: true, tells: []string{events.WorkDeleted}},
+		"an event that names another's template is none":            {suspends: suspends{template: secretKey}, claims: &other, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := secretBrought(t)
@@ -63,12 +66,18 @@ func TestApplier(t *testing.T) {
 			if tc.theirs {
 				b.member.Plant(b.key, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "shop", "name": "token"}})
 			}
-			writes := 0
+			if tc.bound {
+				if _, err := b.hub.CommitBinding(t.Context(), nil, &propagation.Binding{Key: propagation.BindingOf(b.key)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writes, says := 0, 0
 			b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { writes++ }
+			b.hub.Wrote = func(context.Context, pipelinetest.Write) { says++ }
 			stage := applier.New(b.hub, tc.suspends, func(context.Context, string) (applier.Member, error) { return b.member, nil }, func() time.Time { return fixture.Start })
 			binding, template := propagation.BindingOf(b.key), b.key
-			if tc.says != nil {
-				template = *tc.says
+			if tc.claims != nil {
+				template = *tc.claims
 			}
 			e, err := events.New("renderer", event.New(), events.WorkRendered, events.Data{Template: &template, Binding: &binding, Work: &b.work, Cluster: "m1"})
 			if err != nil {
@@ -89,6 +98,9 @@ func TestApplier(t *testing.T) {
 			}
 			if has := b.member.Object(b.key) != nil; has != tc.has || writes != tc.writes {
 				t.Errorf("the member has it %t, after %d writes; want %t, after %d", has, writes, tc.has, tc.writes)
+			}
+			if says != tc.says {
+				t.Errorf("the Work says %d times what became of it, want %d", says, tc.says)
 			}
 		})
 	}

@@ -58,9 +58,9 @@ func (s *Stage) commit(ctx context.Context, in gating.Input, d gating.Decision) 
 // freeze keeps the template's content as the revision name, if it is not kept
 // already, and forgets the oldest ones.
 func (s *Stage) freeze(ctx context.Context, t *propagation.Template, owner *propagation.Binding, name string) error {
-	_, err := s.hub.Revision(ctx, owner, name)
+	r, err := s.hub.Revision(ctx, owner, name)
 	if err == nil {
-		return nil
+		return s.adopt(ctx, owner, r)
 	}
 	if !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get revision %s: %w", name, err)
@@ -74,6 +74,18 @@ func (s *Stage) freeze(ctx context.Context, t *propagation.Template, owner *prop
 		return err
 	}
 	return s.create(ctx, t, owner, name, number)
+}
+
+// adopt makes the binding the owner of what a former one of its name has left behind,
+// before that takes it along. Who made the binding may have crashed before that.
+func (s *Stage) adopt(ctx context.Context, owner *propagation.Binding, r *propagation.Revision) error {
+	if r.Owner == owner.UID {
+		return nil
+	}
+	if err := s.hub.CreateRevision(ctx, owner, r); err != nil {
+		return fmt.Errorf("adopt revision %s: %w", r.Name, err)
+	}
+	return nil
 }
 
 func (s *Stage) create(ctx context.Context, t *propagation.Template, owner *propagation.Binding, name string, number int64) error {
@@ -98,9 +110,9 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	if b.ActedHash() == now.Hash && b.Spec.Resource.UID == t.UID {
 		return s.freeze(ctx, t, b, b.Revision())
 	}
-	_, err := s.hub.Revision(ctx, b, b.Revision())
+	r, err := s.hub.Revision(ctx, b, b.Revision())
 	if err == nil {
-		return nil
+		return s.adopt(ctx, b, r)
 	}
 	if !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get revision %s: %w", b.Revision(), err)

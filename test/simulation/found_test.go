@@ -1,0 +1,48 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+)
+
+// What histories found, each as short as it could be made.
+func TestFound(t *testing.T) {
+	labelled := func(tier string) func(*policyv1alpha1.PropagationSpec) {
+		return func(s *policyv1alpha1.PropagationSpec) {
+			r := &s.ResourceSelectors[0]
+			r.Namespace, r.Name, r.LabelSelector = "", "", &metav1.LabelSelector{MatchLabels: map[string]string{"tier": tier}}
+		}
+	}
+	suspended := func(s *policyv1alpha1.PropagationSpec) {
+		yes := true
+		s.Suspension = &policyv1alpha1.Suspension{Dispatching: &yes}
+	}
+	for name, tc := range map[string]struct {
+		climate climate
+		history []op
+	}{
+		"1002: a Work whose binding is gone does not say that it is held back": {
+			climate{lanes: true, flights: 1},
+			[]op{said(namespaced("c"), "m1"), alone(1), {verb: rest}, {verb: dropPolicy, policy: namespaced("c")}, {verb: dropBinding, key: nginx}, said(clusterWide("x"), "m1", lazily, suspended)},
+		},
+		"1184: nobody saw what a policy said for less than a second": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{
+				said(clusterWide("x"), "m3", lazily, labelled("front")), {verb: deliver}, alone(1),
+				said(clusterWide("x"), "m2", labelled("back")), {verb: holdTemplate, key: nginx}, said(clusterWide("x"), "m2", lazily, labelled("front")),
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := newLab(t).run(tc.climate, tc.history); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
