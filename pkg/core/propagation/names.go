@@ -64,6 +64,9 @@ const (
 	// that follow it, or follows others: these bindings have to be found by what
 	// they name, among all of a namespace.
 	LabelLinked = "sluice.dev/linked"
+	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
+	// has not gone yet: so these are found without all others.
+	LabelRemoving = "sluice.dev/removing"
 	// LabelAsked on a binding says that a person asks for something in it, which the
 	// gate hears by taking the label away. Knative's sources watch bindings without
 	// it: to them such a binding seems to go, and of that, unlike of all that Sluice
