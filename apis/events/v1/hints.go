@@ -62,7 +62,7 @@ func Names(e event.Event) string {
 	}
 	named, err := json.Marshal(Data{
 		Template: d.Template, Policy: d.Policy, Previous: d.Previous, Binding: d.Binding, Placement: d.Placement, Work: d.Work,
-		SchedulerName: d.SchedulerName, Cluster: d.Cluster, Continue: d.Continue, Works: d.Works.unversioned(),
+		SchedulerName: d.SchedulerName, Applier: d.Applier, Cluster: d.Cluster, Continue: d.Continue, Works: d.Works.unversioned(),
 	})
 	if err != nil {
 		return whole()

@@ -64,6 +64,12 @@ const (
 	// that follow it, or follows others: these bindings have to be found by what
 	// they name, among all of a namespace.
 	LabelLinked = "sluice.dev/linked"
+	// AnnotationApplier on a Cluster is who brings Works to the member; none: Sluice's
+	// own applier.
+	AnnotationApplier = "sluice.dev/applier"
+	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
+	// has not gone yet: so these are found without all others.
+	LabelRemoving = "sluice.dev/removing"
 	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
 	// has not gone yet: so these are found without all others.
 	LabelRemoving = "sluice.dev/removing"
