@@ -37,6 +37,13 @@ func (b *Binding) Template() TemplateKey {
 	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
+// IsOf tells whether the binding is that of the template, as far as it says whose it is.
+// One that says so of another only has its name: of the hashes of 40 bits that names end
+// in, somebody can make two that are alike.
+func (b *Binding) IsOf(key TemplateKey) bool {
+	return b.Spec.Resource.Kind == "" || b.Template().ID() == key.ID()
+}
+
 // AwaitsTemplate tells whether others refer to the binding's template while there
 // is none.
 func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }

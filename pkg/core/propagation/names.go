@@ -70,9 +70,6 @@ const (
 	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
 	// has not gone yet: so these are found without all others.
 	LabelRemoving = "sluice.dev/removing"
-	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
-	// has not gone yet: so these are found without all others.
-	LabelRemoving = "sluice.dev/removing"
 	// LabelAsked on a binding says that a person asks for something in it, which the
 	// gate hears by taking the label away. Knative's sources watch bindings without
 	// it: to them such a binding seems to go, and of that, unlike of all that Sluice
@@ -169,8 +166,15 @@ func TemplatesOf(b BindingKey, kinds []schema.GroupVersionKind) []TemplateKey {
 // no Work and no revision is written because Sluice was updated.
 func BindingLabel(k BindingKey) string { return FormerWorkName(k) }
 
-// RevisionName is the name of the frozen content of a binding.
+// RevisionName is the name of the frozen content of a binding. It ends in 128 bits of a
+// hash: nobody makes other content that has it.
 func RevisionName(k BindingKey, contentHash string) string {
+	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, nameHash)
+}
+
+// FormerRevisionName is the name that frozen content had before, of 40 bits. What has it
+// keeps it, and none is made with it any more.
+func FormerRevisionName(k BindingKey, contentHash string) string {
 	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, indexHash)
 }
 
