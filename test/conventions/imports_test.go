@@ -38,7 +38,7 @@ var inward = map[string][]string{
 	"pkg/pipeline":     {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/pending"},
 	"pkg/connect":      {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/knative"},
 	"pkg/standalone":   {"apis", "config", "pkg"},
-	"pkg/cli":          {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/knative"},
+	"pkg/cli":          {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/claims", "pkg/suspension", "pkg/knative", "pkg/pipeline/carrying"}, // which only reads
 	"pkg/redistest":    {},
 	"pkg/pipelinetest": {"apis", "config", "pkg"},
 	"functions":        {"apis", "config", "pkg"},
