@@ -192,8 +192,6 @@ func force(f *explaining.InForce) string {
 
 func (o *explainOptions) gate(r explaining.Report) string {
 	switch {
-	case r.Gate.Reason == string(gating.NameTaken):
-		return o.screen.Paint(screen.Bad, "closed") + ", " + r.Gate.Reason + ": " + r.Gate.Message
 	case r.Gate.PolicyPending || r.Gate.ContentPending:
 		return o.screen.Paint(screen.Warn, "closed") + ", " + r.Gate.Reason
 	case r.Gate.Verdict.Verdict == string(gating.Open) && r.Gate.Reason != string(gating.UpToDate):

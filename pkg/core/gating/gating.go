@@ -264,7 +264,7 @@ func (in Input) policyPending() bool {
 // explain is the sentence for a closed gate.
 func (in Input) explain(d Decision) string {
 	if d.Reason == NameTaken {
-		return fmt.Sprintf("the name of its binding, %s, is that of %s already: nothing of this one is propagated until either has another name", in.Binding.Key.Name, in.Binding.Template())
+		return fmt.Sprintf("the name of its binding, %s, is that of %s already: nothing of this one is propagated while that one is there", in.Binding.Key.Name, in.Binding.Template())
 	}
 	active := "nothing was ever propagated"
 	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {

@@ -67,6 +67,9 @@ const (
 	// AnnotationApplier on a Cluster is who brings Works to the member; none: Sluice's
 	// own applier.
 	AnnotationApplier = "sluice.dev/applier"
+	// AnnotationNameWanted on a binding is the template, in JSON, that waits for its
+	// name, and has its turn when the binding goes.
+	AnnotationNameWanted = "sluice.dev/name-wanted"
 	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
 	// has not gone yet: so these are found without all others.
 	LabelRemoving = "sluice.dev/removing"

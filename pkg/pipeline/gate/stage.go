@@ -105,13 +105,19 @@ func (s *Stage) clear(ctx context.Context, in gating.Input) (gating.Input, error
 	return in.WithoutFormer(), nil
 }
 
-// refuse tells that the binding of that name is another template's, and leaves it alone.
+// refuse tells that the binding of that name is another template's, and leaves it as it
+// is: only who waits is noted there, so that it has its turn when the binding goes.
 func (s *Stage) refuse(ctx context.Context, out *events.Batch, in gating.Input) ([]event.Event, error) {
 	d := gating.Decide(in)
 	if d.Verdict == gating.Idle {
 		return nil, nil
 	}
-	s.hub.Record(ctx, hub.AboutTemplate(in.Template), hub.Warning, string(d.Reason), d.Message)
+	if next := in.Binding.Wanting(in.Template.Key); next != in.Binding {
+		if _, err := s.hub.CommitBinding(ctx, in.Binding, next); err != nil {
+			return nil, fmt.Errorf("note at %s who waits for its name: %w", in.Binding.Key, err)
+		}
+		s.hub.Record(ctx, hub.AboutTemplate(in.Template), hub.Warning, string(d.Reason), d.Message)
+	}
 	out.Emit(events.BindingDeferred, events.Data{
 		Template: &in.Template.Key, TemplateVersion: in.Template.ResourceVersion, Binding: &in.Binding.Key,
 		Policy: &in.Policy.Key, PolicyVersion: in.Policy.ResourceVersion, Reason: string(d.Reason), Message: d.Message,
@@ -150,7 +156,14 @@ func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.Templ
 	if err := s.hub.DeleteBinding(ctx, b); err != nil {
 		return nil, fmt.Errorf("delete %s: %w", b.Key, err)
 	}
-	return removed(e, key)
+	out, err := removed(e, key)
+	if waits, is := b.WantedBy(); is && err == nil {
+		turn := events.From(Name, e)
+		turn.Emit(events.TemplateTouched, events.Data{Template: &waits, Reason: "BindingNameFree"})
+		woken, err := turn.Events()
+		return append(out, woken...), err
+	}
+	return out, err
 }
 
 // removed has the Works looked at, also where the binding went before.

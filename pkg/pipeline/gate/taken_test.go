@@ -5,6 +5,7 @@ package gate_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,8 +82,14 @@ func TestZ34ABindingsNameThatIsTakenStaysWithWhoHasIt(t *testing.T) {
 		t.Fatalf("the first one: %q", got)
 	}
 	binding := propagation.BindingOf(first)
+	if got := deliver(second); len(got) != 1 || got[0] != "binding.deferred "+string(gating.NameTaken) {
+		t.Errorf("the second one: %q", got)
+	}
 	was := h.LiveBinding(binding)
-	h.Wrote = func(_ context.Context, w pipelinetest.Write) { t.Errorf("written: %s", w) }
+	if !was.IsOf(first) || was.ActedHash() != h.Live(first).Hash {
+		t.Errorf("the first one's binding is %+v", was)
+	}
+	h.Wrote = func(_ context.Context, w pipelinetest.Write) { t.Errorf("written again: %s", w) }
 	for range 2 {
 		if got := deliver(second); len(got) != 1 || got[0] != "binding.deferred "+string(gating.NameTaken) {
 			t.Errorf("the second one: %q", got)
@@ -95,7 +102,9 @@ func TestZ34ABindingsNameThatIsTakenStaysWithWhoHasIt(t *testing.T) {
 
 	h.Wrote = nil
 	h.Delete(first)
-	deliver(first)
+	if got := deliver(first); !slices.Contains(got, "template.touched BindingNameFree") {
+		t.Errorf("the second one is not told of: %q", got)
+	}
 	if h.LiveBinding(binding) != nil {
 		t.Fatal("the first one's binding is still there")
 	}
