@@ -43,7 +43,7 @@ var sourceTypes = []string{events.ResourceAdded, events.ResourceUpdated, events.
 // extensions are what a filter may look at, besides the type.
 var extensions = []string{
 	events.ExtAPIVersion, events.ExtKind, events.ExtName, events.ExtNamespace, events.ExtCluster,
-	events.ExtPolicy, events.ExtSchedulerName, events.ExtReason,
+	events.ExtPolicy, events.ExtSchedulerName, events.ExtApplier, events.ExtReason,
 }
 
 func manifests(t *testing.T) map[string][]byte {

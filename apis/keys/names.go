@@ -81,8 +81,15 @@ func WorkNames(k BindingKey) []string { return []string{WorkName(k), FormerWorkN
 // no Work and no revision is written because Sluice was updated.
 func BindingLabel(k BindingKey) string { return FormerWorkName(k) }
 
-// RevisionName is the name of the frozen content of a binding.
+// RevisionName is the name of the frozen content of a binding. It ends in 128 bits of a
+// hash: nobody makes other content that has it.
 func RevisionName(k BindingKey, contentHash string) string {
+	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, nameHash)
+}
+
+// FormerRevisionName is the name that frozen content had before, of 40 bits. What has it
+// keeps it, and none is made with it any more.
+func FormerRevisionName(k BindingKey, contentHash string) string {
 	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, indexHash)
 }
 

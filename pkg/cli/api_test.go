@@ -84,6 +84,10 @@ var served = []servedKind{
 	{"placement.kubernetes-fleet.io", "v1", "clusterschedulingpolicysnapshots", "ClusterSchedulingPolicySnapshot", "csps", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcebindings", "ClusterResourceBinding", "", false},
 	{"placement.kubernetes-fleet.io", "v1", "works", "Work", "", true},
+	{"placement.kubernetes-fleet.io", "v1", "clusterresourceoverrides", "ClusterResourceOverride", "", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterresourceoverridesnapshots", "ClusterResourceOverrideSnapshot", "", false},
+	{"placement.kubernetes-fleet.io", "v1", "resourceoverrides", "ResourceOverride", "", true},
+	{"placement.kubernetes-fleet.io", "v1", "resourceoverridesnapshots", "ResourceOverrideSnapshot", "", true},
 	{"cluster.kubernetes-fleet.io", "v1", "memberclusters", "MemberCluster", "", false},
 }
 

@@ -35,7 +35,8 @@ would on apply; nothing is written.
 
 Of a template, show which members would change and how: what each gets now, and
 what it would get. Of an override policy of either scope, show the same of every
-template that it concerns. The values of Secrets are not shown.
+template that it concerns; of a ClusterResourceOverride or a ResourceOverride, of
+every object that a placement gives to a member. The values of Secrets are not shown.
 
 Of a ClusterResourcePlacement, show what it would select, which clusters it would
 pick and why, and in which steps each of them would get it.
@@ -109,17 +110,15 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rewrites, untouched, err := o.rewrites(ctx, h, before, after, planned)
+	rewritten, err := o.allRewrites(ctx, h, before, after, planned)
 	if err != nil {
 		return err
 	}
 	if o.forMachines() {
-		return o.encode(changes, losses, outlooks, rewrites)
+		return o.encode(changes, losses, outlooks, slices.Concat(rewritten.templates, rewritten.placed))
 	}
 	o.showOutlooks(outlooks)
-	if len(planned.templates)+len(planned.overrides) > 0 {
-		o.showRewrites(rewrites, untouched)
-	}
+	o.showAllRewrites(planned, rewritten)
 	if len(planned.policies) > 0 {
 		o.show(changes, same)
 	}

@@ -52,6 +52,30 @@ func (o *diffOptions) rewrites(ctx context.Context, h *hub.Hub, before, after ex
 	return out, untouched, nil
 }
 
+// rewritten is what would change in members: of templates, and of what placements give;
+// and of how many of these nothing would.
+type rewritten struct {
+	templates, placed             []explaining.Rewrite
+	untouched, untouchedPlacement int
+}
+
+func (o *diffOptions) allRewrites(ctx context.Context, h *hub.Hub, before, after explaining.World, planned drafts) (r rewritten, err error) {
+	if r.templates, r.untouched, err = o.rewrites(ctx, h, before, after, planned); err != nil {
+		return r, err
+	}
+	r.placed, r.untouchedPlacement, err = o.placedRewrites(ctx, h, planned.placed)
+	return r, err
+}
+
+func (o *diffOptions) showAllRewrites(planned drafts, r rewritten) {
+	if len(planned.templates)+len(planned.overrides) > 0 {
+		o.showRewrites(r.templates, r.untouched)
+	}
+	if len(planned.placed) > 0 {
+		o.showPlacedRewrites(r.placed, r.untouchedPlacement)
+	}
+}
+
 // pairsOf are the templates of a file, in its order, and then those that its overrides
 // concern.
 func pairsOf(ctx context.Context, h *hub.Hub, planned drafts, overrides []propagation.Override) ([]pair, error) {
@@ -151,20 +175,25 @@ func (o *diffOptions) showRewrites(all []explaining.Rewrite, untouched int) {
 			last = r.Template
 			templates++
 		}
-		text := rewriteText(r)
-		if r.Later {
-			text += ", once what waits is let through"
-		}
-		if len(r.Held) > 0 {
-			text += " (held back in " + strings.Join(r.Held, ", ") + ")"
-		}
-		o.screen.Println("  " + text)
-		if r.Failure != "" {
-			o.screen.Println("    " + o.screen.Paint(screen.Bad, r.Failure))
-		}
-		o.screen.Diff("    ", r.Diff)
+		o.showRewrite("  ", r)
 	}
 	o.screen.Printf("%s; %s.\n", noun(templates, "template changes in members", "templates change in members"), noun(untouched, "other stays as it is", "others stay as they are"))
+}
+
+// showRewrite says which members would change, and how, indented by that much.
+func (o *diffOptions) showRewrite(indent string, r explaining.Rewrite) {
+	text := rewriteText(r)
+	if r.Later {
+		text += ", once what waits is let through"
+	}
+	if len(r.Held) > 0 {
+		text += " (held back in " + strings.Join(r.Held, ", ") + ")"
+	}
+	o.screen.Println(indent + text)
+	if r.Failure != "" {
+		o.screen.Println(indent + "  " + o.screen.Paint(screen.Bad, r.Failure))
+	}
+	o.screen.Diff(indent+"  ", r.Diff)
 }
 
 func rewriteText(r explaining.Rewrite) string {

@@ -143,7 +143,7 @@ func sourcesOf(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) ([]
 	}
 	out := []source{{about: "template", kind: key.Kind, namespace: key.Namespace, name: key.Name}}
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
-	if errors.Is(err, outcome.ErrGone) {
+	if errors.Is(err, outcome.ErrGone) || err == nil && !b.IsOf(key) {
 		_, err := h.Template(ctx, key)
 		return out, notFound(key, err)
 	}

@@ -239,12 +239,12 @@ func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string)
 // one is the summary of one template; that there is none is an error.
 func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (summary, error) {
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
-	if err == nil {
+	if err == nil && b.IsOf(key) {
 		lines := []summary{summaryOf(b)}
 		o.datesOf(ctx, lines)
 		return lines[0], nil
 	}
-	if !errors.Is(err, outcome.ErrGone) {
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return summary{}, err
 	}
 	t, err := h.Template(ctx, key)

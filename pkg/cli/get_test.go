@@ -23,7 +23,7 @@ import (
 // ages differ from day to day, and hashes say nothing to a reader.
 var (
 	ages   = regexp.MustCompile(`\b\d+(d|y|h|m|s)(\d+(d|h|m|s))?\b`)
-	hashes = regexp.MustCompile(`\b[0-9a-f]{10}\b`)
+	hashes = regexp.MustCompile(`\b([0-9a-f]{10}|[0-9a-f]{32})\b`)
 )
 
 // wantText compares what was said, but for ages and for the blanks that depend

@@ -75,7 +75,7 @@ func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) e
 		return o.placement(ctx, h, key)
 	}
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
-	if errors.Is(err, outcome.ErrGone) {
+	if errors.Is(err, outcome.ErrGone) || err == nil && !b.IsOf(key) {
 		return fmt.Errorf("%s was never propagated: '%s explain %s%s' says why", refOf(key), name, refOf(key), inNamespace(key.Namespace))
 	}
 	if err != nil {

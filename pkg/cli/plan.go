@@ -30,7 +30,9 @@ type drafts struct {
 	clusters   []*clusterv1alpha1.Cluster
 	placements []*placementv1.ClusterResourcePlacement
 	overrides  []propagation.Override
-	templates  []*propagation.Template
+	// placed are the overrides of placements.
+	placed    []explaining.PlacementOverride
+	templates []*propagation.Template
 }
 
 // plan is what a file holds, as the hub would store it, and its Clusters.
@@ -74,6 +76,10 @@ func (o *diffOptions) draft(ctx context.Context, h *hub.Hub, u *unstructured.Uns
 	if _, ok := hub.OverrideKeyOf(key); ok {
 		override, err := o.plannedOverride(ctx, h, u)
 		out.overrides = append(out.overrides, override)
+		return err
+	}
+	if override, ok, err := o.plannedPlacementOverride(ctx, h, u); ok || err != nil {
+		out.placed = append(out.placed, override)
 		return err
 	}
 	if why := matching.Exempt(key); why != "" {

@@ -30,8 +30,8 @@ type renderOptions struct {
 func renderCommand(s *session) *cobra.Command {
 	o := &renderOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "render KIND/NAME --cluster MEMBER",
-		Short: "Show what a member gets of a template",
+		Use:   "render KIND/NAME | crp/NAME --cluster MEMBER",
+		Short: "Show what a member gets of a template or a placement",
 		Long: `Show what a member gets of a template, or would get with an override that is not
 applied yet: what is in force, without what the hub assigned, with the member's
 share of the replicas, and overridden. It is made by the functions that Sluice
@@ -39,6 +39,10 @@ itself renders with; nothing is written.
 
 The override policy of --with, of either scope, counts in addition to those on the
 hub, or in place of the one of its name. The hub checks it as it would on apply.
+
+Of a ClusterResourcePlacement, show what its Works for the member hold: the snapshot
+that was rolled out there, with the overrides of then. With --released it is the
+newest snapshot, with the overrides as they are now.
 
 The values of Secrets are shown as *** unless asked for.`,
 		Example: examples(`
@@ -48,8 +52,11 @@ The values of Secrets are shown as *** unless asked for.`,
 			kubectl sluice render deployment/nginx -n shop --cluster member1 --with override.yaml
 
 			# Once what waits is let through
-			kubectl sluice render deployment/nginx -n shop --cluster member1 --released`),
-		Args:              oneArg("KIND/NAME"),
+			kubectl sluice render deployment/nginx -n shop --cluster member1 --released
+
+			# What a placement has rolled out to a member
+			kubectl sluice render crp/shop --cluster member1`),
+		Args:              oneArg("KIND/NAME or crp/NAME"),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.cluster == "" {
@@ -80,7 +87,7 @@ func (o *renderOptions) run(ctx context.Context, key propagation.TemplateKey) er
 		return err
 	}
 	if _, ok := hub.PlacementKeyOf(key); ok {
-		return usagef("%s is a placement: render what it carries with '%s diff', or name a template", refOf(key), name)
+		return o.placement(ctx, h, key)
 	}
 	with, err := o.override(ctx, h)
 	if err != nil {

@@ -153,8 +153,9 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 	switch {
 	case err == nil:
 		s.Binding = b
-		// The hub may serve several versions of the kind; the binding's counts.
-		key.APIVersion = b.Spec.Resource.APIVersion
+		if b.IsOf(key) { // the hub may serve several versions of the kind; the binding's counts
+			key.APIVersion = b.Spec.Resource.APIVersion
+		}
 	case !errors.Is(err, outcome.ErrGone):
 		return s, err
 	}

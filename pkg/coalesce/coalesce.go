@@ -76,7 +76,7 @@ func Names(e event.Event) string {
 	}
 	named, err := json.Marshal(events.Data{
 		Template: d.Template, Policy: d.Policy, Previous: d.Previous, Binding: d.Binding, Placement: d.Placement, Work: d.Work,
-		SchedulerName: d.SchedulerName, Cluster: d.Cluster, Continue: d.Continue, Works: unversioned(d.Works),
+		SchedulerName: d.SchedulerName, Applier: d.Applier, Cluster: d.Cluster, Continue: d.Continue, Works: unversioned(d.Works),
 	})
 	if err != nil {
 		return whole()

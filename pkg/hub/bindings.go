@@ -79,6 +79,20 @@ func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagat
 	return h.bindings[propagation.Namespaced].listLike(ctx, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
 }
 
+// RemovingBindings are those bindings of both scopes that are labelled as holding a
+// removal; out of a watch cache others come along.
+func (h *Hub) RemovingBindings(ctx context.Context) ([]*propagation.Binding, error) {
+	var all []*propagation.Binding
+	for _, scope := range propagation.Scopes {
+		some, err := h.bindings[scope].listLike(ctx, query{labels: propagation.LabelRemoving, limit: pageSize})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
 // CommitBinding makes the labels, annotations and spec of the binding those of
 // next, if it still is as old was read. A nil old makes the binding, which its
 // template then owns.

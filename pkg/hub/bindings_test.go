@@ -6,7 +6,10 @@ package hub_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -228,6 +231,33 @@ func TestLinkedBindings(t *testing.T) {
 	must(t, err)
 	if len(found) != 1 || found[0].Key != linked.Key {
 		t.Errorf("found %v, want %s alone", found, linked.Key)
+	}
+}
+
+// Of both scopes.
+func TestRemovingBindings(t *testing.T) {
+	l := newLab(t)
+	var want []propagation.BindingKey
+	for _, scope := range propagation.Scopes {
+		b := l.newBinding(scope)
+		held := b.WithRemovals(map[string]propagation.Removal{"m1": {Held: time.Now()}})
+		let := changed(b.WithRemovals(map[string]propagation.Removal{"m1": {Left: time.Now()}}), func(b *propagation.Binding) { b.Key.Name = "other-" + b.Key.Name })
+		for _, b := range []*propagation.Binding{held, let} {
+			made, err := l.CommitBinding(l.ctx, nil, b)
+			must(t, err)
+			t.Cleanup(func() { _ = l.DeleteBinding(l.ctx, made) })
+		}
+		want = append(want, held.Key)
+	}
+	found, err := l.RemovingBindings(l.ctx)
+	must(t, err)
+	for _, key := range want {
+		if !slices.ContainsFunc(found, func(b *propagation.Binding) bool { return b.Key == key }) {
+			t.Errorf("%s is not found", key)
+		}
+	}
+	if i := slices.IndexFunc(found, func(b *propagation.Binding) bool { return strings.HasPrefix(b.Key.Name, "other-") }); i >= 0 {
+		t.Errorf("%s is found, and nothing of it is held", found[i].Key)
 	}
 }
 

@@ -36,13 +36,14 @@ func TestAnUpdateRetiresTheTriggersOfMembers(t *testing.T) {
 	former := []runtime.Object{
 		trigger("applier-m1", "m1", "sluice", "True"), trigger("applier-m2", "m2", "sluice", "False"),
 		trigger("applier-own", "m1", "shop", "True"), trigger("m1-audit", "m1", "sluice", "True"), trigger("gate", "", "sluice", "True"),
+		trigger("edge-applier", "m1", "sluice", "True"), // a team's, for a member with an applier of its own
 	}
-	all := []string{"applier-m1", "applier-m2", "applier-own", "gate", "m1-audit"}
+	all := []string{"applier-m1", "applier-m2", "applier-own", "edge-applier", "gate", "m1-audit"}
 	for sentence, tc := range map[string]struct {
 		has  []runtime.Object
 		want []string
 	}{
-		"those of members go, and nothing else":  {append(slices.Clone(former), trigger("applier", "", "sluice", "True")), []string{"applier", "applier-own", "gate", "m1-audit"}},
+		"those of members go, and nothing else":  {append(slices.Clone(former), trigger("applier", "", "sluice", "True")), []string{"applier", "applier-own", "edge-applier", "gate", "m1-audit"}},
 		"not before the one for all is ready":    {append(slices.Clone(former), trigger("applier", "", "sluice", "Unknown")), append([]string{"applier"}, all...)},
 		"nor where an update has not brought it": {former, all},
 	} {

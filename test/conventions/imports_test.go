@@ -35,7 +35,7 @@ var inward = map[string][]string{
 	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does
 	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},
-	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
+	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative", "pkg/pipeline/carrying"}, // which only reads
 	"pkg/webhookserver":       {"pkg/core"},
 	"functions":               {"apis", "config", "pkg"},
 	"cmd":                     {"apis", "config", "pkg"},

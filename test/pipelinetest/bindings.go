@@ -8,11 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // Binding is the binding of that key.
@@ -47,14 +47,11 @@ func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, c
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	after := strings.TrimPrefix(cont, "after:")
-	page := slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
-		return namespace != "" && b.Key.Namespace != namespace || b.Key.ID() <= after
+	in := slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
+		return namespace != "" && b.Key.Namespace != namespace
 	})
-	if int64(len(page)) <= limit {
-		return page, "", nil
-	}
-	return page[:limit], "after:" + page[limit-1].Key.ID(), nil
+	page, next := fixture.Page(in, limit, cont)
+	return page, next, nil
 }
 
 // LinkedBindings are those of a namespace that are labelled as linked.
@@ -66,6 +63,18 @@ func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagat
 	defer h.mu.Unlock()
 	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
 		return b.Key.Namespace != namespace || b.Labels[propagation.LabelLinked] == ""
+	}), nil
+}
+
+// RemovingBindings are those that are labelled as holding a removal.
+func (h *Hub) RemovingBindings(ctx context.Context) ([]*propagation.Binding, error) {
+	if err := h.ask(ctx, "list", "removing bindings"); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
+		return b.Labels[propagation.LabelRemoving] == ""
 	}), nil
 }
 

@@ -277,6 +277,22 @@ func (h *Hub) LabelCluster(name, key, value string) {
 	h.storeCluster(c, false)
 }
 
+// AnnotateCluster lets somebody set an annotation of a member; an empty value takes it
+// off.
+func (h *Hub) AnnotateCluster(name, key, value string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.clusters.live[name].value.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[key] = value
+	if value == "" {
+		delete(c.Annotations, key)
+	}
+	h.storeCluster(c, false)
+}
+
 // Unjoin lets somebody unjoin a member; false: there is none.
 func (h *Hub) Unjoin(name string) bool {
 	h.mu.Lock()

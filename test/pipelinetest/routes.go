@@ -74,7 +74,7 @@ func (r *Routes) For(e event.Event) []Route {
 	var key strings.Builder
 	key.WriteString(e.Type())
 	x := e.Extensions()
-	for _, name := range []string{events.ExtAPIVersion, events.ExtKind, events.ExtCluster, events.ExtSchedulerName} {
+	for _, name := range []string{events.ExtAPIVersion, events.ExtKind, events.ExtCluster, events.ExtSchedulerName, events.ExtApplier} {
 		fmt.Fprintf(&key, "\x00%v", x[name])
 	}
 	routes, ok := r.known[key.String()]

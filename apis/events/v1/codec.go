@@ -135,6 +135,7 @@ func setExtensions(e *event.Event, d Data) {
 	}
 	set(ExtPlacement, d.Placement)
 	set(ExtSchedulerName, d.SchedulerName)
+	set(ExtApplier, d.Applier)
 	set(ExtCluster, d.Cluster)
 	set(ExtClusters, clustersOf(d))
 	set(ExtReason, d.Reason)

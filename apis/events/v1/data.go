@@ -38,6 +38,9 @@ type Data struct {
 	// SchedulerName is the scheduler that the binding asks for; empty for
 	// Sluice's own.
 	SchedulerName string `json:"schedulerName,omitempty"`
+	// Applier is who brings the Works to their members, as their Clusters say; empty for
+	// Sluice's own.
+	Applier string `json:"applier,omitempty"`
 	// Cluster that the event is about.
 	Cluster string `json:"cluster,omitempty"`
 	// Continue is where a paged fan-out goes on; opaque.

@@ -77,7 +77,7 @@ func (d Data) names() error {
 
 // agrees checks that extensions, which filters see, say what the data say.
 func agrees(e event.Event, d Data) error {
-	says := map[string]string{ExtCluster: d.Cluster, ExtClusters: clustersOf(d), ExtSchedulerName: d.SchedulerName}
+	says := map[string]string{ExtCluster: d.Cluster, ExtClusters: clustersOf(d), ExtSchedulerName: d.SchedulerName, ExtApplier: d.Applier}
 	if d.Template != nil {
 		says[ExtAPIVersion], says[ExtKind] = d.Template.APIVersion, d.Template.Kind
 		says[ExtNamespace], says[ExtName] = d.Template.Namespace, d.Template.Name

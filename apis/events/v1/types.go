@@ -88,6 +88,7 @@ const (
 	ExtPolicy        = "policy"        // "namespace/name" or "name"
 	ExtPlacement     = "placement"     // the name of a ClusterResourcePlacement
 	ExtSchedulerName = "schedulername" // of the binding
+	ExtApplier       = "applier"       // who brings the Works to their members, where that is not Sluice's own applier
 	ExtPartitionKey  = "partitionkey"  // what must stay in order
 	ExtReason        = "reason"        // from the fixed list of reasons
 	ExtTraceParent   = "traceparent"   // W3C trace context
@@ -108,6 +109,10 @@ const ReasonRevisited = "Revisited"
 // the applier emits: with those of others it could not be done, for the member did
 // not answer in time, or something else failed.
 const ReasonAlone = "Alone"
+
+// ReasonHandedOver is the reason of a work.rendered or work.removed that the applier
+// emits: the Clusters say that another one looks after these members.
+const ReasonHandedOver = "HandedOver"
 
 // ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
 // Work has no conclusion yet, and it is time that it has one.

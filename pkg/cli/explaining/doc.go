@@ -86,6 +86,9 @@ func (w World) Holder(t *propagation.Template) *propagation.Policy {
 // Claim decides who holds the template.
 func (w World) Claim(s Subject) claiming.Decision {
 	in := claiming.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}
+	if s.Binding != nil && !s.Binding.IsOf(s.Template.Key) {
+		in.Binding = nil
+	}
 	for _, p := range w.Policies {
 		in.Candidates = append(in.Candidates, claiming.Candidate{Policy: p})
 	}
@@ -94,10 +97,7 @@ func (w World) Claim(s Subject) claiming.Decision {
 
 // Gate is what the gate decides on once the claim is as it has to be.
 func (w World) Gate(s Subject) gating.Input {
-	in := gating.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}
-	if in.Binding != nil && in.Binding.Spec.Resource.UID != s.Template.UID {
-		in.Binding = nil // the binding of a former template of that name goes first
-	}
+	in := gating.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}.WithoutFormer()
 	d := w.Claim(s)
 	in.Policy = d.Policy
 	switch d.Verdict {

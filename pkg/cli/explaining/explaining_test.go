@@ -93,6 +93,11 @@ func TestExplain(t *testing.T) {
 			subject: propagated(world(lazy), nginx, lazy),
 			want:    []string{"Take Successor", "Closed WaitingForTemplateChange", "pending policy", "leaves member1; joins member3", "True Success"},
 		},
+		"Z34 the name of its binding is another template's": {
+			world:   world(lazy),
+			subject: explaining.Subject{Template: nginx.ClaimedBy(lazy).Template(), Binding: propagated(world(lazy), fixture.Deployment("another"), lazy).Binding},
+			want:    []string{"Keep StillSelected", "Closed BindingNameTaken"},
+		},
 		"no policy carries a changed template": {
 			world:   world(),
 			subject: then(propagated(world(lazy), nginx, lazy), nginx.Replicas(5)),
@@ -171,6 +176,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	p := fixture.Policy("p").Lazy().To("member1")
 	s := propagated(world(p), fixture.Deployment("nginx"), p)
 	s.Template.Key.APIVersion, s.Template.Key.Kind = "v1", "Secret"
+	s.Binding.Spec.Resource.APIVersion, s.Binding.Spec.Resource.Kind = "v1", "Secret"
 	w := world() // the policy is gone: the change stays pending
 	content := func(password string) map[string]any {
 		return map[string]any{"data": map[string]any{"password": password, "user": "cm9vdA=="}}

@@ -102,6 +102,9 @@ type Pending struct {
 func (w World) Explain(s Subject) Report {
 	in := w.Gate(s)
 	d := gating.Decide(in)
+	if in.Binding != nil && !in.Binding.IsOf(s.Template.Key) { // of the other one nothing is said
+		in.Binding, s.Binding, s.Revision, s.Works = nil, nil, nil, nil
+	}
 	r := Report{
 		Template: s.Template.Key,
 		Claim:    w.claim(s),
@@ -119,7 +122,7 @@ func (w World) Explain(s Subject) Report {
 	if p := w.foremost(in.Policy, s.Template); p != nil {
 		r.NotGranted = notGranted(p)
 	}
-	if d.Pending() {
+	if d.Pending() && d.Reason != gating.NameTaken {
 		r.Pending = w.pending(in, s.Revision)
 	}
 	if d.Verdict == gating.Open {

@@ -14,8 +14,10 @@ import (
 // Rewrite is what changes, alike, in members that have a template or get it.
 type Rewrite struct {
 	Template propagation.TemplateKey `json:"template"`
-	Clusters []string                `json:"clusters"`
-	What     What                    `json:"what"`
+	// Placement that gives it to them; empty: a policy's template.
+	Placement string   `json:"placement,omitempty"`
+	Clusters  []string `json:"clusters"`
+	What      What     `json:"what"`
 	// Later: when what waits is let through, not at once.
 	Later bool `json:"later,omitempty"`
 	// Held are those of the clusters that are suspended: nothing reaches them until

@@ -32,6 +32,25 @@ type Input struct {
 	Features propagation.Features
 }
 
+// Former is the binding of a former template of the name, which goes before the gate
+// decides on this one; nil: there is none. One that is there for others stays, and takes
+// this one over.
+func (in Input) Former() *propagation.Binding {
+	b := in.Binding
+	if b == nil || !b.IsOf(in.Template.Key) || b.OutlivesTemplate() || b.Spec.Resource.UID == in.Template.UID {
+		return nil
+	}
+	return b
+}
+
+// WithoutFormer is the input once that has gone.
+func (in Input) WithoutFormer() Input {
+	if in.Former() != nil {
+		in.Binding = nil
+	}
+	return in
+}
+
 // Verdict is what happens at the gate.
 type Verdict string
 
@@ -61,6 +80,7 @@ const (
 	NoPolicy                 Reason = "NoPolicy"
 	TemplateDeleting         Reason = "TemplateDeleting"
 	TooLarge                 Reason = "TooLarge"
+	NameTaken                Reason = "BindingNameTaken"
 	UpToDate                 Reason = "UpToDate"
 )
 
@@ -95,6 +115,8 @@ func Decide(in Input) Decision {
 	case Closed:
 		d.PolicyPending = in.policyPending()
 		switch {
+		case d.Reason == NameTaken:
+			d.Next = in.Binding // which is another's
 		case d.Reason == TooLarge:
 			d.Next = in.deferred() // where there is none, one that says so
 		case in.Binding == nil:
@@ -114,7 +136,7 @@ func Decide(in Input) Decision {
 // verdict asks the rules one after the other; the first that answers decides.
 func (in Input) verdict() Decision {
 	for _, rule := range []func(Input) (Verdict, Reason, bool){
-		deleting, tooLarge, unclaimed, requested, static, lazy,
+		taken, deleting, tooLarge, unclaimed, requested, static, lazy,
 	} {
 		if v, r, ok := rule(in); ok {
 			return Decision{Verdict: v, Reason: r}
@@ -124,6 +146,17 @@ func (in Input) verdict() Decision {
 		return Decision{Verdict: Open, Reason: FirstPropagation}
 	}
 	return Decision{Verdict: Open, Reason: Immediate}
+}
+
+// The binding of that name may be another template's, which keeps it.
+func taken(in Input) (Verdict, Reason, bool) {
+	switch {
+	case in.Binding == nil || in.Binding.IsOf(in.Template.Key):
+		return "", "", false
+	case in.Policy == nil:
+		return Idle, NoPolicy, true
+	}
+	return Closed, NameTaken, true
 }
 
 // A template that is being deleted gets nothing new.
@@ -231,6 +264,9 @@ func (in Input) policyPending() bool {
 
 // explain is the sentence for a closed gate.
 func (in Input) explain(d Decision) string {
+	if d.Reason == NameTaken {
+		return fmt.Sprintf("the name of its binding, %s, is that of %s already: nothing of this one is propagated while that one is there", in.Binding.Key.Name, in.Binding.Template())
+	}
 	active := "nothing was ever propagated"
 	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {
 		active = "in force is " + activeForm(a)

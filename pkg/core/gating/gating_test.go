@@ -68,6 +68,8 @@ func TestDecide(t *testing.T) {
 		"ST9 a change that nobody carries is pending":                                      {template: nginx.Replicas(5), binding: after(nginx, lazy), want: gating.Closed, reason: gating.NoPolicy, pending: true, where: "member1"},
 		"L54 a template made anew under its name is another":                               {template: nginx.UID("anew"), policy: &lazy, binding: after(nginx, lazy), want: gating.Open, reason: gating.FirstPropagation, where: "member1"},
 		"a template that is being deleted gets nothing":                                    {template: nginx.Deleting(), policy: &eager, want: gating.Closed, reason: gating.TemplateDeleting, pending: true},
+		"Z34 a binding of that name that is another template's stays as it is":             {template: nginx, policy: &eager, binding: after(fixture.Deployment("another"), eager), want: gating.Closed, reason: gating.NameTaken, pending: true, where: "member1", same: true},
+		"Z34 and where nobody holds this one there is nothing to say":                      {template: nginx, binding: after(fixture.Deployment("another"), eager), want: gating.Idle, reason: gating.NoPolicy},
 
 		"ST5 ST14 Static: a policy's change waits":                          {template: nginx, policy: ptr.To(eager.To("member2")), binding: after(nginx, eager), features: static, want: gating.Closed, reason: gating.StaticPolicy, pending: true, where: "member1", same: true},
 		"ST14 Static: the template's change activates":                      {template: nginx.Replicas(5), policy: ptr.To(eager.To("member2")), binding: after(nginx, eager), features: static, want: gating.Open, reason: gating.TemplateChanged, where: "member2"},
@@ -97,6 +99,35 @@ func TestDecide(t *testing.T) {
 				if again.Next != got.Next {
 					t.Errorf("a second look changes the binding again: %+v", again)
 				}
+			}
+		})
+	}
+}
+
+func TestTheBindingOfAFormerTemplateGoesFirst(t *testing.T) {
+	nginx, p := fixture.Deployment("nginx"), fixture.Policy("p")
+	required := func(b *propagation.Binding) *propagation.Binding {
+		b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: fixture.Namespace, Name: "parent"}}
+		delete(b.Annotations, propagation.AnnotationActivePolicy)
+		return b
+	}
+	for sentence, tc := range map[string]struct {
+		binding *propagation.Binding
+		want    bool
+	}{
+		"there is none":                             {nil, false},
+		"it is this template's":                     {after(nginx, p), false},
+		"it is of a former template of the name":    {after(nginx.UID("former"), p), true},
+		"that one is there for others, and stays":   {required(after(nginx.UID("former"), p)), false},
+		"it is another template's of the same name": {after(fixture.Deployment("another"), p), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			in := gating.Input{Template: nginx.Template(), Binding: tc.binding}
+			if got := in.Former() != nil; got != tc.want {
+				t.Errorf("it goes: %t, want %t", got, tc.want)
+			}
+			if next := in.WithoutFormer().Binding; (next == nil) != (tc.want || tc.binding == nil) {
+				t.Errorf("then there is %v", next)
 			}
 		})
 	}

@@ -40,8 +40,11 @@ func (in Input) carried() *propagation.Binding {
 	if in.contentPending() {
 		b.Annotations[propagation.AnnotationWritten] = t.Written()
 	}
+	// What is in force keeps the name that it is kept under, if that is one of before.
+	if b.Revision() == "" || b.ActedHash() != t.Hash {
+		b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)
+	}
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
-	b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)
 	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion
 	b.Spec.Replicas = kinds.Of(t.Object).Replicas(t.Object)
 	return b

@@ -38,8 +38,41 @@ func (b *Binding) Template() TemplateKey {
 	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// AwaitsTemplate reports whether the binding is for a template that others refer to and
-// that does not exist.
+// IsOf tells whether the binding is that of the template, as far as it says whose it is.
+// One that says so of another only has its name: of the hashes of 40 bits that names end
+// in, somebody can make two that are alike.
+func (b *Binding) IsOf(key TemplateKey) bool {
+	return b.Spec.Resource.Kind == "" || b.Template().ID() == key.ID()
+}
+
+// Wanting is the binding with the word that another template waits for its name; the very
+// binding where it says so already.
+func (b *Binding) Wanting(key TemplateKey) *Binding {
+	raw, err := json.Marshal(key)
+	if err != nil || b.Annotations[AnnotationNameWanted] == string(raw) {
+		return b // strings always encode
+	}
+	next := *b
+	next.Annotations = maps.Clone(b.Annotations)
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	next.Annotations[AnnotationNameWanted] = string(raw)
+	return &next
+}
+
+// WantedBy is the template that waits for the binding's name; false: none does. What
+// anybody may write there is believed only where that template's binding has the name.
+func (b *Binding) WantedBy() (TemplateKey, bool) {
+	var key TemplateKey
+	if err := json.Unmarshal([]byte(b.Annotations[AnnotationNameWanted]), &key); err != nil {
+		return key, false
+	}
+	return key, BindingOf(key) == b.Key && !b.IsOf(key)
+}
+
+// AwaitsTemplate tells whether others refer to the binding's template while there
+// is none.
 func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
 
 // OutlivesTemplate reports whether the binding exists only because others depend on its

@@ -66,6 +66,11 @@ func TemplatesOf(b BindingKey, kinds []schema.GroupVersionKind) []TemplateKey {
 // BindingLabel is keys.BindingLabel.
 func BindingLabel(k BindingKey) string { return keys.BindingLabel(k) }
 
+// FormerRevisionName is keys.FormerRevisionName.
+func FormerRevisionName(k BindingKey, contentHash string) string {
+	return keys.FormerRevisionName(k, contentHash)
+}
+
 // RevisionName is keys.RevisionName.
 func RevisionName(k BindingKey, contentHash string) string { return keys.RevisionName(k, contentHash) }
 

@@ -55,6 +55,15 @@ const (
 	// that follow it, or follows others: these bindings have to be found by what
 	// they name, among all of a namespace.
 	LabelLinked = "sluice.dev/linked"
+	// AnnotationApplier on a Cluster is who brings Works to the member; none: Sluice's
+	// own applier.
+	AnnotationApplier = "sluice.dev/applier"
+	// AnnotationNameWanted on a binding is the template, in JSON, that waits for its
+	// name, and has its turn when the binding goes.
+	AnnotationNameWanted = "sluice.dev/name-wanted"
+	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
+	// has not gone yet: so these are found without all others.
+	LabelRemoving = "sluice.dev/removing"
 	// LabelAsked on a binding says that a person asks for something in it, which the
 	// gate hears by taking the label away. Knative's sources watch bindings without
 	// it: to them such a binding seems to go, and of that, unlike of all that Sluice

@@ -67,13 +67,23 @@ func (b *Binding) WithRemovals(removals map[string]Removal) *Binding {
 	if next.Annotations == nil {
 		next.Annotations = map[string]string{}
 	}
+	next.Labels = maps.Clone(b.Labels)
+	if next.Labels == nil {
+		next.Labels = map[string]string{}
+	}
 	delete(next.Annotations, AnnotationRemovals)
+	delete(next.Labels, LabelRemoving)
 	if len(removals) > 0 {
 		raw, err := json.Marshal(removals)
 		if err != nil {
 			return &next // times of no year that JSON has: they are held anew
 		}
 		next.Annotations[AnnotationRemovals] = string(raw)
+	}
+	for _, r := range removals {
+		if !r.Held.IsZero() {
+			next.Labels[LabelRemoving] = "true"
+		}
 	}
 	return &next
 }

@@ -44,7 +44,7 @@ func (b *Binding) Genuine(r *Revision) error {
 		if hash != b.ActedHash() {
 			return errOtherContent
 		}
-	case r.Name != RevisionName(b.Key, hash):
+	case r.Name != RevisionName(b.Key, hash) && r.Name != FormerRevisionName(b.Key, hash):
 		return errOtherName
 	}
 	return nil

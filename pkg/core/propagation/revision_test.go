@@ -52,8 +52,13 @@ func TestGenuine(t *testing.T) {
 		})
 	}
 	former := content(func(obj, _ map[string]any) { obj["spec"] = map[string]any{"replicas": int64(7)} })
-	name := propagation.RevisionName(binding.Key, propagation.HashContent(former))
-	if err := binding.Genuine(&propagation.Revision{Name: name, Content: former}); err != nil {
-		t.Errorf("what was in force before: %v", err)
+	hash := propagation.HashContent(former)
+	for sentence, name := range map[string]string{
+		"what was in force before":                           propagation.RevisionName(binding.Key, hash),
+		"what an earlier version kept, under a shorter name": propagation.FormerRevisionName(binding.Key, hash),
+	} {
+		if err := binding.Genuine(&propagation.Revision{Name: name, Content: former}); err != nil {
+			t.Errorf("%s: %v", sentence, err)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func (t *Template) As(apiVersion string) *Template {
 // words of the version of then, it says so in these; and so it does where nobody has
 // written it since, and the API server has put fields into it that were not there.
 func (t *Template) KnownTo(b *Binding) *Template {
-	if b == nil || b.AwaitsTemplate() || b.Spec.Resource.APIVersion == "" {
+	if b == nil || !b.IsOf(t.Key) || b.AwaitsTemplate() || b.Spec.Resource.APIVersion == "" {
 		return t
 	}
 	known := *t

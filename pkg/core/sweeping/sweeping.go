@@ -66,32 +66,45 @@ func Pick[T any](found []Entry[T], n int, before Round) ([]T, Round) {
 	return picked, settle(next, lanes, before)
 }
 
-// Revisit chooses at most n entries of the lanes that are due, each lane behind the
-// entry that due names, and tells what is due then: a lane of which all was chosen is
-// not any more.
+// Revisit chooses at most n entries of the lanes that are due, the lanes by turns, each
+// behind the entry that due names, and tells what is due then: a lane of which all was
+// chosen is not any more. One that becomes due again and again, as a member that is lost
+// with each sweep, has its part, and holds up no other.
 func Revisit[T any](found []Entry[T], n int, due Round) ([]T, Round) {
-	open := slices.DeleteFunc(slices.Clone(found), func(e Entry[T]) bool {
-		last, is := due[e.Lane]
-		return !is || e.ID <= last
-	})
-	slices.SortFunc(open, func(a, b Entry[T]) int {
-		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.ID, b.ID))
-	})
-	var picked []T
-	for _, e := range open[:min(n, len(open))] {
-		picked = append(picked, e.Value)
-	}
-	if len(open) <= n {
-		return picked, nil
-	}
-	next := Round{}
-	for lane, last := range due {
-		if lane >= open[n].Lane {
-			next[lane] = last
+	lanes := map[string][]Entry[T]{}
+	for _, e := range found {
+		if last, is := due[e.Lane]; is && e.ID > last {
+			lanes[e.Lane] = append(lanes[e.Lane], e)
 		}
 	}
-	if n > 0 && open[n-1].Lane == open[n].Lane {
-		next[open[n].Lane] = open[n-1].ID
+	names, open := make([]string, 0, len(lanes)), 0
+	for name, entries := range lanes {
+		slices.SortFunc(entries, func(a, b Entry[T]) int { return cmp.Compare(a.ID, b.ID) })
+		names, open = append(names, name), open+len(entries)
+	}
+	names = after(names, due[lastLane], func(name string) string { return name })
+	var picked []T
+	next := Round{}
+	for i := 0; len(picked) < min(n, open); i++ {
+		for _, name := range names {
+			if i < len(lanes[name]) && len(picked) < n {
+				e := lanes[name][i]
+				picked = append(picked, e.Value)
+				next[name], next[lastLane] = e.ID, name
+			}
+		}
+	}
+	if len(picked) == open {
+		return picked, nil
+	}
+	for name, entries := range lanes {
+		last, served := next[name]
+		switch {
+		case !served:
+			next[name] = due[name]
+		case last == entries[len(entries)-1].ID:
+			delete(next, name)
+		}
 	}
 	return picked, next
 }

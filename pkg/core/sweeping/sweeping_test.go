@@ -5,6 +5,8 @@ package sweeping_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,9 +133,10 @@ func TestZ22Revisit(t *testing.T) {
 		"nothing is due":                              {n: 9},
 		"a lane that is due is chosen whole":          {n: 9, due: sweeping.Round{"b": ""}, want: []string{"b1", "b2"}},
 		"a lane that has nothing any more is not due": {n: 9, due: sweeping.Round{"x": ""}},
-		"what does not fit stays due":                 {n: 2, due: sweeping.Round{"a": "", "c": ""}, want: []string{"a1", "a2"}, wantLeft: sweeping.Round{"a": "a2", "c": ""}},
-		"it goes on behind the last":                  {n: 2, due: sweeping.Round{"a": "a2", "c": ""}, want: []string{"a3", "c1"}},
-		"a lane that ends where the sweep does":       {n: 3, due: sweeping.Round{"a": "", "c": ""}, want: []string{"a1", "a2", "a3"}, wantLeft: sweeping.Round{"c": ""}},
+		"what does not fit stays due":                 {n: 2, due: sweeping.Round{"a": "", "c": ""}, want: []string{"a1", "c1"}, wantLeft: sweeping.Round{"a": "a1", "": "c"}},
+		"it goes on behind the last":                  {n: 2, due: sweeping.Round{"a": "a1", "": "c"}, want: []string{"a2", "a3"}},
+		"a lane that ends where the sweep does":       {n: 3, due: sweeping.Round{"a": "", "b": "b1"}, want: []string{"a1", "b2", "a2"}, wantLeft: sweeping.Round{"a": "a2", "": "a"}},
+		"lanes that had no turn come first":           {n: 1, due: sweeping.Round{"a": "", "b": "", "c": "", "": "a"}, want: []string{"b1"}, wantLeft: sweeping.Round{"a": "", "b": "b1", "c": "", "": "b"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, left := sweeping.Revisit(found, tc.n, tc.due)
@@ -142,6 +145,49 @@ func TestZ22Revisit(t *testing.T) {
 			}
 			if d := cmp.Diff(tc.wantLeft, left); d != "" {
 				t.Errorf("due (-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// Of members that become due again with each sweep, before they are through, each entry
+// of the others has its turn within as many sweeps as there are entries.
+func TestZ22AMemberThatIsLostWithEachSweepHoldsUpNoOther(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		lanes map[string]int
+		lost  []string
+		n     int
+	}{
+		"a member lost at each tick does not hold back the others": {lanes: map[string]int{"a": 1000, "b": 40, "z": 3}, lost: []string{"a"}, n: 10},
+		"nor do several": {lanes: map[string]int{"a": 100, "b": 100, "c": 100, "z": 20}, lost: []string{"a", "b", "c"}, n: 4},
+		"nor more than there are turns in one sweep": {lanes: map[string]int{"a": 9, "b": 9, "c": 9, "d": 9, "z": 9}, lost: []string{"a", "b", "c", "d"}, n: 2},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			found, due, want := entries(tc.lanes), sweeping.Round{}, 0
+			for lane, n := range tc.lanes {
+				due[lane] = ""
+				if !slices.Contains(tc.lost, lane) {
+					want += n
+				}
+			}
+			seen, sweeps := map[string]bool{}, 0
+			for ; len(seen) < want; sweeps++ {
+				if sweeps > len(found) {
+					t.Fatalf("after %d sweeps %d of %d had a turn", sweeps, len(seen), want)
+				}
+				var picked []string
+				picked, due = sweeping.Revisit(found, tc.n, due)
+				for _, id := range picked {
+					if !slices.ContainsFunc(tc.lost, func(lane string) bool { return strings.HasPrefix(id, lane) }) {
+						seen[id] = true
+					}
+				}
+				if due == nil {
+					due = sweeping.Round{}
+				}
+				for _, lane := range tc.lost {
+					due[lane] = ""
+				}
 			}
 		})
 	}

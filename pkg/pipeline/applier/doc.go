@@ -5,8 +5,10 @@
 //
 // Consumes: work.rendered and work.removed, of one member or of several, which are
 // written side by side. For a member that does not answer nobody waits: its Work goes
-// on in an event of its own (work.rendered, work.removed), as does one that failed.
-// Reads: the Work; its binding; the suspensions in Redis; the member's
+// on in an event of its own (work.rendered, work.removed), as does one that failed. The
+// Work of a member whose Cluster names another applier it hands over in the same way,
+// with the extension applier, and whoever gets that does it.
+// Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
 // Cluster (pkg/pipeline/proving).
 // Decides with: pkg/core/applying.

@@ -6,6 +6,7 @@ package applier
 import (
 	"context"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -33,6 +34,8 @@ type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Namespace(ctx context.Context, name string) (labels map[string]string, err error)
 	Identity(ctx context.Context) (string, error)
+	// Cluster may be what a watch told.
+	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
 }
 
 // Placements are what decides about the objects of a placement's Works.

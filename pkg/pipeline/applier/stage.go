@@ -61,7 +61,18 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	all := msg.Each()
+	mine, others, err := s.share(ctx, msg)
+	if err != nil {
+		return nil, err
+	}
+	if len(others) > 0 {
+		return s.handOver(ctx, e, mine, others)
+	}
+	return s.bringAll(ctx, e, mine)
+}
+
+// bringAll brings each member up to its Work.
+func (s *Stage) bringAll(ctx context.Context, e event.Event, all []events.Data) ([]event.Event, error) {
 	if len(all) == 1 {
 		return s.alone(ctx, e, all[0])
 	}

@@ -185,6 +185,9 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	if err != nil {
 		b = nil
 	}
+	if b != nil && !b.IsOf(key) {
+		return nil // its name is another's, which does not follow
+	}
 	t, err := s.hub.Template(ctx, key)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
 		t, err = &propagation.Template{Key: key}, nil // it may come yet
@@ -227,6 +230,9 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the binding of %s: %w", key, err)
+	}
+	if !b.IsOf(key) {
+		return nil, nil
 	}
 	next := change(b)
 	return next, s.commit(ctx, out, b, next)

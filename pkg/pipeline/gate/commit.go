@@ -58,11 +58,11 @@ func (s *Stage) commit(ctx context.Context, in gating.Input, d gating.Decision) 
 // freeze keeps the template's content as the revision name, if it is not kept
 // already, and forgets the oldest ones.
 func (s *Stage) freeze(ctx context.Context, t *propagation.Template, owner *propagation.Binding, name string) error {
-	r, err := s.hub.Revision(ctx, owner, name)
-	if err == nil {
-		return s.adopt(ctx, owner, r)
+	kept, err := s.hub.Revision(ctx, owner, name)
+	if err == nil && propagation.HashContent(kept.Content) == t.Hash {
+		return s.adopt(ctx, owner, kept)
 	}
-	if !errors.Is(err, outcome.ErrGone) {
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get revision %s: %w", name, err)
 	}
 	old, err := s.hub.Revisions(ctx, owner)

@@ -14,6 +14,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/inputs"
 )
@@ -54,12 +55,12 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	out := events.From(Name, e)
-	former := in.Binding
-	if former != nil && !former.OutlivesTemplate() && former.Spec.Resource.UID != in.Template.UID {
-		if err := s.hub.DeleteBinding(ctx, former); err != nil {
-			return nil, fmt.Errorf("delete the binding of the former %s: %w", in.Template.Key, err)
-		}
-		in.Binding = nil
+	if in.Binding != nil && !in.Binding.IsOf(in.Template.Key) {
+		return s.refuse(ctx, out, in)
+	}
+	had := in.Binding
+	if in, err = s.clear(ctx, in); err != nil {
+		return nil, err
 	}
 	d := gating.Decide(in)
 	b, err := s.commit(ctx, in, d)
@@ -69,9 +70,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, err
 	}
-	if b == nil && former != nil {
+	if b == nil && had != nil {
 		// Nobody holds this one, but the former may be one that others depend on.
-		out.Emit(events.BindingRemoved, events.Data{Template: &in.Template.Key, Binding: &former.Key, Reason: "TemplateReplaced"})
+		out.Emit(events.BindingRemoved, events.Data{Template: &in.Template.Key, Binding: &had.Key, Reason: "TemplateReplaced"})
 		return out.Events()
 	}
 	if b == nil {
@@ -91,6 +92,36 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		// Claim and suspension are in force at once, even behind a closed gate.
 		out.Emit(events.BindingActivated, data)
 	}
+	return out.Events()
+}
+
+// clear takes away the binding of a former template of the name.
+func (s *Stage) clear(ctx context.Context, in gating.Input) (gating.Input, error) {
+	if former := in.Former(); former != nil {
+		if err := s.hub.DeleteBinding(ctx, former); err != nil {
+			return in, fmt.Errorf("delete the binding of the former %s: %w", in.Template.Key, err)
+		}
+	}
+	return in.WithoutFormer(), nil
+}
+
+// refuse tells that the binding of that name is another template's, and leaves it as it
+// is: only who waits is noted there, so that it has its turn when the binding goes.
+func (s *Stage) refuse(ctx context.Context, out *events.Batch, in gating.Input) ([]event.Event, error) {
+	d := gating.Decide(in)
+	if d.Verdict == gating.Idle {
+		return nil, nil
+	}
+	if next := in.Binding.Wanting(in.Template.Key); next != in.Binding {
+		if _, err := s.hub.CommitBinding(ctx, in.Binding, next); err != nil {
+			return nil, fmt.Errorf("note at %s who waits for its name: %w", in.Binding.Key, err)
+		}
+		s.hub.Record(ctx, hub.AboutTemplate(in.Template), hub.Warning, string(d.Reason), d.Message)
+	}
+	out.Emit(events.BindingDeferred, events.Data{
+		Template: &in.Template.Key, TemplateVersion: in.Template.ResourceVersion, Binding: &in.Binding.Key,
+		Policy: &in.Policy.Key, PolicyVersion: in.Policy.ResourceVersion, Reason: string(d.Reason), Message: d.Message,
+	})
 	return out.Events()
 }
 
@@ -125,7 +156,14 @@ func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.Templ
 	if err := s.hub.DeleteBinding(ctx, b); err != nil {
 		return nil, fmt.Errorf("delete %s: %w", b.Key, err)
 	}
-	return removed(e, key)
+	out, err := removed(e, key)
+	if waits, is := b.WantedBy(); is && err == nil {
+		turn := events.From(Name, e)
+		turn.Emit(events.TemplateTouched, events.Data{Template: &waits, Reason: "BindingNameFree"})
+		woken, err := turn.Events()
+		return append(out, woken...), err
+	}
+	return out, err
 }
 
 // removed has the Works looked at, also where the binding went before.

@@ -64,6 +64,9 @@ func loadClaim(ctx context.Context, hub Hub, view claims.View, key propagation.T
 	if in.Binding, err = binding(ctx, hub, key); err != nil {
 		return in, err
 	}
+	if in.Binding != nil && !in.Binding.IsOf(key) {
+		in.Binding = nil // another's, of which the gate tells
+	}
 	if in.Template, err = template(ctx, hub, key, in.Binding); err != nil {
 		return in, err
 	}
@@ -110,13 +113,17 @@ var ErrStale = errors.New("claim does not stand")
 
 // LoadGate reads the input of gating for one template. A template that is gone is
 // outcome.ErrGone, and the binding is there all the same. Who repairs the binding
-// does it in between.
+// does it in between. A binding of that name that is another's comes along, for the gate
+// to say so, and is not repaired.
 func LoadGate(ctx context.Context, hub Hub, key propagation.TemplateKey, repair func(*gating.Input) error) (in gating.Input, err error) {
 	if in.Binding, err = binding(ctx, hub, key); err != nil {
 		return in, err
 	}
 	if in.Template, err = template(ctx, hub, key, in.Binding); err != nil {
 		return in, err
+	}
+	if in.Binding != nil && !in.Binding.IsOf(key) {
+		return loadGate(ctx, hub, in)
 	}
 	if err := repair(&in); err != nil {
 		return in, err
@@ -158,6 +165,9 @@ func loadGate(ctx context.Context, hub Hub, in gating.Input) (_ gating.Input, er
 
 // lost is ErrStale where the template's claim has to be restored.
 func lost(ctx context.Context, hub Hub, in gating.Input) error {
+	if in.Binding != nil && !in.Binding.IsOf(in.Template.Key) {
+		return nil
+	}
 	bound := claiming.Bound(in.Template, in.Binding)
 	if !bound.Held() {
 		return nil
@@ -203,7 +213,7 @@ func binding(ctx context.Context, hub Hub, key propagation.TemplateKey) (*propag
 
 // template is the template as its binding knows it.
 func template(ctx context.Context, hub Hub, key propagation.TemplateKey, b *propagation.Binding) (*propagation.Template, error) {
-	if b != nil && b.Spec.Resource.APIVersion != "" {
+	if b != nil && b.IsOf(key) && b.Spec.Resource.APIVersion != "" {
 		key.APIVersion = b.Spec.Resource.APIVersion
 	}
 	t, err := hub.Template(ctx, key)

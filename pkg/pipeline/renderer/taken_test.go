@@ -111,3 +111,38 @@ func TestZ34WorksOfFormerNamesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// Z34: a binding that is deleted and made anew, of the same template, has another uid, and
+// takes its Works over: their manifests stay as they are, so that no member is written, and
+// from then on they say that they are this binding's.
+func TestZ34ABindingMadeAnewTakesItsWorksOver(t *testing.T) {
+	r := secretBound(t)
+	r.render()
+	former := map[string]*propagation.Work{"m1": r.work("m1"), "m2": r.work("m2")}
+	if !r.hub.DropBinding(r.bound.Key) {
+		t.Fatal("the binding is not there")
+	}
+	was := r.bound.UID
+	r.bound = nil
+	r.let("hunter1")
+	if r.bound.UID == was {
+		t.Fatal("the binding is the same")
+	}
+	r.render()
+	for cluster, old := range former {
+		w := r.work(cluster)
+		if w == nil || w.UID != old.UID || w.Deleting {
+			t.Fatalf("the Work for %s was not kept", cluster)
+		}
+		if d := cmp.Diff(old.Spec, w.Spec); d != "" || w.Generation != old.Generation {
+			t.Errorf("the Work for %s says something else (-was +is)\n%s", cluster, d)
+		}
+		if got := w.Annotations[propagation.AnnotationBindingUID]; got != string(r.bound.UID) {
+			t.Errorf("the Work for %s is of the binding %q, want %q", cluster, got, r.bound.UID)
+		}
+	}
+	r.render()
+	if len(r.writes) > 0 {
+		t.Errorf("written again: %v", r.writes)
+	}
+}

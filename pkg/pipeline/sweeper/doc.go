@@ -13,7 +13,8 @@
 //   - count keeps the counts in policies' statuses,
 //   - replay announces what changed while no source listened,
 //   - members announces what changed in members while no source listened there,
-//   - and tick is the sweep that they share: what is announced, how far each came.
+//   - tick is the sweep that they share: what is announced, how far each came,
+//   - and page the bindings that one looks at.
 //
 // Consumes: the tick of a PingSource; index.lost; gates.changed; what others wrote to
 // bindings, Works, Clusters and policies; that a source started anew.

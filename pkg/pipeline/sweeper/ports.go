@@ -12,6 +12,7 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
 	"sluice.dev/pkg/pipeline/sweeper/members"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
 	"sluice.dev/pkg/pipeline/sweeper/registrar"
 	"sluice.dev/pkg/pipeline/sweeper/removals"
@@ -26,6 +27,7 @@ type Hub interface {
 	due.Hub
 	count.Hub
 	members.Hub
+	page.Hub
 	Works(ctx context.Context) ([]*propagation.Work, error)
 }
 

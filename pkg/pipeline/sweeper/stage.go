@@ -18,6 +18,7 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
 	"sluice.dev/pkg/pipeline/sweeper/members"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
 	"sluice.dev/pkg/pipeline/sweeper/registrar"
 	"sluice.dev/pkg/pipeline/sweeper/removals"
@@ -45,6 +46,10 @@ type Stage struct {
 	replay  *replay.Replay
 	letters Letters
 	members *members.Members
+
+	// pageSize is how many bindings a sweep asks for; 0: all, where this process watches
+	// them.
+	pageSize int
 
 	// sweeping is locked by the one sweep at a time. It saves work, and nothing rests
 	// on it: another replica may sweep meanwhile.
@@ -78,9 +83,17 @@ func (s *Stage) Mirroring(m Members, u registrar.Usage) *Stage {
 }
 
 // Replaying has the stage look for what no source told of. Without it the process
-// watches the hub, and misses nothing.
+// watches the hub, and misses nothing; what it watches it looks at as a whole with each
+// sweep, and else by pages.
 func (s *Stage) Replaying(r *replay.Replay) *Stage {
 	s.replay = r
+	return s.paging(page.Size)
+}
+
+// paging has a sweep ask for a page of bindings, and not for all.
+func (s *Stage) paging(size int) *Stage {
+	s.pageSize = size
+	s.auditor.Paging()
 	return s
 }
 

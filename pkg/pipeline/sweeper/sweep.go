@@ -6,7 +6,6 @@ package sweeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -15,7 +14,9 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/due"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/replay"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
@@ -74,33 +75,34 @@ func (s *Stage) register(ctx context.Context, t *tick.Tick, back bool) (map[stri
 
 // rooms has the others look at bindings and Works.
 func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) error {
-	bindings, err := s.hub.Bindings(ctx)
+	looked, err := page.Open(ctx, t, s.hub, s.pageSize)
 	if err != nil {
-		return fmt.Errorf("list bindings: %w", err)
+		return err
 	}
 	works := sync.OnceValues(func() ([]*propagation.Work, error) { return s.hub.Works(ctx) })
 	var held map[propagation.Claim]string
 	var failed error
 	for _, room := range []func(context.Context) error{
 		func(ctx context.Context) (err error) {
-			held, err = s.removals.Sweep(ctx, bindings, works, t.Out)
+			held, err = s.removals.Sweep(ctx, looked, works, t.Out)
 			return err
 		},
 		func(ctx context.Context) error {
-			books, err := s.auditor.Open(ctx, t, bindings, ready)
+			books, err := s.auditor.Open(ctx, t, looked, ready)
 			if err != nil {
+				looked.Done(auditor.Room) // no page is held up
 				return err
 			}
 			return s.auditor.Sweep(ctx, t, books)
 		},
 		func(ctx context.Context) error { return s.registrar.Left(ctx, t, ready, works) },
-		func(ctx context.Context) error { return s.due.Sweep(ctx, t, bindings) },
-		func(ctx context.Context) error { return s.count.Sweep(ctx, t, bindings, held) },
+		func(ctx context.Context) error { return s.due.Sweep(ctx, t, looked) },
+		func(ctx context.Context) error { return s.count.Sweep(ctx, t, looked, held) },
 		func(ctx context.Context) error { return s.elsewhere(ctx, t, ready) },
 	} {
 		failed = errors.Join(failed, bounded(ctx, room))
 	}
-	return failed
+	return errors.Join(failed, looked.Turn(t, auditor.Room, due.Room))
 }
 
 // elsewhere finds what changed in the members, and no source told of.

@@ -110,3 +110,36 @@ func TestWhatIsSkippedIsNoPass(t *testing.T) {
 		})
 	}
 }
+
+// What a run says is written where it ran, and what the page said before stays where it
+// did not, however long the lines are that tests wrote.
+func TestResultsOfARunAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	for file, text := range map[string]string{
+		"test/e2e/placements_test.go": "package e2e\n\nimport \"testing\"\n\nfunc TestC1Ran(t *testing.T) {}\nfunc TestC2Failed(t *testing.T) {}\nfunc TestC3NotThisTime(t *testing.T) {}\nfunc TestC4Never(t *testing.T) {}\n",
+		pagePath:                      "| C3 | it says | `TestC3NotThisTime` | passes |\n| C1 | it says | `TestC1Ran` | fails |\n",
+		"results.json": `{"Action":"output","Package":"sluice.dev/test/e2e","Test":"TestC1Ran","Output":"` + strings.Repeat("x", 1<<20) + `"}` + "\n" +
+			`{"Action":"pass","Package":"sluice.dev/test/e2e","Test":"TestC1Ran"}` + "\n" +
+			`{"Action":"fail","Package":"sluice.dev/test/e2e","Test":"TestC2Failed"}`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := write(dir, filepath.Join(dir, "results.json")); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, pagePath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"C1": "passes", "C2": "fails", "C3": "passes", "C4": ""} {
+		m := regexp.MustCompile(`(?m)^\| ` + id + ` \| .* \| ([^|]*) \|$`).FindStringSubmatch(string(page))
+		if m == nil || m[1] != want {
+			t.Errorf("%s: the page says %q, want %q", id, m, want)
+		}
+	}
+}

@@ -8,8 +8,8 @@
 //   - No line of the list is missing, with or without a test.
 //   - Tests are found by their names: TestL37Simple1, or a row of a table that
 //     begins with the line's id.
-//   - Results are those of a run that is given (go test -json), and otherwise
-//     those that the page has already.
+//   - Results are those of a run that is given (go test -json), and of what that did not
+//     run those that the page has already.
 //
 // To write the page anew:
 //
@@ -20,6 +20,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -42,9 +43,11 @@ func write(root, resultsFile string) error {
 	}
 	results := resultsOf(string(old))
 	if resultsFile != "" {
-		if results, err = readResults(resultsFile); err != nil {
+		ran, err := readResults(resultsFile)
+		if err != nil {
 			return fmt.Errorf("read results: %w", err)
 		}
+		maps.Copy(results, ran)
 	}
 	tests, err := scan(root)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"bufio"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"regexp"
@@ -108,9 +110,16 @@ func readResults(file string) (map[string]string, error) {
 	defer func() { _ = f.Close() }()
 	words := map[string]string{"pass": "passes", "fail": "fails", "skip": "skipped"}
 	out, parts := map[string]string{}, map[string]string{}
-	for s := bufio.NewScanner(f); s.Scan(); {
+	for in := bufio.NewReader(f); ; {
+		text, err := in.ReadBytes('\n') // which a test may write as long as it likes
+		if errors.Is(err, io.EOF) && len(text) == 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
 		var e struct{ Action, Package, Test string }
-		if json.Unmarshal(s.Bytes(), &e) != nil || e.Test == "" || !strings.HasSuffix(e.Package, endToEnd) {
+		if json.Unmarshal(text, &e) != nil || e.Test == "" || !strings.HasSuffix(e.Package, endToEnd) {
 			continue
 		}
 		switch w := words[e.Action]; {

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -30,9 +30,10 @@ type turn struct {
 
 // Open opens the books: of the Works those of as many members as one sweep may look at,
 // of each member all. A small fleet is looked at as a whole with each sweep; of a large
-// one the members take turns, of two sweeps each, whoever sweeps.
-func (a *Auditor) Open(ctx context.Context, t *tick.Tick, bindings []*propagation.Binding, ready map[string]bool) (Books, error) {
-	b := Books{Bindings: bindings, Ready: ready, Here: map[string]bool{}}
+// one the members take turns, of two sweeps each, whoever sweeps. A page stays until each
+// of them had its turn.
+func (a *Auditor) Open(ctx context.Context, t *tick.Tick, p *page.Page, ready map[string]bool) (Books, error) {
+	b := Books{Page: p, Ready: ready, Here: map[string]bool{}}
 	var at turn
 	t.Read(positionMembers, &at)
 	names := slices.Sorted(maps.Keys(ready))
@@ -45,24 +46,29 @@ func (a *Auditor) Open(ctx context.Context, t *tick.Tick, bindings []*propagatio
 	}
 	last := ""
 	for _, name := range names[i:] {
-		if len(b.Works) >= a.atOnce {
+		if len(b.Works)+len(b.Placed) >= a.atOnce {
 			break
 		}
 		works, err := a.hub.PolicyWorksOn(ctx, name)
 		if err != nil {
 			return b, fmt.Errorf("list the Works of %s: %w", name, err)
 		}
-		b.Works, b.Here[name], last = append(b.Works, works...), true, name
+		placed, err := a.placedOn(ctx, name)
+		if err != nil {
+			return b, err
+		}
+		b.Works, b.Placed, b.Here[name], last = append(b.Works, works...), append(b.Placed, placed...), true, name
 	}
 	t.Partly = len(b.Here) < len(names)
 	switch {
 	case !t.Partly:
+		b.through = true
 		t.Put(positionMembers, "")
 		return b, nil
 	case !at.Again:
 		at.Again = true
 	case last == names[len(names)-1]:
-		at = turn{}
+		b.through, at = true, turn{}
 	default:
 		at = turn{After: last}
 	}

@@ -17,6 +17,7 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -84,7 +85,7 @@ func TestALargeFleetIsLookedAtByTurns(t *testing.T) {
 				if sweep == 0 {
 					one.Revisit("m05")
 				}
-				books, err := a.Open(t.Context(), one, l.bindings, l.ready)
+				books, err := a.Open(t.Context(), one, page.All(l.bindings), l.ready)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +125,7 @@ func TestATurnOfAMemberThatLeftIsTheFirstsAgain(t *testing.T) {
 	a := New(l, nil, func() time.Time { return noon })
 	a.atOnce = 1
 	one := tick.New(event.New(), at, noon)
-	books, err := a.Open(t.Context(), one, nil, l.ready)
+	books, err := a.Open(t.Context(), one, page.All(nil), l.ready)
 	if err != nil || !books.Here["m00"] || len(books.Here) != 1 {
 		t.Errorf("here are %v, %v; want m00", books.Here, err)
 	}

@@ -32,12 +32,12 @@ func (a *Auditor) protection(ctx context.Context, t *tick.Tick, books Books) err
 		}
 	}
 	var found []sweeping.Entry[*propagation.Binding]
-	for _, b := range books.Bindings {
+	for _, b := range books.Page.Bindings {
 		if stale[b.Key] && !b.Deleting && b.ActedHash() != "" {
 			found = append(found, entry(b))
 		}
 	}
-	for _, b := range tick.Pick(t, roundProtection, found, tick.Batch) {
+	for _, b := range tick.Pick(t, roundProtection, found, books.Page.Most()) {
 		template := b.Template()
 		t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "ProtectionChanged"})
 	}

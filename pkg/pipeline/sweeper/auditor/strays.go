@@ -4,32 +4,65 @@
 package auditor
 
 import (
+	"context"
+	"fmt"
+
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/sweeping"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
 // strays announces the bindings that follow others which do not say so, and those
 // that nobody needs. It has to be so in two sweeps, between which nobody wrote the
 // binding: a parent's binding that is missing is made anew in between.
-func strays(t *tick.Tick, bindings []*propagation.Binding) {
-	byKey := make(map[propagation.BindingKey]*propagation.Binding, len(bindings))
-	for _, b := range bindings {
-		byKey[b.Key] = b
+func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
+	parents, failed := a.parents(ctx, books.Page)
+	if failed != nil {
+		return failed
 	}
 	var suspects []tick.Suspect[*propagation.Binding]
-	for _, b := range bindings {
-		stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding { return byKey[key] })
+	for _, b := range books.Page.Bindings {
+		stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding { return parents[key] })
 		if len(stray) > 0 || !dependencies.Needed(b) {
 			suspects = append(suspects, suspect(b))
 		}
 	}
-	for _, b := range tick.Twice(t, roundStrays, suspects, tick.Batch) {
+	found, failed := a.current(ctx, books.Page, tick.Twice(t, roundStrays, suspects, books.Page.Most()))
+	for _, b := range found {
 		template := b.Template()
 		t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: events.ReasonFollowsNobody})
 	}
+	return failed
+}
+
+// parents are whom the bindings of the page may follow: the others on it, and what is
+// linked in the namespaces that go on beyond it, which are two at most.
+func (a *Auditor) parents(ctx context.Context, p *page.Page) (map[propagation.BindingKey]*propagation.Binding, error) {
+	parents := p.On()
+	if p.Whole {
+		return parents, nil
+	}
+	beyond := map[string]bool{}
+	for _, b := range p.Bindings {
+		for _, r := range b.Spec.RequiredBy {
+			if parents[propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}] == nil {
+				beyond[r.Namespace] = true
+			}
+		}
+	}
+	for namespace := range beyond {
+		linked, err := a.hub.LinkedBindings(ctx, namespace)
+		if err != nil {
+			return nil, fmt.Errorf("list the linked bindings of %s: %w", namespace, err)
+		}
+		for _, b := range linked {
+			parents[b.Key] = b
+		}
+	}
+	return parents, nil
 }
 
 // suspect is a binding, in the version in which it was read.

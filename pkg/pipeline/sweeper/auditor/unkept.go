@@ -20,35 +20,40 @@ import (
 // hold is kept beside them: each costs a request.
 const contentsAtOnce = 10
 
+// secretWork is the Work of a Secret.
+type secretWork struct {
+	*propagation.Work
+	template propagation.TemplateKey
+}
+
 // unkept announces the Secrets of which somebody deleted, or changed, what is kept
 // beside their Works: no source tells of that.
 func (a *Auditor) unkept(ctx context.Context, t *tick.Tick, books Books) error {
-	secrets := map[propagation.BindingKey]propagation.TemplateKey{}
-	for _, b := range books.Bindings {
-		if b.Template().IsSecret() && !b.Deleting {
-			secrets[b.Key] = b.Template()
-		}
-	}
-	if len(secrets) == 0 {
-		return nil
-	}
-	var found []sweeping.Entry[*propagation.Work]
+	var found []sweeping.Entry[secretWork]
+	var on map[propagation.BindingKey]*propagation.Binding
 	for _, w := range books.Works {
-		if _, of := secrets[w.Binding()]; of && !w.Deleting {
-			found = append(found, sweeping.Entry[*propagation.Work]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: w})
+		template, err := w.Template()
+		if err != nil || !template.IsSecret() || w.Deleting {
+			continue
 		}
+		if on == nil {
+			on = books.Page.On()
+		}
+		if b := on[w.Binding()]; b == nil && books.Page.Whole || b != nil && b.Deleting {
+			continue
+		}
+		found = append(found, sweeping.Entry[secretWork]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: secretWork{w, template}})
 	}
 	var failed error
 	for _, w := range tick.Pick(t, roundContents, found, contentsAtOnce) {
-		has, err := a.keeps(ctx, w)
+		has, err := a.keeps(ctx, w.Work)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("get the contents of %s: %w", w.Key, err))
 			continue
 		}
 		if !has {
 			binding := w.Binding()
-			template := secrets[binding]
-			t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &binding, Reason: string(applying.ReasonContentMissing)})
+			t.Out.Emit(events.BindingScheduled, events.Data{Template: &w.template, Binding: &binding, Reason: string(applying.ReasonContentMissing)})
 		}
 	}
 	return failed

@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -19,30 +22,126 @@ import (
 // seat is the place of a placement in a member.
 type seat struct{ placement, cluster string }
 
+const (
+	// seatsAtOnce is behind how many bindings of placements a sweep looks at no other
+	// placement, and placementsAtOnce how many it looks at anyhow: each costs two requests.
+	seatsAtOnce      = 500
+	placementsAtOnce = 50
+	// positionPlacements holds which placement's turn it is.
+	positionPlacements = "sweep placements"
+)
+
+// seating is what is compared of placements.
+type seating struct {
+	bindings []*placementv1.ClusterResourceBinding
+	works    []*propagation.Work
+}
+
 // unplaced announces the bindings of placements that lack a Work in a cluster that is
 // joined, and the Works of placements that lack a binding: what one was to be told was
 // lost. It has to be so in two sweeps, between which nobody wrote the binding. It
-// returns all Works of placements.
+// returns the Works of placements that are to be looked at.
 func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) ([]*propagation.Work, error) {
 	if a.placements == nil {
 		return nil, nil
 	}
-	bindings, err := a.placements.PlacementBindings(ctx)
+	look, most := a.everySeat, tick.Batch
+	if a.paged {
+		look, most = func(ctx context.Context) (seating, error) { return a.someSeats(ctx, t, books) }, math.MaxInt
+	}
+	s, err := look(ctx)
 	if errors.Is(err, outcome.ErrNotServed) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the bindings of placements: %w", err)
+		return nil, err
 	}
-	works, err := a.placements.PlacementWorks(ctx)
-	if errors.Is(err, outcome.ErrNotServed) {
+	for _, at := range tick.Twice(t, roundUnplaced, s.suspects(books), most) {
+		t.Out.Emit(events.PlacementBound, events.Data{Placement: at.placement, Cluster: at.cluster, Reason: "Unplaced"})
+	}
+	if a.paged {
+		return books.Placed, nil
+	}
+	return s.works, nil
+}
+
+// everySeat is all that placements have.
+func (a *Auditor) everySeat(ctx context.Context) (s seating, err error) {
+	if s.bindings, err = a.placements.PlacementBindings(ctx); err != nil {
+		return s, fmt.Errorf("list the bindings of placements: %w", err)
+	}
+	if s.works, err = a.placements.PlacementWorks(ctx); err != nil {
+		return s, fmt.Errorf("list the Works of placements: %w", err)
+	}
+	return s, nil
+}
+
+// someSeats is what a few placements have, which take turns of two sweeps each, and what
+// is there of placements that are gone in the members that the sweep looks at.
+func (a *Auditor) someSeats(ctx context.Context, t *tick.Tick, books Books) (s seating, err error) {
+	all, err := a.placements.Placements(ctx)
+	if err != nil {
+		return s, fmt.Errorf("list placements: %w", err)
+	}
+	there := make(map[string]bool, len(all))
+	for _, p := range all {
+		there[p.Name] = true
+	}
+	for _, w := range books.Placed {
+		if !there[w.Placement()] {
+			s.works = append(s.works, w)
+		}
+	}
+	var at turn
+	t.Read(positionPlacements, &at)
+	names := slices.Sorted(maps.Keys(there))
+	i, found := slices.BinarySearch(names, at.After)
+	if found {
+		i++
+	}
+	if i >= len(names) {
+		i, at = 0, turn{}
+	}
+	last := ""
+	for n, name := range names[i:] {
+		if n == placementsAtOnce || len(s.bindings) >= seatsAtOnce {
+			break
+		}
+		bindings, err := a.placements.PlacementBindingsOf(ctx, name)
+		if err != nil {
+			return s, fmt.Errorf("list the bindings of placement %s: %w", name, err)
+		}
+		works, err := a.placements.WorksOfPlacement(ctx, name)
+		if err != nil {
+			return s, fmt.Errorf("list the Works of placement %s: %w", name, err)
+		}
+		s.bindings, s.works, last = append(s.bindings, bindings...), append(s.works, works...), name
+	}
+	switch {
+	case !at.Again:
+		at.Again = true
+	default:
+		at = turn{After: last}
+	}
+	return s, t.Write(positionPlacements, at)
+}
+
+// placedOn are the Works of placements in a member, where not all are looked at.
+func (a *Auditor) placedOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	if a.placements == nil || !a.paged {
 		return nil, nil
 	}
+	works, err := a.placements.PlacementWorksOn(ctx, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("list the Works of placements: %w", err)
+		return nil, fmt.Errorf("list the Works of placements of %s: %w", cluster, err)
 	}
+	return works, nil
+}
+
+// suspects are the seats that lack something.
+func (s seating) suspects(books Books) []tick.Suspect[seat] {
 	made := map[seat][]*propagation.Work{}
-	for _, w := range works {
+	for _, w := range s.works {
 		if at := (seat{w.Placement(), w.Key.Cluster}); at.placement != "" {
 			made[at] = append(made[at], w)
 		}
@@ -53,7 +152,7 @@ func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) ([]*p
 			suspects = append(suspects, tick.Suspect[seat]{Entry: sweeping.Entry[seat]{Lane: at.cluster, ID: at.placement, Value: at}, Version: version})
 		}
 	}
-	for _, b := range bindings {
+	for _, b := range s.bindings {
 		at := seat{b.Labels[placementv1.LabelParentCRP], b.Spec.TargetCluster}
 		if sweeping.Unplaced(b, made[at]) {
 			add(at, b.Name+" "+b.ResourceVersion)
@@ -65,8 +164,5 @@ func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) ([]*p
 			add(at, "no binding")
 		}
 	}
-	for _, at := range tick.Twice(t, roundUnplaced, suspects, tick.Batch) {
-		t.Out.Emit(events.PlacementBound, events.Data{Placement: at.placement, Cluster: at.cluster, Reason: "Unplaced"})
-	}
-	return works, nil
+	return suspects
 }

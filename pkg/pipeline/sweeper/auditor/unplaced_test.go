@@ -16,11 +16,16 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
+// unasked is what a test is not asked for.
+type unasked = Placements
+
 // placed are the bindings of placements.
 type placed struct {
+	unasked
 	bindings []*placementv1.ClusterResourceBinding
 	works    []*propagation.Work
 }
@@ -150,7 +155,7 @@ func TestWhatAPlacementHasGivenIsNotAnnounced(t *testing.T) {
 			ready := map[string]bool{"m1": true}
 			for range 2 {
 				sweep := tick.New(event.New(), at, now)
-				if err := auditor.Sweep(t.Context(), sweep, Books{Ready: ready, Here: ready}); err != nil {
+				if err := auditor.Sweep(t.Context(), sweep, Books{Page: page.All(nil), Ready: ready, Here: ready}); err != nil {
 					t.Fatal(err)
 				}
 				var got []string

@@ -4,6 +4,8 @@
 package auditor
 
 import (
+	"context"
+
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
@@ -16,18 +18,19 @@ import (
 // two sweeps, between which nobody wrote the binding, for most are on their way.
 // Where somebody else's scheduler chose the clusters, and told nobody, the binding
 // itself is announced as scheduled.
-func unrendered(t *tick.Tick, books Books) {
+func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) error {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
 	for _, w := range books.Works {
 		made[w.Key] = w
 	}
 	var suspects []tick.Suspect[*propagation.Binding]
-	for _, b := range books.Bindings {
+	for _, b := range books.Page.Bindings {
 		if lacks(b, made, books.Here) {
 			suspects = append(suspects, suspect(b))
 		}
 	}
-	for _, b := range tick.Twice(t, roundUnrendered, suspects, tick.Batch) {
+	found, failed := a.current(ctx, books.Page, tick.Twice(t, roundUnrendered, suspects, books.Page.Most()))
+	for _, b := range found {
 		key := b.Template()
 		if b.ForeignScheduler() != "" {
 			t.Out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "Unrendered"})
@@ -35,6 +38,7 @@ func unrendered(t *tick.Tick, books Books) {
 		}
 		t.Out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "Unrendered"})
 	}
+	return failed
 }
 
 // bare tells whether the Work carries a Secret with what it holds, as before that

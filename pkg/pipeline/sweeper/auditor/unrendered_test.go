@@ -15,6 +15,7 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -74,7 +75,10 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 			}
 			for i, b := range []*propagation.Binding{tc.first, tc.second} {
 				now := tick.New(event.New(), at, time.Time{})
-				unrendered(now, Books{Bindings: []*propagation.Binding{b}, Works: tc.works, Ready: ready, Here: here})
+				books := Books{Page: page.All([]*propagation.Binding{b}), Works: tc.works, Ready: ready, Here: here}
+				if err := New(nil, nil, nil).unrendered(t.Context(), now, books); err != nil {
+					t.Fatal(err)
+				}
 				all := told(t, now, at)
 				var got []string
 				for _, e := range all {

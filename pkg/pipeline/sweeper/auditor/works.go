@@ -43,7 +43,7 @@ type announcement struct {
 // found are the Works of which something has to be said.
 type found struct {
 	ready map[string]bool
-	bound map[propagation.BindingKey]bool
+	bound func(propagation.BindingKey) bool
 	now   time.Time
 
 	underway, overdue, failing, all []sweeping.Entry[announcement]
@@ -59,11 +59,11 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 	case w.Deleting && ready:
 		d.Reason = events.ReasonUnfinished
 		add(&f.underway, events.WorkRemoved, d)
-		if d.Placement == "" && !f.bound[w.Binding()] {
+		if d.Placement == "" && !f.bound(w.Binding()) {
 			add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
 		}
 	case w.Deleting:
-	case d.Placement == "" && !f.bound[w.Binding()]:
+	case d.Placement == "" && !f.bound(w.Binding()):
 		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
 	case ready:
 		again := d

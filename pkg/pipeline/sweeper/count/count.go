@@ -15,6 +15,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -73,25 +74,107 @@ type progress struct {
 	Began time.Time `json:"began"`
 	// After is the policy that it came to; empty: to the end.
 	After string `json:"after,omitempty"`
+	// SoFar are the counts of the pages that this round had, where bindings come by
+	// pages, and Totals those of the last round, while they are written.
+	SoFar  []sum `json:"soFar,omitempty"`
+	Totals []sum `json:"totals,omitempty"`
+	// Due: the totals are to be written.
+	Due bool `json:"due,omitempty"`
+}
+
+// sum is what was counted of a policy's templates.
+type sum struct {
+	Claim  propagation.Claim             `json:"claim"`
+	Counts policyv1alpha1.TemplateCounts `json:"counts"`
+}
+
+// add takes the counts of a page.
+func add(sums []sum, counts map[propagation.Claim]policyv1alpha1.TemplateCounts) []sum {
+	all := totals(sums)
+	for claim, c := range counts {
+		was := all[claim]
+		all[claim] = policyv1alpha1.TemplateCounts{
+			Claimed: was.Claimed + c.Claimed, Active: was.Active + c.Active, Pending: was.Pending + c.Pending,
+			Suspended: was.Suspended + c.Suspended, Failed: was.Failed + c.Failed,
+		}
+	}
+	out := make([]sum, 0, len(all))
+	for claim, c := range all {
+		out = append(out, sum{claim, c})
+	}
+	slices.SortFunc(out, func(a, b sum) int { return strings.Compare(a.Claim.ID, b.Claim.ID) })
+	return out
+}
+
+// totals are the sums by policy.
+func totals(sums []sum) map[propagation.Claim]policyv1alpha1.TemplateCounts {
+	all := make(map[propagation.Claim]policyv1alpha1.TemplateCounts, len(sums))
+	for _, s := range sums {
+		all[s.Claim] = s.Counts
+	}
+	return all
+}
+
+// count is what there is of each policy; false: nothing is to be written.
+func (at *progress) count(p *page.Page, now time.Time) (map[propagation.Claim]policyv1alpha1.TemplateCounts, bool) {
+	if p.Whole {
+		return at.whole(p, now)
+	}
+	counts, due := at.turn(p, now)
+	if all := p.Listed(); all.Whole { // another room needed them
+		if now, is := at.whole(all, now); is {
+			return now, true
+		}
+	}
+	return counts, due
+}
+
+// turn takes a page, and tells what there is of each policy once a round has ended; false:
+// nothing is to be written.
+func (at *progress) turn(p *page.Page, now time.Time) (map[propagation.Claim]policyv1alpha1.TemplateCounts, bool) {
+	if p.Fresh {
+		if p.First {
+			at.SoFar = nil
+		}
+		at.SoFar = add(at.SoFar, reporting.Counts(p.Bindings))
+		if p.Last {
+			at.Totals, at.SoFar, at.Due, at.After, at.Began = at.SoFar, nil, true, "", now.UTC()
+		}
+	}
+	return totals(at.Totals), at.Due
+}
+
+// whole counts all bindings; false: it is too early for that.
+func (at *progress) whole(p *page.Page, now time.Time) (map[propagation.Claim]policyv1alpha1.TemplateCounts, bool) {
+	if at.After == "" {
+		if since := now.Sub(at.Began); since >= 0 && since < every {
+			return nil, false
+		}
+		at.Began = now.UTC()
+	}
+	at.Totals, at.Due = nil, false
+	return reporting.Counts(p.Bindings), true
 }
 
 // Sweep writes on each policy how its templates are doing, and which of their
-// removals are held.
-func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagation.Binding, held map[propagation.Claim]string) error {
+// removals are held. Where bindings come by pages it counts on, and writes once it has
+// had all of them.
+func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held map[propagation.Claim]string) error {
 	now := c.now()
 	var at progress
-	if t.Read(position, &at); at.After == "" {
-		if since := now.Sub(at.Began); since >= 0 && since < every {
-			return nil
-		}
-		at.Began = now.UTC()
+	t.Read(position, &at)
+	counts, due := at.count(p, now)
+	if !due && p.Whole {
+		return nil
+	}
+	if !due {
+		return t.Write(position, at)
 	}
 	policies, err := c.hub.Policies(ctx)
 	if err != nil {
 		return fmt.Errorf("list policies: %w", err)
 	}
 	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
-	counts := reporting.Counts(bindings)
 	var failed error
 	for _, p := range policies {
 		if p.Key.ID() <= at.After {
@@ -103,7 +186,7 @@ func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagati
 		at.After = p.Key.ID()
 		failed = errors.Join(failed, c.one(ctx, p, counts[p.Claim()], held[p.Claim()]))
 	}
-	at.After = ""
+	at.After, at.Totals, at.Due = "", nil, false
 	return errors.Join(failed, t.Write(position, at))
 }
 

@@ -15,7 +15,9 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -69,7 +71,7 @@ func (s stored) Save(_ context.Context, name, position string) error {
 func (p *policies) sweep(t *testing.T, at stored) error {
 	t.Helper()
 	one := tick.New(event.New(), maps.Clone(at), p.now)
-	err := New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, nil, nil)
+	err := New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, page.All(nil), nil)
 	if err := one.Save(t.Context(), at); err != nil {
 		t.Fatal(err)
 	}
@@ -120,5 +122,59 @@ func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 	p.broken = "p001"
 	if err := p.sweep(t, at); !errors.Is(err, errBroken) || len(p.wrote) != 3 {
 		t.Errorf("%d written, %v; want all tried, and the failure told", len(p.wrote), err)
+	}
+}
+
+// shelf are bindings that come by pages.
+type shelf struct{ all []*propagation.Binding }
+
+func (s shelf) Bindings(context.Context) ([]*propagation.Binding, error) { return s.all, nil }
+
+func (s shelf) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	some, next := fixture.Page(s.all, limit, cont)
+	return some, next, nil
+}
+
+// Where bindings come by pages, policies say what a whole round has counted, and never
+// what a part of one has; a page that is looked at twice counts once.
+func TestARoundOfPagesIsCountedAsAWhole(t *testing.T) {
+	p, at, s := some(7), stored{}, shelf{}
+	p.holding, p.slow = 0, 300*time.Millisecond
+	want := map[string]int32{}
+	for i := range 40 {
+		of := p.all[i%5]
+		s.all = append(s.all, &propagation.Binding{
+			Key:         propagation.BindingKey{Namespace: "shop", Name: fmt.Sprintf("t%02d", i)},
+			Labels:      map[string]string{propagation.ClaimLabelNamespaced: of.ID},
+			Annotations: map[string]string{propagation.ClaimNamespacedNamespace: of.Key.Namespace, propagation.ClaimNamespacedName: of.Key.Name},
+		})
+		want[of.Key.Name]++
+	}
+	for sweep := range 60 {
+		one := tick.New(event.New(), maps.Clone(at), p.now)
+		looked, err := page.Open(t.Context(), one, s, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, looked, nil); err != nil {
+			t.Fatal(err)
+		}
+		if sweep%3 == 0 {
+			looked.Done("other")
+		}
+		if err := errors.Join(looked.Turn(one, "other"), one.Save(t.Context(), at)); err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range p.all {
+			if got := of.Status.Templates.Claimed; got != 0 && got != want[of.Key.Name] {
+				t.Fatalf("sweep %d: %s says %d, want %d", sweep, of.Key.Name, got, want[of.Key.Name])
+			}
+		}
+		p.now = p.now.Add(time.Minute)
+	}
+	for _, of := range p.all {
+		if got := of.Status.Templates.Claimed; got != want[of.Key.Name] || p.wrote[of.Key.Name] > 1 {
+			t.Errorf("%s says %d after %d writes, want %d", of.Key.Name, got, p.wrote[of.Key.Name], want[of.Key.Name])
+		}
 	}
 }

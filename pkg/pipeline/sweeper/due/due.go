@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/inputs"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -33,8 +35,12 @@ const (
 	settling = 30 * time.Second
 	// position holds what is remembered of the gates.
 	position = "gates"
-	// roundDue is how far bindings that wait were asked about.
-	roundDue = "sweep due"
+	// roundDue is how far bindings that wait were asked about, and roundPage how far those
+	// of a page.
+	roundDue  = "sweep due"
+	roundPage = "sweep due page"
+	// Room is what a page knows this room by.
+	Room = "due"
 )
 
 // Hub is the control plane's API.
@@ -83,20 +89,29 @@ func open(t *tick.Tick, f propagation.Features, now time.Time) (gates, bool) {
 }
 
 // Sweep announces, a few at a time, what may act by now though nobody wrote it: a
-// gate was switched.
-func (d *Due) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagation.Binding) error {
+// gate was switched. It asks about all bindings as long as a switch is not heeded, and
+// else about those of the page.
+func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 	features, err := d.hub.Features(ctx)
 	if err != nil {
 		return fmt.Errorf("get gates: %w", err)
 	}
 	now := d.now()
+	g, unheeded := open(t, features, now)
+	if !unheeded && !p.Whole {
+		return d.turn(ctx, t, p, features)
+	}
+	p.Done(Room)
+	bindings, err := p.All()
+	if err != nil {
+		return fmt.Errorf("list bindings: %w", err)
+	}
 	opened, failed := d.opened(ctx, t, bindings, features)
 	for _, key := range opened {
 		touch(t.Out, key)
 	}
 	left := pace - len(opened)
-	g, converging := open(t, features, now)
-	if left == 0 || !converging {
+	if left == 0 || !unheeded {
 		return failed
 	}
 	keys, err := d.gated(ctx, bindings, features)
@@ -108,6 +123,49 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, bindings []*propagation.B
 		touch(t.Out, key)
 	}
 	return errors.Join(failed, err, t.Write(position, g))
+}
+
+// turn asks about what waits on a page, for a while, and goes on with the next sweep
+// until it is through.
+func (d *Due) turn(ctx context.Context, t *tick.Tick, p *page.Page, f propagation.Features) error {
+	if p.IsDone(Room) {
+		return nil
+	}
+	asked := sweeping.Round{}
+	if before := t.Round(roundPage); before != nil && !p.Fresh {
+		asked = before
+	}
+	waiting := slices.DeleteFunc(waits(p.Bindings), func(e sweeping.Entry[*propagation.Binding]) bool { return e.ID <= asked[e.Lane] })
+	order, _ := sweeping.Pick(waiting, len(waiting), nil) // the lanes by turns
+	began, opened := d.now(), 0
+	var failed error
+	for i, b := range order {
+		if opened == pace || i > 0 && d.now().Sub(began) > dueFor {
+			t.SetRound(roundPage, asked)
+			return failed
+		}
+		yes, err := d.opens(ctx, b, f)
+		failed = errors.Join(failed, err)
+		if yes {
+			touch(t.Out, b.Template())
+			opened++
+		}
+		asked[tick.LaneOf(b.Key.Namespace)] = b.Key.ID()
+	}
+	t.SetRound(roundPage, nil)
+	p.Done(Room)
+	return failed
+}
+
+// waits are the bindings that wait at a gate.
+func waits(bindings []*propagation.Binding) []sweeping.Entry[*propagation.Binding] {
+	waiting := make([]sweeping.Entry[*propagation.Binding], 0)
+	for _, b := range bindings {
+		if conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
+			waiting = append(waiting, sweeping.Entry[*propagation.Binding]{Lane: tick.LaneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b})
+		}
+	}
+	return waiting
 }
 
 // look asks for a while whether claims stay as they are, of at most so many that do not,
@@ -148,12 +206,7 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 // opened are the templates of bindings that wait at a gate which would let them
 // through by now. It asks for a while, and the next sweep goes on.
 func (d *Due) opened(ctx context.Context, t *tick.Tick, bindings []*propagation.Binding, f propagation.Features) ([]propagation.TemplateKey, error) {
-	waiting := make([]sweeping.Entry[*propagation.Binding], 0)
-	for _, b := range bindings {
-		if conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
-			waiting = append(waiting, sweeping.Entry[*propagation.Binding]{Lane: tick.LaneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b})
-		}
-	}
+	waiting := waits(bindings)
 	before := t.Round(roundDue)
 	order, _ := sweeping.Pick(waiting, len(waiting), before)
 	var open []propagation.TemplateKey

@@ -5,6 +5,8 @@ package due
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"testing"
@@ -17,8 +19,10 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -84,7 +88,7 @@ func (g *gone) sweep(t *testing.T, at stored, all []*propagation.Binding, switch
 	if switched {
 		Switched(one)
 	}
-	if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, all); err != nil {
+	if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, page.All(all)); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Save(t.Context(), at); err != nil {
@@ -155,5 +159,73 @@ func TestClaimsAreLookedAtUntilTheyConverge(t *testing.T) {
 		if asks := g.asked > 0; asks != tc.asks {
 			t.Errorf("%s: asked %t, want %t", tc.sentence, asks, tc.asks)
 		}
+	}
+}
+
+// shelf are bindings that come by pages.
+type shelf struct {
+	all   []*propagation.Binding
+	lists int
+}
+
+func (s *shelf) Bindings(context.Context) ([]*propagation.Binding, error) {
+	s.lists++
+	return s.all, nil
+}
+
+func (s *shelf) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	some, next := fixture.Page(s.all, limit, cont)
+	return some, next, nil
+}
+
+// By pages each has its turn, too: a page stays until all that waits on it was asked about,
+// and all bindings are listed for as long as a switch is not heeded, and no longer.
+func TestWhatIsDueIsFoundPageByPage(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"gates that answer at once": 0, "gates that take their time": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			g, at := &gone{now: noon, slow: slow}, stored{}
+			s := &shelf{all: append(bindings("shop", 100, true), bindings("bank", 1, true)...)}
+			heeded, err := json.Marshal(gates{Converged: true, Since: noon})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at[position] = string(heeded)
+			seen := map[string]bool{}
+			for range 60 {
+				one, began := tick.New(event.New(), maps.Clone(at), g.now), g.now
+				p, err := page.Open(t.Context(), one, s, 30)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, p); err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(p.Turn(one, Room), one.Save(t.Context(), at)); err != nil {
+					t.Fatal(err)
+				}
+				if took := g.now.Sub(began); took > 2*(dueFor+slow) {
+					t.Errorf("a sweep takes %s", took)
+				}
+				out, err := one.Out.Events()
+				if err != nil || len(out) > pace {
+					t.Fatalf("%d announced, %v", len(out), err)
+				}
+				for _, e := range out {
+					seen[e.Subject()] = true
+				}
+			}
+			if len(seen) != 101 || s.lists != 0 {
+				t.Errorf("%d of 101 had a turn, and all bindings were listed %d times", len(seen), s.lists)
+			}
+			g.features.Preemption = true
+			one := tick.New(event.New(), maps.Clone(at), g.now)
+			p, err := page.Open(t.Context(), one, s, 30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, p); err != nil || s.lists != 1 {
+				t.Errorf("after a switch all were listed %d times: %v", s.lists, err)
+			}
+		})
 	}
 }

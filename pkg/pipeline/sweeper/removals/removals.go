@@ -20,6 +20,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -31,6 +32,8 @@ type Hub interface {
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Features(ctx context.Context) (propagation.Features, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	// RemovingBindings are those with the label that a removal of theirs is held.
+	RemovingBindings(ctx context.Context) ([]*propagation.Binding, error)
 }
 
 // Judge judges removals. It has no state of its own.
@@ -45,14 +48,24 @@ func New(h Hub, now func() time.Time) *Judge { return &Judge{hub: h, now: now} }
 // Sweep judges what members would lose though nobody asked for it: within a
 // member's budget it may go, beyond it all of it stays, and the Cluster says so. It
 // wakes the scheduler where something may go, and tells what is held of each policy.
-func (j *Judge) Sweep(ctx context.Context, bindings []*propagation.Binding, list func() ([]*propagation.Work, error), out *events.Batch) (map[propagation.Claim]string, error) {
+func (j *Judge) Sweep(ctx context.Context, p *page.Page, list func() ([]*propagation.Work, error), out *events.Batch) (map[propagation.Claim]string, error) {
 	clusters, err := j.hub.Clusters(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
-	w := budget.World{Clusters: clusters, Bindings: bindings, Now: j.now().UTC()}
+	w := budget.World{Clusters: clusters, Bindings: p.Bindings, Now: j.now().UTC()}
+	if !p.Whole {
+		labelled, err := j.hub.RemovingBindings(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list the bindings of which something is held: %w", err)
+		}
+		w.Bindings = slices.Concat(p.Bindings, labelled)
+	}
 	if w.Quiet() {
 		return nil, nil
+	}
+	if w.Bindings, err = p.All(); err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
 	}
 	features, err := j.hub.Features(ctx)
 	if err != nil {

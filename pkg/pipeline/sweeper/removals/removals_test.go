@@ -20,13 +20,16 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // keeping is a hub with a cluster m1 and what is held there.
 type keeping struct {
 	Hub
 	bindings []*propagation.Binding
+	lists    int // of all bindings
 	works    []*propagation.Work
 	features propagation.Features
 	cluster  *clusterv1alpha1.Cluster
@@ -91,7 +94,7 @@ func (k *keeping) judge(t *testing.T) (woken int, held string) {
 	t.Helper()
 	out := events.From(tick.Stage, event.Event{})
 	s := New(k, func() time.Time { return noonHeld.Add(time.Minute) })
-	of, err := s.Sweep(t.Context(), k.bindings, func() ([]*propagation.Work, error) { return k.works, nil }, out)
+	of, err := s.Sweep(t.Context(), page.All(k.bindings), func() ([]*propagation.Work, error) { return k.works, nil }, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,5 +228,59 @@ func TestZ12BindingsThatAreMadeAnewAreWaitedFor(t *testing.T) {
 	k.works = k.works[:10]
 	if woken, _ := k.judge(t); woken != 5 {
 		t.Errorf("%d go", woken)
+	}
+}
+
+func (k *keeping) Bindings(context.Context) ([]*propagation.Binding, error) {
+	k.lists++
+	return k.bindings, nil
+}
+
+func (k *keeping) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	some, next := fixture.Page(k.bindings, limit, cont)
+	return some, next, nil
+}
+
+func (k *keeping) RemovingBindings(context.Context) (labelled []*propagation.Binding, err error) {
+	for _, b := range k.bindings {
+		if b.Labels[propagation.LabelRemoving] != "" {
+			labelled = append(labelled, b)
+		}
+	}
+	return labelled, nil
+}
+
+// TestZ12WhatIsHeldIsJudgedWhicheverPageItIsOn: and where nothing is held, nothing is
+// listed.
+func TestZ12WhatIsHeldIsJudgedWhicheverPageItIsOn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		held  int
+		lists int
+		woken int
+	}{
+		"nothing is held":                   {0, 0, 0},
+		"one is, on a page that comes late": {1, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(20)
+			for i, b := range k.bindings {
+				if i < len(k.bindings)-tc.held {
+					k.bindings[i] = b.WithRemovals(nil)
+				}
+			}
+			out := events.From(tick.Stage, event.Event{})
+			p, err := page.Open(t.Context(), tick.New(event.New(), nil, noonHeld), k, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			works := func() ([]*propagation.Work, error) { return k.works, nil }
+			if _, err := New(k, func() time.Time { return noonHeld.Add(time.Minute) }).Sweep(t.Context(), p, works, out); err != nil {
+				t.Fatal(err)
+			}
+			all, err := out.Events()
+			if err != nil || len(all) != tc.woken || k.lists != tc.lists {
+				t.Errorf("%d are let go, after %d lists of all; want %d, %d; %v", len(all), k.lists, tc.woken, tc.lists, err)
+			}
+		})
 	}
 }

@@ -63,6 +63,9 @@ func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("get the binding of %s: %w", c.Key, err)
 	}
+	if !b.IsOf(c.Key) {
+		return false, nil
+	}
 	works, err := r.hub.WorksOf(ctx, b.Key)
 	if err != nil {
 		return false, fmt.Errorf("list the Works of %s: %w", b.Key, err)

@@ -28,6 +28,10 @@ func (s Suspect[T]) mark() string {
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
 
+// InMind tells whether the sweep suspects anything under that name, so that it has to
+// be looked at once more.
+func (t *Tick) InMind(name string) bool { return t.Text(name+" suspects") != "" }
+
 // Twice are the suspects that the sweep before this one suspected too, in the same
 // version. One sweep has at most n in mind, in a round of that name: of more, each
 // has its turn.

@@ -1,0 +1,71 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/outcome"
+)
+
+// share tells which Works are for whoever has the event, and which another applier has
+// to have. One that was handed over is for whoever has it.
+func (s *Stage) share(ctx context.Context, msg events.Data) (mine, others []events.Data, err error) {
+	if msg.Applier != "" {
+		return msg.Each(), nil, nil
+	}
+	for _, d := range msg.Each() {
+		c, err := s.hub.Cluster(ctx, d.Work.Cluster)
+		if err != nil && !errors.Is(err, outcome.ErrGone) {
+			return nil, nil, fmt.Errorf("get cluster %s: %w", d.Work.Cluster, err)
+		}
+		if d.Applier = applying.Elsewhere(c); d.Applier == "" {
+			mine = append(mine, d)
+			continue
+		}
+		d.Reason = handedOver(d.Reason)
+		others = append(others, d)
+	}
+	return mine, others, nil
+}
+
+// handedOver is the reason of what is handed over. That somebody waits for a word is said
+// on.
+func handedOver(reason string) string {
+	if reason == events.ReasonUnfinished {
+		return reason
+	}
+	return events.ReasonHandedOver
+}
+
+// handOver gives others their Works, and does the rest. What fails of that is tried again
+// by itself, so that nothing is handed over because of it again.
+func (s *Stage) handOver(ctx context.Context, e event.Event, mine, others []events.Data) ([]event.Event, error) {
+	out := events.From(Name, e)
+	for _, d := range others {
+		out.EmitWork(e.Type(), d)
+	}
+	var done []event.Event
+	if len(mine) > 0 {
+		var err error
+		done, err = s.bringAll(ctx, e, mine)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil {
+			for _, d := range mine {
+				d.Reason = events.ReasonAlone
+				out.Emit(e.Type(), d)
+			}
+		}
+	}
+	handed, err := out.Events()
+	return append(handed, done...), err
+}
