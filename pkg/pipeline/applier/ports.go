@@ -10,6 +10,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
@@ -33,6 +34,8 @@ type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Namespace(ctx context.Context, name string) (labels map[string]string, err error)
 	Identity(ctx context.Context) (string, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
 // Placements are what decides about the objects of a placement's Works.

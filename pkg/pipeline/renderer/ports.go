@@ -8,6 +8,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/carrying"
@@ -33,6 +34,8 @@ type Inputs interface {
 	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 	Overrides(ctx context.Context, namespace string) ([]propagation.Override, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 	NamespaceState(ctx context.Context, name string) (hub.NamespaceState, error)
 }
 

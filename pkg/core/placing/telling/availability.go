@@ -23,15 +23,16 @@ const (
 
 // AvailabilityOf tells whether the object does its job: as its health says where
 // that can be told. A Namespace is there at once.
-func AvailabilityOf(obj map[string]any) Availability {
-	k := kinds.Of(obj)
+func AvailabilityOf(known kinds.Table, obj map[string]any) Availability {
+	k := known.Of(obj)
 	switch {
 	case propagation.KeyOf(obj).GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}:
 		return Available
 	case !k.Awaited(obj):
 		return NotTrackable
 	}
-	switch k.Health(obj) {
+	health, _ := k.Health(obj) // Unknown where a rule fails
+	switch health {
 	case workv1alpha1.ResourceHealthy:
 		return Available
 	case workv1alpha1.ResourceUnhealthy:
