@@ -9,13 +9,14 @@ import (
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/dependencies"
 	"sluice.dev/pkg/redis/suspension"
 )
 
 func main() {
 	function.Main(dependencies.Name, func(ctx context.Context) (function.Stage, error) {
-		h, err := connect.Hub(ctx)
+		h, err := connect.Hub(ctx, hub.InterpreterKind())
 		if err != nil {
 			return nil, err
 		}

@@ -10,12 +10,13 @@ import (
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/gate"
 )
 
 func main() {
 	function.Main(gate.Name, func(ctx context.Context) (function.Stage, error) {
-		h, err := connect.Hub(ctx)
+		h, err := connect.Hub(ctx, hub.InterpreterKind())
 		if err != nil {
 			return nil, err
 		}

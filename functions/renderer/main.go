@@ -16,7 +16,7 @@ import (
 
 func main() {
 	function.Main(renderer.Name, func(ctx context.Context) (function.Stage, error) {
-		h, err := connect.Hub(ctx, append(hub.OverrideKinds(), hub.ClusterKind())...)
+		h, err := connect.Hub(ctx, append(hub.OverrideKinds(), hub.ClusterKind(), hub.InterpreterKind())...)
 		if err != nil {
 			return nil, err
 		}

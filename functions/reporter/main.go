@@ -16,7 +16,7 @@ import (
 
 func main() {
 	function.Main(reporter.Name, func(ctx context.Context) (function.Stage, error) {
-		h, err := connect.Hub(ctx, hub.ClusterKind())
+		h, err := connect.Hub(ctx, hub.ClusterKind(), hub.InterpreterKind())
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ import (
 
 func main() {
 	function.Main(sweeper.Name, func(ctx context.Context) (function.Stage, error) {
-		h, err := connect.Hub(ctx, hub.ClusterKind())
+		h, err := connect.Hub(ctx, hub.ClusterKind(), hub.InterpreterKind())
 		if err != nil {
 			return nil, err
 		}

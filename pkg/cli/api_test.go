@@ -79,6 +79,7 @@ var served = []servedKind{
 	{"work.karmada.io", "v1alpha2", "clusterresourcebindings", "ClusterResourceBinding", "crb", false},
 	{"work.karmada.io", "v1alpha1", "works", "Work", "", true},
 	{"cluster.karmada.io", "v1alpha1", "clusters", "Cluster", "", false},
+	{"config.sluice.dev", "v1alpha1", "resourceinterpreters", "ResourceInterpreter", "ri", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourceplacements", "ClusterResourcePlacement", "crp", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourcesnapshots", "ClusterResourceSnapshot", "crs", false},
 	{"placement.kubernetes-fleet.io", "v1", "clusterschedulingpolicysnapshots", "ClusterSchedulingPolicySnapshot", "csps", false},

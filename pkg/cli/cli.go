@@ -82,7 +82,7 @@ func addCommands(root *cobra.Command, s *session) {
 		{"templates", "Templates:", []*cobra.Command{getCommand(s), explainCommand(s), renderCommand(s), eventsCommand(s), historyCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s)}},
 		{"policies", "Policies:", []*cobra.Command{activateCommand(s), diffCommand(s)}},
 		{"clusters", "Clusters:", []*cobra.Command{joinCommand(s), unjoinCommand(s), grantCommand(s), approveCommand(s)}},
-		{"other", "Other:", []*cobra.Command{versionCommand(s), completionCommand(s), optionsCommand()}},
+		{"other", "Other:", []*cobra.Command{interpretCommand(s), versionCommand(s), completionCommand(s), optionsCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, c := range group.commands {

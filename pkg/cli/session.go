@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -140,6 +141,10 @@ func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
 	}
 	if w.Clusters, err = h.Clusters(ctx); err != nil {
 		return w, installed(err)
+	}
+	// Who may not read the rules of kinds sees what Sluice knows by itself.
+	if w.Kinds, err = h.Kinds(ctx); err != nil && !apierrors.IsForbidden(err) {
+		return w, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	w.Features, err = h.Features(ctx)
 	return w, err

@@ -49,8 +49,10 @@ var allowed = []string{
 	"k8s.io/apimachinery/pkg/util/validation",
 	"k8s.io/utils/ptr",
 	"sigs.k8s.io/yaml",
+	// The language of rules.
+	"github.com/google/cel-go/cel", "github.com/google/cel-go/common/", "github.com/google/cel-go/ext",
 	// Our own.
-	"sluice.dev/apis/cluster/", "sluice.dev/apis/keys", "sluice.dev/apis/membercluster/", "sluice.dev/apis/placement/", "sluice.dev/apis/policy/", "sluice.dev/apis/work/",
+	"sluice.dev/apis/cluster/", "sluice.dev/apis/config/", "sluice.dev/apis/keys", "sluice.dev/apis/membercluster/", "sluice.dev/apis/placement/", "sluice.dev/apis/policy/", "sluice.dev/apis/work/",
 	"sluice.dev/pkg/core/",
 }
 

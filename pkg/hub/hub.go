@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/kinds/rules"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -38,6 +39,8 @@ type Hub struct {
 	clusters  *kind[*clusterv1alpha1.Cluster]
 	revisions *kind[*frozen]
 	placing   placing
+	// interpreters are the rules of kinds.
+	interpreters *kind[*rules.Interpreter]
 	// secretRevisions are the frozen contents of Secrets, contents what the Secrets of
 	// Works hold.
 	secretRevisions *kind[*frozen]
@@ -102,10 +105,11 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 		secretRevisions: &kind[*frozen]{resource: secretKind, client: client, selector: propagation.LabelBinding, decode: decodeSecretRevision},
 		contents:        &kind[*propagation.KeptContents]{resource: secretKind, client: client, decode: decodeContents},
 		placing:         newPlacing(client),
+		interpreters:    &kind[*rules.Interpreter]{resource: interpreterKind, client: client, decode: decodeInterpreter},
 		recorder:        &recorder{component: cfg.UserAgent, sink: sink{client}},
 		templates:       map[schema.GroupVersionKind]*kind[*propagation.Template]{},
 	}
-	h.own = map[schema.GroupVersionKind]watched{clusterKind.GroupVersionKind: h.clusters, revisionKind.GroupVersionKind: h.revisions}
+	h.own = map[schema.GroupVersionKind]watched{clusterKind.GroupVersionKind: h.clusters, revisionKind.GroupVersionKind: h.revisions, interpreterKind.GroupVersionKind: h.interpreters}
 	for form, r := range workKinds {
 		h.works[form] = &kind[*propagation.Work]{resource: r, client: client, decode: func(raw []byte) (record[*propagation.Work], error) { return decodeWork(form, raw) }}
 		h.own[r.GroupVersionKind] = h.works[form]

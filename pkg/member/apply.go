@@ -99,6 +99,9 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	} else if leave {
 		applying.LeaveReplicas(desired, live)
 	}
+	if live != nil {
+		applying.LeaveFields(w, desired, live)
+	}
 	return c.write(ctx, ref, desired, w)
 }
 

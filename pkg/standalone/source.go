@@ -67,6 +67,9 @@ func (p *pipeline) start(ctx context.Context) error {
 	if err := p.persist(ctx, func() error { return p.hub.Watch(ctx, hub.FrozenKind(), nil) }); err != nil {
 		return err
 	}
+	if err := p.persist(ctx, func() error { return p.watchRules(ctx) }); err != nil {
+		return err
+	}
 	kinds := append(hub.OwnKinds(), always...)
 	for _, gvk := range append(kinds, hub.PolicyKinds()...) {
 		if err := p.persist(ctx, func() error { return p.hub.Watch(ctx, gvk, p.announce(ctx)) }); err != nil {
@@ -75,6 +78,16 @@ func (p *pipeline) start(ctx context.Context) error {
 	}
 	close(p.loaded)
 	return p.persist(ctx, func() error { return errors.Join(p.follow(ctx), p.remember(ctx)) })
+}
+
+// watchRules watches the rules that owners give their kinds. Where the hub does not serve
+// them yet there are none, and the next tick tries again.
+func (p *pipeline) watchRules(ctx context.Context) error {
+	err := p.hub.Watch(ctx, hub.InterpreterKind(), nil)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	return err
 }
 
 // remember watches the kinds of what was claimed or bound when this process
@@ -172,7 +185,7 @@ func (p *pipeline) follow(ctx context.Context) error {
 	}
 	placed, err := p.placed(ctx)
 	kinds := slices.Concat(matching.Kinds(policies), placed, p.remembered())
-	return errors.Join(err, p.watch(ctx, kinds))
+	return errors.Join(err, p.watchRules(ctx), p.watch(ctx, kinds))
 }
 
 // placed are the kinds that placements select.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/kinds/rules"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 )
@@ -109,6 +110,8 @@ type Hub struct {
 	leaving  map[string]bool
 	dropped  map[Kind]bool
 	features propagation.Features
+
+	interpreters []*rules.Interpreter
 }
 
 // NewHub is a hub without objects.

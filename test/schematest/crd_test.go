@@ -18,6 +18,7 @@ var categories = map[string][]string{
 	"cluster.karmada.io":            {"karmada-io", "sluice"},
 	"placement.kubernetes-fleet.io": {"fleet", "fleet-placement", "sluice"},
 	"cluster.kubernetes-fleet.io":   {"fleet", "fleet-cluster", "sluice"},
+	"config.sluice.dev":             {"sluice"},
 }
 
 func TestKindsAreServedAsReleased(t *testing.T) {
@@ -48,6 +49,8 @@ func TestKindsAreServedAsReleased(t *testing.T) {
 		"resourceoverrides.placement.kubernetes-fleet.io":                {"v1", "Namespaced", "ResourceOverride", "", false},
 		"resourceoverridesnapshots.placement.kubernetes-fleet.io":        {"v1", "Namespaced", "ResourceOverrideSnapshot", "", false},
 		"works.placement.kubernetes-fleet.io":                            {"v1", "Namespaced", "Work", "", true},
+
+		"resourceinterpreters.config.sluice.dev": {"v1alpha1", "Cluster", "ResourceInterpreter", "ri", true},
 	}
 	got := map[string]served{}
 	for _, crd := range load(t).CRDs() {

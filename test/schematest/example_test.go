@@ -140,3 +140,13 @@ func TestTheIndentedExampleIsLazy(t *testing.T) {
 		t.Errorf("read %+v from\n%s", policy, found[0])
 	}
 }
+
+func TestTheInterpreterThatIsShownIsAccepted(t *testing.T) {
+	raw, err := os.ReadFile("../../examples/interpreter/interpreter.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := load(t).Create(string(raw)); len(errs) > 0 {
+		t.Error(errs.ToAggregate())
+	}
+}

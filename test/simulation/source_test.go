@@ -15,6 +15,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/dependencies"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
@@ -163,7 +164,7 @@ func (w *world) complete(c hub.Change) bool {
 	if c.Type == hub.Deleted || t == nil || b == nil {
 		return false
 	}
-	return reporting.Complete(t, b, w.worksOf(b))
+	return reporting.Complete(kinds.Table{}, t, b, w.worksOf(b))
 }
 
 // worksOf are the Works of a binding as they are.

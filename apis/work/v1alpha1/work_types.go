@@ -137,6 +137,11 @@ type ManifestStatus struct {
 	// +kubebuilder:validation:Enum=Healthy;Unhealthy;Unknown
 	Health ResourceHealth `json:"health,omitempty"`
 
+	// Message says which of the rules of a ResourceInterpreter does not tell status or
+	// health, and why. Released clients do not know it.
+	// +optional
+	Message string `json:"message,omitempty"`
+
 	// Applied is what the member held right after our last apply of this object,
 	// in a Work of several; of one alone, the Work's own status says so. Released
 	// clients do not know it.

@@ -17,6 +17,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -25,6 +26,7 @@ type World struct {
 	Policies []*propagation.Policy
 	Clusters []*clusterv1alpha1.Cluster
 	Features propagation.Features
+	Kinds    kinds.Table
 }
 
 // Subject is one template, and what there is because of it.
@@ -97,7 +99,7 @@ func (w World) Claim(s Subject) claiming.Decision {
 
 // Gate is what the gate decides on once the claim is as it has to be.
 func (w World) Gate(s Subject) gating.Input {
-	in := gating.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}.WithoutFormer()
+	in := gating.Input{Template: s.Template, Binding: s.Binding, Features: w.Features, Kinds: w.Kinds}.WithoutFormer()
 	d := w.Claim(s)
 	in.Policy = d.Policy
 	switch d.Verdict {

@@ -13,6 +13,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/scheduling"
@@ -97,7 +98,7 @@ func (w World) Render(s Subject, b *propagation.Binding, overrides []propagation
 		if !slices.Contains(targets, c.Name) {
 			continue
 		}
-		manifest, err := manifestOf(b, content, c, overrides)
+		manifest, err := manifestOf(w.Kinds, b, content, c, overrides)
 		if err != nil {
 			r.Failures[c.Name] = err
 			continue
@@ -118,8 +119,8 @@ func (s Subject) content(b *propagation.Binding) map[string]any {
 	return nil
 }
 
-func manifestOf(b *propagation.Binding, content map[string]any, c *clusterv1alpha1.Cluster, overrides []propagation.Override) (map[string]any, error) {
-	work, err := rendering.Render(b, content, c, overrides)
+func manifestOf(known kinds.Table, b *propagation.Binding, content map[string]any, c *clusterv1alpha1.Cluster, overrides []propagation.Override) (map[string]any, error) {
+	work, err := rendering.Render(known, b, content, c, overrides)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,9 @@ type Observed struct {
 	Object map[string]any
 	// Partial tells that it had such data.
 	Partial bool
+	// Others are the fields of the spec that somebody else owns, as managed fields say,
+	// one entry for each who does.
+	Others []map[string]any
 	// Replicas tells who sets the number of replicas beside us.
 	Replicas ReplicasOwner
 }
@@ -108,7 +111,10 @@ func (o *Observed) note(entry map[string]any) {
 		o.FieldsHash = propagation.HashJSON(fields)
 		return
 	}
-	spec, _ := fields["f:spec"].(map[string]any)
+	spec, is := fields["f:spec"].(map[string]any)
+	if is {
+		o.Others = append(o.Others, spec)
+	}
 	if _, sets := spec["f:replicas"]; !sets {
 		return
 	}

@@ -19,6 +19,7 @@ package gating
 import (
 	"fmt"
 
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -30,6 +31,7 @@ type Input struct {
 	// Binding of the template; nil: never propagated.
 	Binding  *propagation.Binding
 	Features propagation.Features
+	Kinds    kinds.Table
 }
 
 // Former is the binding of a former template of the name, which goes before the gate
@@ -81,6 +83,7 @@ const (
 	TemplateDeleting         Reason = "TemplateDeleting"
 	TooLarge                 Reason = "TooLarge"
 	NameTaken                Reason = "BindingNameTaken"
+	RuleFailed               Reason = "RuleFailed"
 	UpToDate                 Reason = "UpToDate"
 )
 
@@ -117,7 +120,7 @@ func Decide(in Input) Decision {
 		switch {
 		case d.Reason == NameTaken:
 			d.Next = in.Binding // which is another's
-		case d.Reason == TooLarge:
+		case d.Reason == TooLarge, d.Reason == RuleFailed:
 			d.Next = in.deferred() // where there is none, one that says so
 		case in.Binding == nil:
 		case in.serves() && !in.acted() && !in.Template.Deleting:
@@ -136,7 +139,7 @@ func Decide(in Input) Decision {
 // verdict asks the rules one after the other; the first that answers decides.
 func (in Input) verdict() Decision {
 	for _, rule := range []func(Input) (Verdict, Reason, bool){
-		taken, deleting, tooLarge, unclaimed, requested, static, lazy,
+		taken, deleting, tooLarge, uncounted, unclaimed, requested, static, lazy,
 	} {
 		if v, r, ok := rule(in); ok {
 			return Decision{Verdict: v, Reason: r}
@@ -171,6 +174,20 @@ func tooLarge(in Input) (Verdict, Reason, bool) {
 	}
 	_, _, is := in.size()
 	return Closed, TooLarge, is
+}
+
+// Of what a rule of the kind's owner cannot tell how many run, nobody could say how many
+// a member gets.
+func uncounted(in Input) (Verdict, Reason, bool) {
+	if in.Policy == nil && in.Binding == nil || !in.contentPending() {
+		return "", "", false
+	}
+	_, err := in.replicas()
+	return Closed, RuleFailed, err != nil
+}
+
+func (in Input) replicas() (int32, error) {
+	return in.Kinds.Of(in.Template.Object).Replicas(in.Template.Object)
 }
 
 func (in Input) size() (has, may int, tooLarge bool) {
@@ -283,6 +300,9 @@ func (in Input) explain(d Decision) string {
 	case TooLarge:
 		has, may, _ := in.size()
 		return fmt.Sprintf("the template has %d bytes, of which at most %d can be carried; %s", has, may, active)
+	case RuleFailed:
+		_, err := in.replicas()
+		return fmt.Sprintf("nobody can tell how many replicas the template has: %v; %s", err, active)
 	case TemplateDeleting:
 		return "the template is being deleted; " + active
 	}

@@ -13,7 +13,6 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -46,7 +45,9 @@ func (in Input) carried() *propagation.Binding {
 	}
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
 	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion
-	b.Spec.Replicas = kinds.Of(t.Object).Replicas(t.Object)
+	if n, err := in.replicas(); err == nil { // else those that were counted last
+		b.Spec.Replicas = n
+	}
 	return b
 }
 

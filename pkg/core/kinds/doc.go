@@ -18,7 +18,8 @@
 //
 // Which kind has which is in the table of [kinds_test.go], which is compared with the
 // code. A kind that Sluice was not told about has what is true of kinds by convention
-// (unknown.go).
+// (unknown.go). The owner of a kind gives it abilities of its own (Own), written as rules
+// (package rules): they are in a [Table], which whoever decides is given.
 //
 // Invariants:
 //   - The answer follows from the object alone.

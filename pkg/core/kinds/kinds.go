@@ -39,6 +39,8 @@ type Kind struct {
 	// unawaited tells that placements do not wait for the object's health, as released;
 	// nil: they do.
 	unawaited func(obj map[string]any) bool
+	// own are the abilities that the kind's owner gives it.
+	own Own
 }
 
 // known are the kinds that want more than all have, one file each, or one for what is
@@ -84,13 +86,14 @@ var known = map[schema.GroupKind]Kind{
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   data,
 }
 
-// Of is what is known of the object's kind.
+// Of is what Sluice alone knows of the object's kind: what an owner of the kind says
+// is in a Table.
 func Of(obj map[string]any) Kind {
 	return Named(schema.FromAPIVersionAndKind(text(obj, "apiVersion"), text(obj, "kind")).GroupKind())
 }
 
-// Named is what is known of the kind; of one that Sluice was not told about, what all
-// kinds have by convention.
+// Named is what Sluice alone knows of the kind; of one that it was not told about, what
+// all kinds have by convention.
 func Named(gk schema.GroupKind) Kind {
 	if k, ok := known[gk]; ok {
 		return k
@@ -108,21 +111,32 @@ func (k Kind) Prune(obj map[string]any) {
 
 // Replicas is how many of it run, by its spec; 0 where it does not say. Of a kind that
 // Sluice was not told about a number counts beside a template of pods.
-func (k Kind) Replicas(obj map[string]any) int32 {
-	if k.replicas == "" || k.guessed && (child(obj, "spec", "template") == nil || at(obj, "spec", k.replicas) == nil) {
-		return 0
+func (k Kind) Replicas(obj map[string]any) (int32, error) {
+	if k.own.Replicas != nil {
+		return k.own.Replicas(obj)
 	}
-	return int32(numberOr(obj, 1, "spec", k.replicas)) //nolint:gosec // the API server has checked it
+	if k.replicas == "" || k.guessed && (child(obj, "spec", "template") == nil || at(obj, "spec", k.replicas) == nil) {
+		return 0, nil
+	}
+	return int32(numberOr(obj, 1, "spec", k.replicas)), nil //nolint:gosec // the API server has checked it
 }
 
 // SetReplicas has n of it run, where it says how many do.
-func (k Kind) SetReplicas(obj map[string]any, n int32) {
+func (k Kind) SetReplicas(obj map[string]any, n int32) error {
+	if k.own.SetReplicas != nil {
+		return k.own.SetReplicas(obj, n)
+	}
 	spec, ok := obj["spec"].(map[string]any)
 	if !ok || k.replicas == "" || k.guessed && spec[k.replicas] == nil {
-		return
+		return nil
 	}
 	spec[k.replicas] = int64(n)
+	return nil
 }
+
+// MemberFields are the fields of an object that belong to the member: it begins with
+// what the template says, and keeps what it has then.
+func (k Kind) MemberFields() []Path { return k.own.MemberFields }
 
 // Ends tells whether objects of the kind do something, and then have done it: one that
 // is made anew is to do it again.
@@ -132,16 +146,25 @@ func (k Kind) Ends() bool { return k.ends != nil }
 func (k Kind) Ended(obj map[string]any) bool { return k.ends != nil && k.ends(obj) }
 
 // Awaited tells whether a placement waits until the object is healthy.
-func (k Kind) Awaited(obj map[string]any) bool { return k.unawaited == nil || !k.unawaited(obj) }
+func (k Kind) Awaited(obj map[string]any) bool {
+	return k.own.Health != nil || k.unawaited == nil || !k.unawaited(obj)
+}
 
 // References are the objects that this one refers to, sorted and without doubles. They
 // are where it is.
-func (k Kind) References(obj map[string]any) []propagation.TemplateKey {
+func (k Kind) References(obj map[string]any) ([]propagation.TemplateKey, error) {
 	c := collector{namespace: text(obj, "metadata", "namespace")}
-	if k.refers != nil {
+	switch {
+	case k.own.References != nil:
+		found, err := k.own.References(obj)
+		if err != nil {
+			return nil, err
+		}
+		c.found = found
+	case k.refers != nil:
 		k.refers(&c, obj)
 	}
-	return c.sorted()
+	return c.sorted(), nil
 }
 
 func always(map[string]any) bool { return true }

@@ -116,8 +116,8 @@ func TestHealth(t *testing.T) {
 		"conditions of the wrong form say nothing":       {thing(`{conditions: {Ready: "True"}}`), "Unknown"},
 	} {
 		obj := object(t, tc.obj)
-		if got := string(Of(obj).Health(obj)); got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		if got, err := Of(obj).Health(obj); string(got) != tc.want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, tc.want)
 		}
 	}
 }
@@ -140,10 +140,12 @@ func TestReplicas(t *testing.T) {
 	} {
 		obj := object(t, tc.obj)
 		k := Of(obj)
-		if got := k.Replicas(obj); got != tc.want {
-			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		if got, err := k.Replicas(obj); got != tc.want || err != nil {
+			t.Errorf("%s: %d, %v, want %d", name, got, err, tc.want)
 		}
-		k.SetReplicas(obj, 5)
+		if err := k.SetReplicas(obj, 5); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 		if got := fmt.Sprint(obj["spec"]); got != tc.set {
 			t.Errorf("%s: the spec is %s, want %s", name, got, tc.set)
 		}
@@ -164,10 +166,11 @@ spec:
 	for _, o := range [][2]string{{"ConfigMap", "conf"}, {"PersistentVolumeClaim", "others"}, {"Secret", "key"}, {"ServiceAccount", "db"}} {
 		want = append(want, propagation.TemplateKey{APIVersion: "v1", Kind: o[0], Namespace: "shop", Name: o[1]})
 	}
-	if d := cmp.Diff(want, Of(obj).References(obj)); d != "" {
-		t.Errorf("-want +got\n%s", d)
+	got, err := Of(obj).References(obj)
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v; -want +got\n%s", err, d)
 	}
-	if got := Named(schema.GroupKind{Kind: "ConfigMap"}).References(obj); len(got) > 0 {
-		t.Errorf("data refers to %v", got)
+	if got, err := Named(schema.GroupKind{Kind: "ConfigMap"}).References(obj); len(got) > 0 || err != nil {
+		t.Errorf("data refers to %v, %v", got, err)
 	}
 }

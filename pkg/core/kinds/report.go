@@ -20,48 +20,60 @@ type Member struct {
 	Status  map[string]any
 }
 
-// Health of a member's object, as far as its kind can tell.
-func (k Kind) Health(obj map[string]any) Health {
+// Health of a member's object, as far as its kind can tell: Unknown with an error where
+// a rule of the kind's owner fails.
+func (k Kind) Health(obj map[string]any) (Health, error) {
 	switch {
-	case k.health == nil:
-		return workv1alpha1.ResourceUnknown
+	case k.health == nil && k.own.Health == nil:
+		return workv1alpha1.ResourceUnknown, nil
 	case at(obj, "metadata", "deletionTimestamp") != nil:
-		return workv1alpha1.ResourceUnhealthy
+		return workv1alpha1.ResourceUnhealthy, nil
+	case k.own.Health != nil:
+		return k.own.Health(obj)
 	}
-	return k.health(obj)
+	return k.health(obj), nil
 }
 
 // all, of the fields that a kind reports, is the whole status.
 const all = "*"
 
 // Report is the part of the object's status that is reported; nil: nothing.
-func (k Kind) Report(obj map[string]any) map[string]any {
-	has, _ := obj["status"].(map[string]any)
-	if slices.Contains(k.reports, all) {
-		return has
-	}
-	var status map[string]any
-	put := func(key string, v any) {
-		if status == nil {
-			status = map[string]any{}
-		}
-		status[key] = v
-	}
-	for _, f := range k.reports {
-		if v, ok := has[f]; ok {
-			put(f, v)
-		}
-	}
+func (k Kind) Report(obj map[string]any) (map[string]any, error) {
+	status, err := k.reported(obj)
 	// With the generation of the member's own object the hub can tell whether its
 	// status speaks of it.
-	if len(status) > 0 && k.Observes() {
-		put(generation, number(obj, "metadata", generation))
+	if len(status) > 0 && k.Observes() && (k.own.Total == nil || status[observedGeneration] != nil) {
+		status = copyOf(status)
+		status[generation] = number(obj, "metadata", generation)
 	}
-	return status
+	return status, err
 }
 
-// Observes tells whether the status says of which generation of the object it is.
-func (k Kind) Observes() bool { return slices.Contains(k.reports, observedGeneration) }
+func (k Kind) reported(obj map[string]any) (map[string]any, error) {
+	has, _ := obj["status"].(map[string]any)
+	switch {
+	case k.own.Report != nil:
+		return k.own.Report(obj)
+	case slices.Contains(k.reports, all):
+		return has, nil
+	}
+	var status map[string]any
+	for _, f := range k.reports {
+		if v, ok := has[f]; ok {
+			if status == nil {
+				status = map[string]any{}
+			}
+			status[f] = v
+		}
+	}
+	return status, nil
+}
+
+// Observes tells whether the status says of which generation of the object it is. That
+// of a kind whose owner says how the template's status is made may do so.
+func (k Kind) Observes() bool {
+	return k.own.Total != nil || slices.Contains(k.reports, observedGeneration)
+}
 
 // Observed tells whether what a member reports is of its object as it is.
 func (m Member) Observed() bool {
@@ -69,13 +81,20 @@ func (m Member) Observed() bool {
 }
 
 // Total is the whole status of the template, made of the members'. False: it is not
-// ours to write.
-func (k Kind) Total(template map[string]any, members []Member) (map[string]any, bool) {
+// ours to write, or a rule of the kind's owner fails.
+func (k Kind) Total(template map[string]any, members []Member) (map[string]any, bool, error) {
+	if k.own.Total != nil {
+		said, err := k.own.Total(template, members)
+		if err != nil {
+			return nil, false, err
+		}
+		return over(child(template, "status"), said), true, nil
+	}
 	if k.total == nil {
-		return nil, false
+		return nil, false, nil
 	}
 	status := k.total(template, members)
-	return status, status != nil
+	return status, status != nil, nil
 }
 
 func healthyIf(ok bool) Health {

@@ -83,6 +83,10 @@ const (
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
 	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it
 
+	// AnnotationMemberFields on a Work are the fields of its object that belong to the
+	// member, as "spec.a,spec.b.c".
+	AnnotationMemberFields = "sluice.dev/member-fields"
+
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"
 

@@ -29,6 +29,8 @@ const (
 	ReasonTooLarge = "TooLarge"
 	// ReasonWorkNameTaken: a Work of another binding has the name.
 	ReasonWorkNameTaken = "WorkNameTaken"
+	// ReasonRuleFailed: a rule of the kind's owner cannot write the replicas.
+	ReasonRuleFailed = "RuleFailed"
 	// ReasonContentLost: what was let through is kept no more.
 	ReasonContentLost = "ContentLost"
 )
@@ -48,6 +50,14 @@ type NameTaken struct {
 func (e *NameTaken) Error() string {
 	return fmt.Sprintf("%s is that of %s: give one of the two templates another name", e.Work, e.By)
 }
+
+// RuleError says that a rule of the kind's owner fails.
+type RuleError struct{ Err error }
+
+// Error says which, and why.
+func (e *RuleError) Error() string { return "write the replicas: " + e.Err.Error() }
+
+func (e *RuleError) Unwrap() error { return e.Err }
 
 // Failure is why a cluster's manifest cannot be made.
 type Failure struct {
@@ -77,6 +87,9 @@ func Rendered(failures []Failure) metav1.Condition {
 		if taken := (*NameTaken)(nil); errors.As(f.Err, &taken) {
 			c.Reason = ReasonWorkNameTaken
 		}
+		if rule := (*RuleError)(nil); errors.As(f.Err, &rule) {
+			c.Reason = ReasonRuleFailed
+		}
 		if errors.Is(f.Err, ErrContentLost) {
 			c.Reason = ReasonContentLost
 		}
@@ -98,12 +111,23 @@ func some(clusters []string) string {
 }
 
 // Render is the Work that the cluster gets of the content that is in force.
-func Render(b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
-	manifest, err := Manifest(content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name))
+func Render(known kinds.Table, b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name))
 	if err != nil {
 		return nil, err
 	}
-	return Work(b, cluster.Name, manifest)
+	w, err := Work(b, cluster.Name, manifest)
+	if err != nil {
+		return nil, err
+	}
+	if fields := known.Of(manifest).MemberFields(); len(fields) > 0 {
+		texts := make([]string, len(fields))
+		for i, f := range fields {
+			texts[i] = f.String()
+		}
+		w.Annotations[propagation.AnnotationMemberFields] = strings.Join(texts, ",")
+	}
+	return w, nil
 }
 
 // replicasFor is the cluster's share; nil: the content says how many. A cluster
@@ -122,8 +146,8 @@ func replicasFor(b *propagation.Binding, cluster string) *int32 {
 
 // Manifest is what the cluster gets: the content, without what the hub assigned,
 // with the cluster's replicas (nil: the content's), and overridden. An error is
-// an *OverrideError.
-func Manifest(content map[string]any, cluster *clusterv1alpha1.Cluster, template propagation.TemplateKey, overrides []propagation.Override, replicas *int32) (map[string]any, error) {
+// an *OverrideError or a *RuleError.
+func Manifest(known kinds.Table, content map[string]any, cluster *clusterv1alpha1.Cluster, template propagation.TemplateKey, overrides []propagation.Override, replicas *int32) (map[string]any, error) {
 	obj, _ := clone(content).(map[string]any)
 	if obj == nil {
 		return nil, fmt.Errorf("the content of %s is empty", template)
@@ -133,7 +157,9 @@ func Manifest(content map[string]any, cluster *clusterv1alpha1.Cluster, template
 	}
 	Prune(obj)
 	if replicas != nil {
-		kinds.Of(obj).SetReplicas(obj, *replicas)
+		if err := known.Of(obj).SetReplicas(obj, *replicas); err != nil {
+			return nil, &RuleError{Err: err}
+		}
 	}
 	labels := stringMap(child(obj, "metadata")["labels"])
 	for _, o := range inForce(overrides, template, labels) {

@@ -13,6 +13,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -125,7 +126,7 @@ func TestPrune(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			content := object(t, tc.content)
-			got, err := Manifest(content, member1(), keyOf(content), nil, nil)
+			got, err := Manifest(kinds.Table{}, content, member1(), keyOf(content), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +138,7 @@ func TestPrune(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Manifest(nil, member1(), propagation.TemplateKey{Kind: "X", Name: "a"}, nil, nil); err == nil {
+	if _, err := Manifest(kinds.Table{}, nil, member1(), propagation.TemplateKey{Kind: "X", Name: "a"}, nil, nil); err == nil {
 		t.Error("no content is no error")
 	}
 }
@@ -153,7 +154,7 @@ func TestReplicas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			content := object(t, tc.content)
-			got, err := Manifest(content, member1(), keyOf(content), nil, new(int32(2)))
+			got, err := Manifest(kinds.Table{}, content, member1(), keyOf(content), nil, new(int32(2)))
 			if err != nil {
 				t.Fatal(err)
 			}

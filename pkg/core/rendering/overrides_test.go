@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -79,7 +80,7 @@ func TestOverriders(t *testing.T) {
 			}
 			content := object(t, doc)
 			o := propagation.Override{Key: both("o", propagation.Namespaced), Spec: overrideSpec(t, tc.spec)}
-			got, err := Manifest(content, member1(), keyOf(content), []propagation.Override{o}, nil)
+			got, err := Manifest(kinds.Table{}, content, member1(), keyOf(content), []propagation.Override{o}, nil)
 			var value any
 			if err == nil {
 				tokens, _ := parsePointer(tc.path)
@@ -116,7 +117,7 @@ func TestOrderOfOverrides(t *testing.T) {
 	elsewhere.Key.Namespace = "other"
 
 	content := object(t, nginx)
-	got, err := Manifest(content, member1(), keyOf(content), []propagation.Override{
+	got, err := Manifest(kinds.Table{}, content, member1(), keyOf(content), []propagation.Override{
 		build("n-name", propagation.Namespaced, &named), build("n-any", propagation.Namespaced, nil), elsewhere,
 		build("c-name", propagation.Cluster, &named), build("c-b-kind", propagation.Cluster, &kind), build("c-a-kind", propagation.Cluster, &kind),
 		build("c-labels", propagation.Cluster, &labelled), build("c-any", propagation.Cluster, nil), build("c-other", propagation.Cluster, &other),
@@ -134,7 +135,7 @@ func TestAnOverrideErrorSaysWhich(t *testing.T) {
 	content := object(t, nginx)
 	for _, scope := range propagation.Scopes {
 		o := propagation.Override{Key: both("o", scope), Spec: overrideSpec(t, `{overriders: {plaintext: [{path: /x/y, operator: add, value: 1}]}}`)}
-		_, err := Manifest(content, member1(), keyOf(content), []propagation.Override{o}, nil)
+		_, err := Manifest(kinds.Table{}, content, member1(), keyOf(content), []propagation.Override{o}, nil)
 		var got *OverrideError
 		if !errors.As(err, &got) || got.Override != o.Key || got.Path != "/x/y" || got.Unwrap() == nil {
 			t.Errorf("%s: error %#v", scope, err)

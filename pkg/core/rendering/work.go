@@ -100,7 +100,7 @@ func workAnnotations(b *propagation.Binding) (map[string]string, error) {
 // Equal tells whether the Work that exists says all that the desired one does:
 // the same spec, with every desired label, annotation and finalizer.
 func Equal(existing, desired *propagation.Work) bool {
-	return has(existing.Labels, desired.Labels) && has(existing.Annotations, desired.Annotations) &&
+	return has(existing.Labels, desired.Labels) && existing.Annotations[propagation.AnnotationMemberFields] == desired.Annotations[propagation.AnnotationMemberFields] && has(existing.Annotations, desired.Annotations) &&
 		!slices.ContainsFunc(desired.Finalizers, func(f string) bool { return !slices.Contains(existing.Finalizers, f) }) &&
 		yes(existing.Spec.SuspendDispatching) == yes(desired.Spec.SuspendDispatching) &&
 		equality.Semantic.DeepEqual(existing.Strategy, desired.Strategy) &&
@@ -131,6 +131,9 @@ func merge(existing, desired *propagation.Work) *propagation.Work {
 	w := *existing
 	w.Labels = union(existing.Labels, desired.Labels)
 	w.Annotations = union(existing.Annotations, desired.Annotations)
+	if desired.Annotations[propagation.AnnotationMemberFields] == "" {
+		delete(w.Annotations, propagation.AnnotationMemberFields)
+	}
 	w.Finalizers = slices.Clone(existing.Finalizers)
 	for _, f := range desired.Finalizers {
 		if !slices.Contains(w.Finalizers, f) {

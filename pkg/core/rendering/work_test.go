@@ -12,6 +12,7 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -251,7 +252,7 @@ func TestRenderGivesEachClusterItsShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := binding(propagation.Namespaced)
 			b.Spec.Replicas, b.Spec.Clusters = tc.replicas, tc.clusters
-			w, err := Render(b, content, member1(), nil)
+			w, err := Render(kinds.Table{}, b, content, member1(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,12 @@ package reporting
 import (
 	"slices"
 	"strings"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -19,19 +24,44 @@ type member struct {
 }
 
 // Aggregate is the whole status of the template, made of what the binding's
-// status says of the members. False: the kind's status is not ours to write.
-func Aggregate(t *propagation.Template, b *propagation.Binding) (map[string]any, bool) {
-	k := kinds.Named(t.Key.GroupVersionKind().GroupKind())
+// status says of the members. False: the kind's status is not ours to write, or a rule
+// of the kind's owner fails.
+func Aggregate(known kinds.Table, t *propagation.Template, b *propagation.Binding) (map[string]any, bool, error) {
+	k := known.Named(t.Key.GroupVersionKind().GroupKind())
 	members := membersOf(t, b)
 	reported := make([]kinds.Member, len(members))
 	for i, m := range members {
 		reported[i] = m.Member
 	}
-	status, ok := k.Total(t.Object, reported)
+	status, ok, err := k.Total(t.Object, reported)
 	if ok && k.Observes() && allObserved(b, members) {
 		status["observedGeneration"] = propagation.Generation(t.Object)
 	}
-	return status, ok
+	return status, ok, err
+}
+
+// ConditionAggregated on a binding is False while a rule of the kind's owner does not
+// tell the template's status. It is absent otherwise.
+const ConditionAggregated = "StatusAggregated"
+
+// ReasonRuleFailed is the reason of ConditionAggregated.
+const ReasonRuleFailed = "RuleFailed"
+
+// Aggregated is the binding's status with what became of the template's, and whether
+// that is another. Failed is why there is none; nil: there is.
+func Aggregated(status workv1alpha2.ResourceBindingStatus, failed error, now time.Time) (workv1alpha2.ResourceBindingStatus, bool) {
+	if failed == nil {
+		if !conditions.Has(status.Conditions, ConditionAggregated) {
+			return status, false
+		}
+		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c metav1.Condition) bool { return c.Type == ConditionAggregated })
+		return status, true
+	}
+	changed := false
+	status.Conditions, changed = conditions.Set(status.Conditions, metav1.Condition{
+		Type: ConditionAggregated, Status: metav1.ConditionFalse, Reason: ReasonRuleFailed, Message: failed.Error(),
+	}, now)
+	return status, changed
 }
 
 // membersOf are the members that report, sorted by cluster.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -89,8 +90,8 @@ func TestAggregate(t *testing.T) {
 			if tc.given != nil {
 				tc.given(b, tm)
 			}
-			got, ok := Aggregate(tm, b)
-			if ok != (tc.want != "") {
+			got, ok, err := Aggregate(kinds.Table{}, tm, b)
+			if ok != (tc.want != "") || err != nil {
 				t.Fatalf("ours to write: %v", ok)
 			}
 			if ok {
@@ -129,8 +130,8 @@ func TestAggregateJobs(t *testing.T) {
 		"nobody has begun": {`{}`, []string{``, ``}, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := Aggregate(template(t, `{apiVersion: batch/v1, kind: Job, status: `+tc.have+`}`), reports(t, tc.members...))
-			if diff := cmp.Diff(object(t, tc.want), got); !ok || diff != "" {
+			got, ok, err := Aggregate(kinds.Table{}, template(t, `{apiVersion: batch/v1, kind: Job, status: `+tc.have+`}`), reports(t, tc.members...))
+			if diff := cmp.Diff(object(t, tc.want), got); !ok || err != nil || diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 		})
@@ -140,12 +141,12 @@ func TestAggregateJobs(t *testing.T) {
 // Any JSON that a member may report is summed up the same twice, and writing
 // the sum and summing up again changes nothing.
 func TestAggregatingAgainChangesNothing(t *testing.T) {
-	kinds := []string{"apps/v1/Deployment", "apps/v1/StatefulSet", "batch/v1/Job", "batch/v1/CronJob", "networking.k8s.io/v1/Ingress", "v1/Pod", "policy/v1/PodDisruptionBudget"}
+	all := []string{"apps/v1/Deployment", "apps/v1/StatefulSet", "batch/v1/Job", "batch/v1/CronJob", "networking.k8s.io/v1/Ingress", "v1/Pod", "policy/v1/PodDisruptionBudget"}
 	value := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.Int64Range(0, 3), func(n int64) any { return n }), rapid.Just[any]("Running"),
 		rapid.Just[any]([]any{map[string]any{"type": "Complete", "status": "True", "ip": "1.1.1.1"}}), rapid.Just[any](map[string]any{"ingress": []any{map[string]any{"ip": "1.1.1.1"}, 3}}))
 	field := rapid.SampledFrom([]string{"replicas", "observedGeneration", "generation", "conditions", "startTime", "active", "loadBalancer", "phase", "currentHealthy"})
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+		kind := rapid.SampledFrom(all).Draw(t, "kind")
 		cut := len(kind) - 1
 		for kind[cut] != '/' {
 			cut--
@@ -158,12 +159,12 @@ func TestAggregatingAgainChangesNothing(t *testing.T) {
 		tm := &propagation.Template{Key: propagation.TemplateKey{APIVersion: kind[:cut], Kind: kind[cut+1:]}, Object: map[string]any{
 			"metadata": map[string]any{"generation": int64(2)}, "status": rapid.MapOf(field, value).Draw(t, "have"),
 		}}
-		first, ok := Aggregate(tm, b)
-		if !ok {
-			t.Fatal("no rule")
+		first, ok, err := Aggregate(kinds.Table{}, tm, b)
+		if !ok || err != nil {
+			t.Fatal("no rule", err)
 		}
 		tm.Object["status"] = first
-		if again, _ := Aggregate(tm, b); propagation.HashJSON(again) != propagation.HashJSON(first) {
+		if again, _, err := Aggregate(kinds.Table{}, tm, b); err != nil || propagation.HashJSON(again) != propagation.HashJSON(first) {
 			t.Fatalf("first %v\nagain %v", first, again)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
 )
 
 func TestZ29StatusOfAnObject(t *testing.T) {
@@ -41,7 +42,7 @@ func TestZ29StatusOfAnObject(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}, "status": tc.status}
-			s := ManifestStatus(0, obj, obj).Status
+			s := ManifestStatus(kinds.Table{}, 0, obj, obj).Status
 			if len(s.Raw) > maxStatus+conditions.MaxMessage {
 				t.Errorf("%d bytes", len(s.Raw))
 			}

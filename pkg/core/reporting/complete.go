@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -17,7 +18,7 @@ import (
 // a Work of that content, which is finished, no other cluster has one, and what
 // the Works say stands on binding and template. One that takes others along never
 // is: how these are is not looked at.
-func Complete(t *propagation.Template, b *propagation.Binding, works []*propagation.Work) bool {
+func Complete(known kinds.Table, t *propagation.Template, b *propagation.Binding, works []*propagation.Work) bool {
 	switch {
 	case t.Deleting, b.Deleting, b.Spec.Resource.UID != t.UID:
 		return false
@@ -34,14 +35,14 @@ func Complete(t *propagation.Template, b *propagation.Binding, works []*propagat
 			return false
 		}
 	}
-	return Verdict(b) == workv1alpha2.ReasonFullyAppliedSuccess && told(t, b, works)
+	return Verdict(b) == workv1alpha2.ReasonFullyAppliedSuccess && told(known, t, b, works)
 }
 
 // told tells whether binding and template say what the Works do.
-func told(t *propagation.Template, b *propagation.Binding, works []*propagation.Work) bool {
+func told(known kinds.Table, t *propagation.Template, b *propagation.Binding, works []*propagation.Work) bool {
 	if b.Status.SchedulerObservedGeneration != b.Generation || !equality.Semantic.DeepEqual(Summarize(b, works, time.Time{}), b.Status) {
 		return false
 	}
-	total, ours := Aggregate(t, b)
-	return !ours || propagation.HashJSON(total) == propagation.HashJSON(t.Object["status"])
+	total, ours, err := Aggregate(known, t, b)
+	return err == nil && !ours || ours && propagation.HashJSON(total) == propagation.HashJSON(t.Object["status"])
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -31,7 +32,7 @@ func propagated(t *testing.T) *done {
 	d.b.Annotations[propagation.AnnotationContentHash] = d.t.Hash
 	live := object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, status: {replicas: 1, observedGeneration: 1}}`)
 	for _, w := range d.works {
-		w.Status.ManifestStatuses = WithStatus(nil, ManifestStatus(0, live, live))
+		w.Status.ManifestStatuses = WithStatus(nil, ManifestStatus(kinds.Table{}, 0, live, live))
 	}
 	d.report()
 	return d
@@ -41,12 +42,12 @@ func propagated(t *testing.T) *done {
 func (d *done) report() {
 	d.b.Status = Summarize(d.b, d.works, noon)
 	d.b.Status.SchedulerObservedGeneration = d.b.Generation
-	total, _ := Aggregate(d.t, d.b)
+	total, _, _ := Aggregate(kinds.Table{}, d.t, d.b)
 	d.t.Object["status"] = total
 }
 
 func TestComplete(t *testing.T) {
-	if d := propagated(t); !Complete(d.t, d.b, d.works) {
+	if d := propagated(t); !Complete(kinds.Table{}, d.t, d.b, d.works) {
 		t.Fatal("what is propagated and reported is not complete")
 	}
 	for name, change := range map[string]func(*done){
@@ -78,7 +79,7 @@ func TestComplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := propagated(t)
 			change(d)
-			if Complete(d.t, d.b, d.works) {
+			if Complete(kinds.Table{}, d.t, d.b, d.works) {
 				t.Error("is complete")
 			}
 		})

@@ -5,12 +5,15 @@ package reporting
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -18,21 +21,24 @@ import (
 // Health is the health of an object.
 type Health = kinds.Health
 
-// Reflect returns what is reported of a member's object: the part of its status that its
-// kind reports, and its health.
-func Reflect(obj map[string]any) (status map[string]any, health Health) {
-	k := kinds.Of(obj)
-	return k.Report(obj), k.Health(obj)
+// Reflect is what is reported of a member's object: the part of its status that its kind
+// reports, and its health. An error says which of them a rule of the kind's owner does
+// not tell, and why.
+func Reflect(known kinds.Table, obj map[string]any) (status map[string]any, health Health, err error) {
+	k := known.Of(obj)
+	status, failed := k.Report(obj)
+	health, err = k.Health(obj)
+	return status, health, errors.Join(err, failed)
 }
 
 // ManifestStatus is what a Work's status says of obj, the member's object of its
 // manifest with that ordinal. The object is named as the manifest names it: in
 // which version it was read says nothing about it.
-func ManifestStatus(ordinal int, manifest, obj map[string]any) workv1alpha1.ManifestStatus {
+func ManifestStatus(known kinds.Table, ordinal int, manifest, obj map[string]any) workv1alpha1.ManifestStatus {
 	gvk := schema.FromAPIVersionAndKind(text(manifest, "apiVersion"), text(manifest, "kind"))
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	status, health := Reflect(obj)
-	return workv1alpha1.ManifestStatus{
+	status, health, err := Reflect(known, obj)
+	s := workv1alpha1.ManifestStatus{
 		Identifier: workv1alpha1.ResourceIdentifier{
 			Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Resource: plural.Resource,
 			Namespace: text(manifest, "metadata", "namespace"), Name: text(manifest, "metadata", "name"),
@@ -40,15 +46,20 @@ func ManifestStatus(ordinal int, manifest, obj map[string]any) workv1alpha1.Mani
 		Status: encode(bounded(status)),
 		Health: health,
 	}
+	if err != nil {
+		s.Message = conditions.Message(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return s
 }
 
-// LastStatus returns the last known status of an object that no longer exists: the Work's,
-// or else the one that the binding keeps of an earlier Work. b may be nil.
-func LastStatus(w *propagation.Work, b *propagation.Binding, ordinal int, manifest map[string]any) workv1alpha1.ManifestStatus {
-	s := ManifestStatus(ordinal, manifest, manifest)
+// LastStatus is what is known of an object that is there no more: what the Work
+// says of it, or else what the binding keeps of an earlier Work. b may be nil.
+func LastStatus(known kinds.Table, w *propagation.Work, b *propagation.Binding, ordinal int, manifest map[string]any) workv1alpha1.ManifestStatus {
+	s := ManifestStatus(known, ordinal, manifest, manifest)
+	s.Message = ""
 	for _, last := range w.Status.ManifestStatuses {
 		if i := last.Identifier; i.Kind == s.Identifier.Kind && i.Namespace == s.Identifier.Namespace && i.Name == s.Identifier.Name {
-			s.Status, s.Health = last.Status, last.Health
+			s.Status, s.Health, s.Message = last.Status, last.Health, last.Message
 			return s
 		}
 	}

@@ -4,13 +4,19 @@
 package reporting
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // object decodes YAML as an API server's answer is decoded.
@@ -98,7 +104,7 @@ func TestReflect(t *testing.T) {
 		"what has the wrong form":           {`{apiVersion: apps/v1, kind: Deployment, metadata: 3, spec: [], status: {observedGeneration: many, replicas: {}}}`, `{generation: 0, observedGeneration: many, replicas: {}}`, "Unhealthy"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, health := Reflect(object(t, tc.obj))
+			status, health, err := Reflect(kinds.Table{}, object(t, tc.obj))
 			var want map[string]any
 			if tc.status != "" {
 				want = object(t, tc.status)
@@ -106,7 +112,7 @@ func TestReflect(t *testing.T) {
 			if diff := cmp.Diff(want, status); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
-			if health != tc.health {
+			if health != tc.health || err != nil {
 				t.Errorf("health %s, want %s", health, tc.health)
 			}
 		})
@@ -115,7 +121,7 @@ func TestReflect(t *testing.T) {
 
 func TestManifestStatus(t *testing.T) {
 	manifest := object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: shop}}`)
-	s := ManifestStatus(0, manifest, object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: shop, generation: 1}, status: {observedGeneration: 1, replicas: 1}}`))
+	s := ManifestStatus(kinds.Table{}, 0, manifest, object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: shop, generation: 1}, status: {observedGeneration: 1, replicas: 1}}`))
 	want := workv1alpha1.ResourceIdentifier{Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments", Namespace: "shop", Name: "nginx"}
 	if diff := cmp.Diff(want, s.Identifier); diff != "" {
 		t.Errorf("identifier (-want +got):\n%s", diff)
@@ -124,12 +130,12 @@ func TestManifestStatus(t *testing.T) {
 		t.Errorf("status %s", got)
 	}
 	settings := object(t, `{apiVersion: v1, kind: ConfigMap}`)
-	if s := ManifestStatus(0, settings, settings); s.Status != nil {
+	if s := ManifestStatus(kinds.Table{}, 0, settings, settings); s.Status != nil {
 		t.Errorf("a status of nothing: %s", s.Status.Raw)
 	}
 	newer := object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}}`)
 	older := object(t, `{apiVersion: example.com/v1beta2, kind: Widget, metadata: {name: one}}`)
-	if got := ManifestStatus(0, newer, older).Identifier.Version; got != "v1" {
+	if got := ManifestStatus(kinds.Table{}, 0, newer, older).Identifier.Version; got != "v1" {
 		t.Errorf("an object that was read as v1beta2 is told as %s, its manifest says v1", got)
 	}
 
@@ -140,5 +146,42 @@ func TestManifestStatus(t *testing.T) {
 	changed.Health = workv1alpha1.ResourceUnknown
 	if got := WithStatus(list, changed); len(got) != 2 || got[0].Health != "Unknown" || got[1].Identifier.Ordinal != 1 || list[0].Health == "Unknown" {
 		t.Errorf("list %+v, before %+v", got, list)
+	}
+}
+
+// What a rule does not tell is said beside what the others do, in Work and binding.
+func TestWhatARuleDoesNotTellIsSaid(t *testing.T) {
+	failed := errors.New("spec.rules.health.expression: no such key")
+	known := kinds.NewTable(map[schema.GroupKind]kinds.Own{{Group: "example.com", Kind: "Widget"}: {
+		Health: func(map[string]any) (Health, error) { return workv1alpha1.ResourceUnknown, failed },
+		Total:  func(map[string]any, []kinds.Member) (map[string]any, error) { return nil, failed },
+	}})
+	widget := object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: blue}, status: {ready: 1}}`)
+	s := ManifestStatus(known, 0, widget, widget)
+	if s.Health != workv1alpha1.ResourceUnknown || s.Message != failed.Error() || s.Status == nil {
+		t.Errorf("the Work says %s, %q, %v", s.Health, s.Message, s.Status)
+	}
+	w := &propagation.Work{Key: propagation.WorkKey{Cluster: "member1"}, Generation: 1}
+	w.Status = Succeeded(w, workv1alpha1.AppliedState{}, []workv1alpha1.ManifestStatus{s}, time.Time{})
+	b := reports(t)
+	w.Annotations = map[string]string{propagation.AnnotationRevision: b.Revision()}
+	if got := Summarize(b, []*propagation.Work{w}, time.Time{}).AggregatedStatus; len(got) != 1 || !got[0].Applied || got[0].AppliedMessage != failed.Error() {
+		t.Errorf("the binding says %+v", got)
+	}
+	if _, ours, err := Aggregate(known, template(t, `{apiVersion: example.com/v1, kind: Widget, status: {ready: 1}}`), b); ours || !errors.Is(err, failed) {
+		t.Errorf("the template's status: ours %v, %v", ours, err)
+	}
+	status, changed := Aggregated(b.Status, failed, time.Time{})
+	if c := meta.FindStatusCondition(status.Conditions, ConditionAggregated); !changed || c == nil || c.Reason != ReasonRuleFailed || c.Message != failed.Error() {
+		t.Errorf("the binding says %v", c)
+	}
+	if _, changed := Aggregated(status, failed, time.Time{}.Add(time.Hour)); changed {
+		t.Error("the same is said again")
+	}
+	if status, changed = Aggregated(status, nil, time.Time{}); !changed || len(status.Conditions) > 0 {
+		t.Errorf("what is over is still said: %v", status.Conditions)
+	}
+	if _, changed = Aggregated(status, nil, time.Time{}); changed {
+		t.Error("that it is over is said again")
 	}
 }

@@ -141,6 +141,9 @@ func item(b *propagation.Binding, w *propagation.Work) workv1alpha2.AggregatedSt
 		i.Health = workv1alpha2.ResourceHealth(w.Status.ManifestStatuses[0].Health)
 	}
 	if i.Applied {
+		if len(w.Status.ManifestStatuses) > 0 {
+			i.AppliedMessage = w.Status.ManifestStatuses[0].Message // what a rule does not tell
+		}
 		return i
 	}
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)

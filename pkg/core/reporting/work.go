@@ -12,6 +12,7 @@ import (
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -27,10 +28,10 @@ const (
 	ReasonUnreachable = "ClusterUnreachable"
 )
 
-// Settling reports whether the object is changing, so that its status will follow soon and
-// is worth waiting for.
-func Settling(obj map[string]any) bool {
-	_, health := Reflect(obj)
+// Settling tells whether the object is on its way: its status will follow soon,
+// and is worth waiting for.
+func Settling(known kinds.Table, obj map[string]any) bool {
+	_, health, _ := Reflect(known, obj) // Unknown where it cannot be told
 	return health == workv1alpha1.ResourceUnhealthy
 }
 

@@ -17,6 +17,7 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/reporting"
@@ -51,12 +52,16 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	if err != nil {
 		return s.fail(ctx, w, err)
 	}
+	known, err := s.kinds(ctx)
+	if err != nil {
+		return result{}, err
+	}
 	r := result{event: events.WorkApplied, reason: reporting.ReasonApplied, message: reporting.MessageApplied}
 	settling := false
 	for _, a := range applied {
-		settling = settling || a.object != nil && !applying.Over(a.object) && reporting.Settling(a.object)
+		settling = settling || a.object != nil && !applying.Over(a.object) && reporting.Settling(known, a.object)
 	}
-	status := reporting.Succeeded(w, applied[0].state, statuses(w, bound, applied), s.now())
+	status := reporting.Succeeded(w, applied[0].state, statuses(known, w, bound, applied), s.now())
 	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
 		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it"}, nil
 	}
@@ -67,15 +72,24 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	return r, nil
 }
 
+// kinds is what is known of kinds.
+func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
+	known, err := s.hub.Kinds(ctx)
+	if err != nil {
+		return known, fmt.Errorf("get the rules of kinds: %w", err)
+	}
+	return known, nil
+}
+
 // statuses are what the Work says of its objects. One that has come to its end and
 // is gone is as it was last.
-func statuses(w *propagation.Work, bound *propagation.Binding, applied []done) []workv1alpha1.ManifestStatus {
+func statuses(known kinds.Table, w *propagation.Work, bound *propagation.Binding, applied []done) []workv1alpha1.ManifestStatus {
 	out := make([]workv1alpha1.ManifestStatus, len(applied))
 	for i, a := range applied {
 		if a.object == nil {
-			out[i] = reporting.LastStatus(w, bound, i, a.manifest)
+			out[i] = reporting.LastStatus(known, w, bound, i, a.manifest)
 		} else {
-			out[i] = reporting.ManifestStatus(i, a.manifest, a.object)
+			out[i] = reporting.ManifestStatus(known, i, a.manifest, a.object)
 		}
 		if len(applied) > 1 {
 			out[i].Applied = &applied[i].state
@@ -290,11 +304,15 @@ func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.Ma
 	if err != nil {
 		return nil
 	}
+	known, err := s.kinds(ctx)
+	if err != nil {
+		return nil
+	}
 	var out []workv1alpha1.ManifestStatus
 	for i, manifest := range manifests {
 		live, err := m.Look(ctx, refOf(manifest), member.Looking{})
 		if err == nil && live.Answer == applying.Found && live.Value.Ours(w) {
-			out = append(out, reporting.ManifestStatus(i, manifest, live.Value.Object))
+			out = append(out, reporting.ManifestStatus(known, i, manifest, live.Value.Object))
 		}
 	}
 	return out

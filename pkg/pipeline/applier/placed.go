@@ -92,7 +92,11 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 			return s.unreached(ctx, w, err)
 		}
 	}
-	status := telling.WorkStatus(w, outcomes, s.now())
+	known, err := s.kinds(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	status := telling.WorkStatus(known, w, outcomes, s.now())
 	left, _, err := s.removeAll(ctx, m, w, identity, telling.Former(w, status.ManifestConditions))
 	if err != nil {
 		return s.unreached(ctx, w, err)

@@ -11,6 +11,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
@@ -36,6 +37,8 @@ type Inputs interface {
 	Identity(ctx context.Context) (string, error)
 	// Cluster may be what a watch told.
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
 // Placements are what decides about the objects of a placement's Works.

@@ -6,6 +6,7 @@ package dependencies
 import (
 	"context"
 
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/redis/suspension"
 )
@@ -18,6 +19,8 @@ type Hub interface {
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)

@@ -14,7 +14,6 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/dependencies"
-	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/suspension"
@@ -159,7 +158,15 @@ func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagat
 	if err != nil {
 		return nil, fmt.Errorf("get revision %s: %w", parent.Revision(), err)
 	}
-	return kinds.Of(rev.Content).References(rev.Content), nil
+	known, err := s.hub.Kinds(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get the rules of kinds: %w", err)
+	}
+	found, err := known.Of(rev.Content).References(rev.Content)
+	if err != nil { // nobody can tell: what follows goes on doing so
+		return dependencies.Recorded(parent), nil
+	}
+	return found, nil
 }
 
 // record writes on the binding what it refers to.

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 )
@@ -19,6 +20,8 @@ type Inputs interface {
 	LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Features(ctx context.Context) (propagation.Features, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
 // Bindings are what the gate writes.

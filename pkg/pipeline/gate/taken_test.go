@@ -32,7 +32,7 @@ func alike(t *testing.T) (first, second propagation.TemplateKey) {
 	}
 	first, second = of("0031ed"), of("05564f")
 	if propagation.BindingOf(first) != propagation.BindingOf(second) {
-		t.Fatalf("%s and %s are not alike", keys.BindingName(first), propagation.BindingName(second))
+		t.Fatalf("%s and %s are not alike", keys.BindingName(first), keys.BindingName(second))
 	}
 	return first, second
 }

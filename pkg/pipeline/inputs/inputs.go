@@ -28,6 +28,7 @@ import (
 
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -42,6 +43,8 @@ type Hub interface {
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Features(ctx context.Context) (propagation.Features, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
 // Index finds the policies that may select a template.
@@ -143,6 +146,9 @@ func GateOf(ctx context.Context, hub Hub, b *propagation.Binding) (in gating.Inp
 func loadGate(ctx context.Context, hub Hub, in gating.Input) (_ gating.Input, err error) {
 	if in.Features, err = hub.Features(ctx); err != nil {
 		return in, fmt.Errorf("get gates: %w", err)
+	}
+	if in.Kinds, err = hub.Kinds(ctx); err != nil {
+		return in, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	claim := in.Template.Claim
 	if !claim.Held() {

@@ -8,6 +8,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/carrying"
@@ -37,6 +38,8 @@ type Inputs interface {
 	Namespace(ctx context.Context, name string) (map[string]string, error)
 	// NamespaceLeaves tells whether a namespace is being deleted, or gone, at this moment.
 	NamespaceLeaves(ctx context.Context, name string) (bool, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
 // Statuses are where people read what could not be rendered.

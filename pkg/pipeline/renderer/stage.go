@@ -15,6 +15,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/scheduling"
@@ -222,13 +223,17 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 	if err != nil {
 		return false, fmt.Errorf("list overrides: %w", err)
 	}
+	known, err := s.hub.Kinds(ctx)
+	if err != nil {
+		return false, fmt.Errorf("get the rules of kinds: %w", err)
+	}
 	var failures []rendering.Failure
 	targets := b.TargetClusters()
 	for _, c := range fleet {
 		if !slices.Contains(targets, c.Name) {
 			continue
 		}
-		w, err := render(b, rev, c, overrides)
+		w, err := render(known, b, rev, c, overrides)
 		if other := d.others[c.Name]; other != nil {
 			err = &rendering.NameTaken{Work: other.Key, By: other.Binding()}
 		}
@@ -243,9 +248,9 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 }
 
 // render makes the Work for one cluster of the frozen content, if that is there.
-func render(b *propagation.Binding, r *propagation.Revision, c *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+func render(known kinds.Table, b *propagation.Binding, r *propagation.Revision, c *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
 	if r == nil {
 		return nil, rendering.ErrContentLost
 	}
-	return rendering.Render(b, r.Content, c, overrides)
+	return rendering.Render(known, b, r.Content, c, overrides)
 }

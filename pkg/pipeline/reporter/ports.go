@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
@@ -29,6 +30,8 @@ type Objects interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	// Identity tells the hub from others.
 	Identity(ctx context.Context) (string, error)
+	// Kinds is what is known of kinds.
+	Kinds(ctx context.Context) (kinds.Table, error)
 	CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error)
 }
 

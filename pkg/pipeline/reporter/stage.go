@@ -18,6 +18,7 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
@@ -99,7 +100,11 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	if d.Last != nil {
 		now = d.Last
 	}
-	if status, ok := s.take(w, now, d); ok {
+	known, err := s.kinds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if status, ok := s.take(known, w, now, d); ok {
 		if w, err = s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
@@ -168,12 +173,12 @@ func (s *Stage) observe(ctx context.Context, w *propagation.Work, o events.Objec
 // applier, which made it this moment, or from news of it when it has settled. A Work
 // that has changed since it was made may be held back before the applier gets to say
 // what became of its first form.
-func (s *Stage) take(w *propagation.Work, o *applying.Observed, d applying.Decision) (workv1alpha1.WorkStatus, bool) {
+func (s *Stage) take(known kinds.Table, w *propagation.Work, o *applying.Observed, d applying.Decision) (workv1alpha1.WorkStatus, bool) {
 	status := w.Status
 	if o == nil || !o.Ours(w) {
 		return status, true
 	}
-	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(0, reporting.FirstManifest(w), o.Object))
+	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(known, 0, reporting.FirstManifest(w), o.Object))
 	if reporting.Held(w) {
 		return status, true // the rest is the applier's to say
 	}
@@ -181,7 +186,7 @@ func (s *Stage) take(w *propagation.Work, o *applying.Observed, d applying.Decis
 	switch {
 	case d.Last != nil && w.Status.Applied == nil && reporting.Patient(w):
 		return reporting.Succeeded(w, d.State, status.ManifestStatuses, s.now()), true
-	case unrecorded && (!reporting.Patient(w) || reporting.Settling(o.Object)):
+	case unrecorded && (!reporting.Patient(w) || reporting.Settling(known, o.Object)):
 		return status, false
 	case unrecorded:
 		return reporting.Succeeded(w, d.State, status.ManifestStatuses, s.now()), true
@@ -216,14 +221,45 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", b.Template(), err)
 	}
-	if total, ok := reporting.Aggregate(t, b); ok {
-		if _, err := s.hub.CommitTemplateStatus(ctx, t, total); err != nil {
-			return nil, fmt.Errorf("commit status of %s: %w", t.Key, err)
-		}
+	if b, err = s.aggregate(ctx, t, b); err != nil {
+		return nil, err
 	}
 	out := events.From(Name, e)
 	out.Emit(events.TemplateReported, events.Data{Template: &t.Key, TemplateVersion: t.ResourceVersion, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: reporting.Verdict(b)})
 	return out.Events()
+}
+
+// aggregate brings the template's status up to the members'. Where a rule of the kind's
+// owner fails, the binding says so.
+func (s *Stage) aggregate(ctx context.Context, t *propagation.Template, b *propagation.Binding) (*propagation.Binding, error) {
+	known, err := s.kinds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	total, ok, failed := reporting.Aggregate(known, t, b)
+	if ok {
+		if _, err := s.hub.CommitTemplateStatus(ctx, t, total); err != nil {
+			return nil, fmt.Errorf("commit status of %s: %w", t.Key, err)
+		}
+	}
+	status, changed := reporting.Aggregated(b.Status, failed, s.now())
+	if !changed {
+		return b, nil
+	}
+	next, err := s.hub.CommitBindingStatus(ctx, b, status)
+	if err != nil {
+		return nil, fmt.Errorf("commit status of %s: %w", b.Key, err)
+	}
+	return next, nil
+}
+
+// kinds is what is known of kinds.
+func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
+	known, err := s.hub.Kinds(ctx)
+	if err != nil {
+		return known, fmt.Errorf("get the rules of kinds: %w", err)
+	}
+	return known, nil
 }
 
 // complete adds the conditions that gate and scheduler leave out where all is

@@ -11,6 +11,7 @@
 //   - auditor finds what is not where it has to be,
 //   - due finds pending changes that may act by now,
 //   - count keeps the counts in policies' statuses,
+//   - interpreters has rules of kinds that changed take effect, and says whether they act,
 //   - replay announces what changed while no source listened,
 //   - members announces what changed in members while no source listened there,
 //   - tick is the sweep that they share: what is announced, how far each came,

@@ -11,6 +11,7 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
+	"sluice.dev/pkg/pipeline/sweeper/interpreters"
 	"sluice.dev/pkg/pipeline/sweeper/members"
 	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
@@ -26,6 +27,7 @@ type Hub interface {
 	removals.Hub
 	due.Hub
 	count.Hub
+	interpreters.Hub
 	members.Hub
 	page.Hub
 	Works(ctx context.Context) ([]*propagation.Work, error)

@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
+	"sluice.dev/pkg/pipeline/sweeper/interpreters"
 	"sluice.dev/pkg/pipeline/sweeper/members"
 	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
@@ -41,6 +42,7 @@ type Stage struct {
 	removals  *removals.Judge
 	due       *due.Due
 	count     *count.Counter
+	rules     *interpreters.Follower
 	// replay and letters are nil where this process watches the hub, members where it
 	// watches these.
 	replay  *replay.Replay
@@ -66,6 +68,7 @@ func New(h Hub, i Index, at rebuild.Positions, p registrar.Probe, now func() tim
 		removals:  removals.New(h, now),
 		due:       due.New(h, i, now),
 		count:     count.New(h, i, now),
+		rules:     interpreters.New(h, now),
 	}
 }
 

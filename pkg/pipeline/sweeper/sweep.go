@@ -98,6 +98,7 @@ func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) 
 		func(ctx context.Context) error { return s.registrar.Left(ctx, t, ready, works) },
 		func(ctx context.Context) error { return s.due.Sweep(ctx, t, looked) },
 		func(ctx context.Context) error { return s.count.Sweep(ctx, t, looked, held) },
+		func(ctx context.Context) error { return s.rules.Sweep(ctx, t, looked.All) },
 		func(ctx context.Context) error { return s.elsewhere(ctx, t, ready) },
 	} {
 		failed = errors.Join(failed, bounded(ctx, room))

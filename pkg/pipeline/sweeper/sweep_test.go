@@ -22,6 +22,7 @@ import (
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds/rules"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
@@ -86,6 +87,9 @@ func (c *crowded) WorksOn(ctx context.Context, cluster string) ([]*propagation.W
 }
 
 func (c *crowded) Policies(context.Context) ([]*propagation.Policy, error) { return nil, nil }
+
+// Interpreters are those that owners of kinds wrote: none.
+func (c *crowded) Interpreters(context.Context) ([]*rules.Interpreter, error) { return nil, nil }
 func (c *crowded) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil
 }

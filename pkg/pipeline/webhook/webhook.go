@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	configv1alpha1 "sluice.dev/apis/config/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/admission"
 	"sluice.dev/pkg/core/propagation"
@@ -86,6 +87,9 @@ func (w *webhook) validate(ctx context.Context, req *admissionv1.AdmissionReques
 			return judge(req, unreadable(err)), nil
 		}
 		return judge(req, admission.ValidateOverride(overrideOf(sent, key))), nil
+	}
+	if req.Kind.Group == configv1alpha1.GroupName && req.Kind.Kind == configv1alpha1.KindResourceInterpreter {
+		return validateInterpreter(req), nil
 	}
 	return w.validatePlacing(ctx, req)
 }

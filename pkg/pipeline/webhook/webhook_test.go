@@ -65,7 +65,10 @@ func ask(t *testing.T, h http.Handler, path, kind, sent, old string) *admissionv
 	if strings.HasPrefix(kind, "ClusterResource") || strings.HasPrefix(kind, "ResourceOverride") {
 		req.Kind.Group, req.Kind.Version = "placement.kubernetes-fleet.io", "v1"
 	}
-	if !strings.HasPrefix(kind, "Cluster") {
+	if kind == "ResourceInterpreter" {
+		req.Kind.Group = "config.sluice.dev"
+	}
+	if !strings.HasPrefix(kind, "Cluster") && kind != "ResourceInterpreter" {
 		req.Namespace = "shop"
 	}
 	if old != "" {

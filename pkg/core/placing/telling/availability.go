@@ -21,17 +21,18 @@ const (
 	NotTrackable Availability = "NotTrackable"
 )
 
-// AvailabilityOf returns whether the object is available, by its health where that can be
-// told. A Namespace is available at once.
-func AvailabilityOf(obj map[string]any) Availability {
-	k := kinds.Of(obj)
+// AvailabilityOf tells whether the object does its job: as its health says where
+// that can be told. A Namespace is there at once.
+func AvailabilityOf(known kinds.Table, obj map[string]any) Availability {
+	k := known.Of(obj)
 	switch {
 	case propagation.KeyOf(obj).GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}:
 		return Available
 	case !k.Awaited(obj):
 		return NotTrackable
 	}
-	switch k.Health(obj) {
+	health, _ := k.Health(obj) // Unknown where a rule fails
+	switch health {
 	case workv1alpha1.ResourceHealthy:
 		return Available
 	case workv1alpha1.ResourceUnhealthy:

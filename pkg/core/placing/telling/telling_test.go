@@ -14,6 +14,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -66,7 +67,7 @@ func workOf(b *placementv1.ClusterResourceBinding, outcomes ...Outcome) *propaga
 	if len(outcomes) == 0 {
 		outcomes = []Outcome{done("Namespace", nil), done("ConfigMap", nil)}
 	}
-	status := WorkStatus(w, outcomes, now)
+	status := WorkStatus(kinds.Table{}, w, outcomes, now)
 	w.Status.Conditions, w.Results = status.Conditions, status.ManifestConditions
 	return w
 }
@@ -287,7 +288,7 @@ func TestC73Availability(t *testing.T) {
 		"a load balancer without an address yet": {map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"type": "LoadBalancer"}}, NotYet},
 		"an external name":                       {map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"type": "ExternalName"}}, NotTrackable},
 	} {
-		if got := AvailabilityOf(tc.obj); got != tc.want {
+		if got := AvailabilityOf(kinds.Table{}, tc.obj); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -63,8 +64,8 @@ type Outcome struct {
 	Differs []placementv1.PatchDetail
 }
 
-// WorkStatus returns the Work's status after its manifests were applied.
-func WorkStatus(w *propagation.Work, outcomes []Outcome, now time.Time) placementv1.WorkStatus {
+// WorkStatus is what the Work says after its manifests were looked after.
+func WorkStatus(known kinds.Table, w *propagation.Work, outcomes []Outcome, now time.Time) placementv1.WorkStatus {
 	status := placementv1.WorkStatus{}
 	applied, available, untracked := 0, 0, false
 	diffs := ReportsDiff(w.Strategy)
@@ -74,7 +75,7 @@ func WorkStatus(w *propagation.Work, outcomes []Outcome, now time.Time) placemen
 		if diffs {
 			result = o.diffed(result, w, now)
 		} else {
-			result = o.applied(result, w, now)
+			result = o.applied(known, result, w, now)
 		}
 		if c := meta.FindStatusCondition(result.Conditions, placementv1.ConditionAvailable); c != nil && c.Status == metav1.ConditionTrue {
 			available++
@@ -157,7 +158,7 @@ func ReportsDiff(s *placementv1.ApplyStrategy) bool {
 }
 
 // applied is the result of a manifest that is to be written.
-func (o Outcome) applied(r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
+func (o Outcome) applied(known kinds.Table, r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
 	r.Conditions = keep(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable)
 	message := o.Message
 	if o.Reason == ReasonApplied {
@@ -177,7 +178,7 @@ func (o Outcome) applied(r placementv1.ManifestCondition, w *propagation.Work, n
 		}
 		return r
 	}
-	a := AvailabilityOf(o.Object)
+	a := AvailabilityOf(known, o.Object)
 	message = map[Availability]string{
 		Available: "Manifest is available", NotYet: "Manifest is not yet available",
 		NotTrackable: "The availability of the manifest cannot be told; it is taken for available",

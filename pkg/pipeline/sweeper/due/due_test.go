@@ -17,6 +17,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/page"
@@ -51,6 +52,7 @@ func (g *gone) Binding(context.Context, propagation.BindingKey) (*propagation.Bi
 }
 
 func (g *gone) Features(context.Context) (propagation.Features, error) { return g.features, nil }
+func (g *gone) Kinds(context.Context) (kinds.Table, error)             { return kinds.Table{}, nil }
 
 func (g *gone) Policies(context.Context) ([]*propagation.Policy, error) { return nil, nil }
 

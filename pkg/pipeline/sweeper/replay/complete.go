@@ -76,5 +76,12 @@ func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
 		return false, nil
 	}
-	return err == nil && settled && reporting.Complete(t, b, works), err
+	if err != nil || !settled {
+		return false, err
+	}
+	known, err := r.hub.Kinds(ctx)
+	if err != nil {
+		return false, fmt.Errorf("get the rules of kinds: %w", err)
+	}
+	return reporting.Complete(known, t, b, works), nil
 }

@@ -22,6 +22,7 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/hub"
@@ -43,6 +44,8 @@ type hubOf struct {
 	// placements that there are.
 	placements []*placementv1.ClusterResourcePlacement
 }
+
+func (h *hubOf) Kinds(context.Context) (kinds.Table, error) { return kinds.Table{}, nil }
 
 func (h *hubOf) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil

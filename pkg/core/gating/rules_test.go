@@ -1,0 +1,67 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gating_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/test/pipelinetest/fixture"
+)
+
+// counting is what is known where a rule of the kind's owner says how many run.
+func counting(n int32, err error) kinds.Table {
+	return kinds.NewTable(map[schema.GroupKind]kinds.Own{{Group: "apps", Kind: "Deployment"}: {
+		Replicas: func(map[string]any) (int32, error) { return n, err },
+	}})
+}
+
+func TestReplicasAsARuleCountsThem(t *testing.T) {
+	failed := errors.New("spec.rules.replicas.expression: no such key")
+	nginx, p := fixture.Deployment("nginx").Replicas(3), fixture.Policy("p").To("member1")
+	changed := fixture.Deployment("nginx").Replicas(4)
+	for name, tc := range map[string]struct {
+		template fixture.TemplateBuilder
+		lazy     bool
+		first    bool // nothing was propagated before
+		known    kinds.Table
+		verdict  gating.Verdict
+		reason   gating.Reason
+		replicas int32
+	}{
+		"as Sluice knows, without rules":               {template: changed, verdict: gating.Open, reason: gating.Immediate, replicas: 4},
+		"as the rule says":                             {template: nginx, first: true, known: counting(7, nil), verdict: gating.Open, reason: gating.FirstPropagation, replicas: 7},
+		"as a rule says that is new":                   {template: nginx, known: counting(7, nil), verdict: gating.Open, reason: gating.Immediate, replicas: 7},
+		"under a Lazy policy with the next change":     {template: nginx, lazy: true, known: counting(7, nil), verdict: gating.Closed, reason: gating.WaitingForTemplateChange, replicas: 3},
+		"where it fails, nothing goes out":             {template: nginx, first: true, known: counting(0, failed), verdict: gating.Closed, reason: gating.RuleFailed},
+		"where it fails, what changed waits":           {template: changed, known: counting(0, failed), verdict: gating.Closed, reason: gating.RuleFailed, replicas: 3},
+		"where it fails, what is in force is as it is": {template: nginx, known: counting(0, failed), verdict: gating.Open, reason: gating.Immediate, replicas: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy := p
+			if tc.lazy {
+				policy = p.Lazy()
+			}
+			in := gating.Input{Template: tc.template.ClaimedBy(policy).Template(), Policy: policy.Policy(), Kinds: tc.known}
+			if !tc.first {
+				in.Binding = after(nginx, policy)
+			}
+			d := gating.Decide(in)
+			if d.Verdict != tc.verdict || d.Reason != tc.reason || d.Next.Spec.Replicas != tc.replicas {
+				t.Errorf("%s, %s, %d replicas; want %s, %s, %d", d.Verdict, d.Reason, d.Next.Spec.Replicas, tc.verdict, tc.reason, tc.replicas)
+			}
+			if tc.reason == gating.RuleFailed && (!strings.Contains(d.Message, failed.Error()) || !d.Pending()) {
+				t.Errorf("it says %q, pending %v", d.Message, d.Pending())
+			}
+			if again := gating.Decide(gating.Input{Template: in.Template, Policy: in.Policy, Binding: d.Next, Kinds: in.Kinds}); again.Next != d.Next {
+				t.Error("asked again, it changes something")
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	configv1alpha1 "sluice.dev/apis/config/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
+)
+
+// Interpreter is a ResourceInterpreter, with what its rules are compiled to. It is never
+// changed.
+type Interpreter struct {
+	Name            string
+	UID             types.UID
+	ResourceVersion string
+	Generation      int64
+	Created         time.Time
+	Deleting        bool
+	Target          configv1alpha1.Target
+	Own             kinds.Own
+	Faults          []Fault
+	Status          configv1alpha1.ResourceInterpreterStatus
+}
+
+// Of compiles the rules of an object.
+func Of(o *configv1alpha1.ResourceInterpreter) *Interpreter {
+	i := &Interpreter{
+		Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Generation: o.Generation, Created: o.CreationTimestamp.Time,
+		Deleting: o.DeletionTimestamp != nil, Target: o.Spec.Target, Status: o.Status,
+	}
+	i.Own, i.Faults = Compile(o.Spec)
+	return i
+}
+
+// untold tells that the rules are for no kind that may have any.
+func (i *Interpreter) untold() bool {
+	return slices.ContainsFunc(i.Faults, func(f Fault) bool { return strings.HasPrefix(f.Field, "spec.target.") })
+}
+
+// first is, for each kind, whose rules act: the oldest object, or the first by name. One
+// whose rules are wrong acts, too: what they are about stays as it is until they are
+// mended.
+func first(all []*Interpreter) map[schema.GroupKind]*Interpreter {
+	act := map[schema.GroupKind]*Interpreter{}
+	for _, i := range all {
+		if i.Deleting || i.untold() {
+			continue
+		}
+		gk := KindOf(i.Target)
+		if before := act[gk]; before == nil || cmp.Or(i.Created.Compare(before.Created), strings.Compare(i.Name, before.Name)) < 0 {
+			act[gk] = i
+		}
+	}
+	return act
+}
+
+// Table is what is known of kinds where these are all interpreters.
+func Table(all []*Interpreter) kinds.Table {
+	own := map[schema.GroupKind]kinds.Own{}
+	for gk, i := range first(all) {
+		own[gk] = i.Own
+	}
+	return kinds.NewTable(own)
+}
+
+// For is whose rules act on the kind; nil: nobody's.
+func For(all []*Interpreter, gk schema.GroupKind) *Interpreter { return first(all)[gk] }
+
+// Versions are the kinds that have rules, each with a text that is another where the
+// rules are others.
+func Versions(all []*Interpreter) map[schema.GroupKind]string {
+	out := map[schema.GroupKind]string{}
+	for gk, i := range first(all) {
+		out[gk] = fmt.Sprintf("%s/%d", i.UID, i.Generation)
+	}
+	return out
+}
+
+// Accepted is the condition of i, one of all.
+func Accepted(i *Interpreter, all []*Interpreter) metav1.Condition {
+	c := metav1.Condition{
+		Type: configv1alpha1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: configv1alpha1.ReasonAccepted,
+		Message: "the rules act on " + i.Target.Kind, ObservedGeneration: i.Generation,
+	}
+	if len(i.Faults) > 0 {
+		says := make([]string, len(i.Faults))
+		for n, f := range i.Faults {
+			says[n] = f.String()
+		}
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, configv1alpha1.ReasonInvalidRules, conditions.List(says)
+		return c
+	}
+	if acts := first(all)[KindOf(i.Target)]; acts != nil && acts.UID != i.UID {
+		c.Status, c.Reason = metav1.ConditionFalse, configv1alpha1.ReasonConflict
+		c.Message = fmt.Sprintf("%s, which is older, has rules for %s: put these there, or delete it", acts.Name, i.Target.Kind)
+	}
+	return c
+}

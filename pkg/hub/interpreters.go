@@ -1,0 +1,70 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	configv1alpha1 "sluice.dev/apis/config/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/pkg/core/kinds/rules"
+	"sluice.dev/pkg/outcome"
+)
+
+var interpreterKind = resource{
+	GroupVersionKind: configv1alpha1.SchemeGroupVersion.WithKind(configv1alpha1.KindResourceInterpreter),
+	plural:           configv1alpha1.ResourceResourceInterpreters, status: true,
+}
+
+// InterpreterKind is the kind of the rules that owners give their kinds. A process that
+// asks for them often watches it.
+func InterpreterKind() schema.GroupVersionKind { return interpreterKind.GroupVersionKind }
+
+// decodeInterpreter compiles the rules, once for each change of the object.
+func decodeInterpreter(raw []byte) (record[*rules.Interpreter], error) {
+	o := &configv1alpha1.ResourceInterpreter{}
+	if err := utiljson.Unmarshal(raw, o); err != nil {
+		return record[*rules.Interpreter]{}, fmt.Errorf("decode: %w", err)
+	}
+	return recordOf(&o.ObjectMeta, rules.Of(o)), nil
+}
+
+// Interpreters are the rules that owners give their kinds, sorted by name; none where
+// the hub does not serve them.
+func (h *Hub) Interpreters(ctx context.Context) ([]*rules.Interpreter, error) {
+	all, err := h.interpreters.list(ctx, "")
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil
+	}
+	return all, err
+}
+
+// Kinds is what is known of kinds, with what their owners say.
+func (h *Hub) Kinds(ctx context.Context) (kinds.Table, error) {
+	all, err := h.Interpreters(ctx)
+	if err != nil || len(all) == 0 {
+		return kinds.Table{}, err
+	}
+	return rules.Table(all), nil
+}
+
+// CommitInterpreterStatus writes the status of the rules as they were read.
+func (h *Hub) CommitInterpreterStatus(ctx context.Context, i *rules.Interpreter, status configv1alpha1.ResourceInterpreterStatus) error {
+	status.Conditions = conditions.Bound(status.Conditions)
+	if equal, err := same(i.Status, status); err != nil || equal {
+		return err
+	}
+	name := types.NamespacedName{Name: i.Name}
+	_, err := h.interpreters.put(ctx, name, object[struct{}, configv1alpha1.ResourceInterpreterStatus]{
+		TypeMeta: interpreterKind.typeMeta(), ObjectMeta: identity(name, i.UID, i.ResourceVersion), Status: status,
+	}, "status")
+	return err
+}
