@@ -39,6 +39,9 @@ func (in Input) carried() *propagation.Binding {
 	b, t := in.deferred(), in.Template
 	if in.contentPending() {
 		b.Annotations[propagation.AnnotationWritten] = t.Written()
+		if label := b.Key.IDLabel(); b.Labels[label] == "" {
+			b.Labels[label] = propagation.NewPermanentID(b.Key, t.UID)
+		}
 	}
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
 	b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)

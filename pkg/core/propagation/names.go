@@ -83,6 +83,11 @@ const (
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
 	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it
 
+	// LabelBindingID and LabelClusterBindingID hold the permanent id of a binding, on
+	// itself, its Works and what these bring to members; never both.
+	LabelBindingID        = "resourcebinding.karmada.io/permanent-id"
+	LabelClusterBindingID = "clusterresourcebinding.karmada.io/permanent-id"
+
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"
 

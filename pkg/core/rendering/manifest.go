@@ -103,6 +103,7 @@ func Render(b *propagation.Binding, content map[string]any, cluster *clusterv1al
 	if err != nil {
 		return nil, err
 	}
+	mark(b, manifest)
 	return Work(b, cluster.Name, manifest)
 }
 

@@ -1,0 +1,106 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What clients of the released API look at, beside what the acceptance list has: its
+// labels and annotations, statuses summed up as it does, and the words of its events.
+
+const (
+	rbID  = "resourcebinding.karmada.io/permanent-id"
+	crbID = "clusterresourcebinding.karmada.io/permanent-id"
+)
+
+// idLabel is where a template's binding and all that comes of it say which it is.
+func (e expectation) idLabel() string {
+	if e.clusterScoped {
+		return crbID
+	}
+	return rbID
+}
+
+// A binding has a permanent id, and so have its Works and the members' objects. It
+// survives whatever happens to the policy and the content, and a binding that somebody
+// deletes gets the same again.
+func TestReleasedPermanentID(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		s.Apply(s.Policy("pp").To("member1", "member2"), nginx)
+		e := s.Expect(nginx).In("member1", "member2")
+		label, id := e.idLabel(), ""
+		e.Binding(func(b map[string]any) error {
+			if id = (&unstructured.Unstructured{Object: b}).GetLabels()[label]; len(id) != 36 {
+				return fmt.Errorf("label %s is %q, want a UUID", label, id)
+			}
+			return nil
+		})
+		everywhere := func() {
+			s.Helper()
+			hasID := func(o map[string]any) error {
+				if got := (&unstructured.Unstructured{Object: o}).GetLabels()[label]; got != id {
+					return fmt.Errorf("label %s is %q, want %q", label, got, id)
+				}
+				return nil
+			}
+			e.Binding(hasID)
+			for _, m := range e.where() {
+				e.Work(m, hasID).Member(m, hasID)
+			}
+		}
+		everywhere()
+		s.Apply(nginx.At(2), s.Policy("pp").To("member1", "member3"))
+		e.In("member1", "member3").At(2)
+		everywhere()
+		r := bindings
+		if nginx.clusterScoped {
+			r = clusterBindings
+		}
+		b := e.binding()
+		s.Settle()
+		before := s.applied(nginx)
+		s.Delete(newThing(r, b.GetNamespace(), b.GetName()))
+		e.Binding(isCondition("FullyApplied", "True"))
+		everywhere()
+		s.Settle()
+		if after := s.applied(nginx); after != before {
+			s.Errorf("members were written because a binding was deleted by hand: %s, before %s", after, before)
+		}
+	})
+}
+
+// What members have says which policy was in force when its content was acted on.
+func TestReleasedClaimInMembers(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		claimedBy := func(p policy) func(obj map[string]any) error {
+			want := map[string]string{cppNam: p.name()}
+			if !p.clusterScoped {
+				want = map[string]string{ppNS: p.namespace(), ppName: p.name()}
+			}
+			return func(obj map[string]any) error {
+				if d := cmp.Diff(want, claim(&unstructured.Unstructured{Object: obj})); d != "" {
+					return fmt.Errorf("the claim (-want +got):\n%s", d)
+				}
+				return nil
+			}
+		}
+		first, second := s.Policy("pp1").Lazy(), s.Policy("pp2").Lazy()
+		s.Apply(first, nginx)
+		s.Expect(nginx).In("member1").Member("member1", claimedBy(first))
+		s.Apply(second)
+		s.Delete(first)
+		s.Expect(nginx).ClaimedBy(second)
+		s.Settle()
+		s.Expect(nginx).Member("member1", claimedBy(first))
+		s.Touch(nginx)
+		s.Expect(nginx).Member("member1", claimedBy(second))
+	})
+}
