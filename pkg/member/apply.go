@@ -99,6 +99,7 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	} else if leave {
 		applying.LeaveReplicas(desired, live)
 	}
+	applying.LeaveNodePorts(desired, live)
 	return c.write(ctx, ref, desired, w)
 }
 

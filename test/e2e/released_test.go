@@ -104,3 +104,25 @@ func TestReleasedClaimInMembers(t *testing.T) {
 		s.Expect(nginx).Member("member1", claimedBy(second))
 	})
 }
+
+// A Service has one node port in all members: the one that the hub gave it, or its
+// owner chose.
+func TestReleasedOneNodePort(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		web := s.Service("web").set("spec.type", "NodePort").At(80)
+		s.Apply(s.Policy("pp").Selecting(web).toAll(), web)
+		s.Expect(web).In(members...)
+		port := number(items(s.Live(web).Object, "spec.ports")[0], "nodePort")
+		if port == 0 {
+			s.Fatal("the hub gave the Service no node port")
+		}
+		for _, m := range members {
+			s.Expect(web).Member(m, func(obj map[string]any) error {
+				if got := number(items(obj, "spec.ports")[0], "nodePort"); got != port {
+					return fmt.Errorf("node port %d, want %d", got, port)
+				}
+				return nil
+			})
+		}
+	})
+}

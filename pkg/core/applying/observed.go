@@ -52,6 +52,9 @@ type Observed struct {
 	Partial bool
 	// Replicas tells who sets the number of replicas beside us.
 	Replicas ReplicasOwner
+	// NodePorts tells that the node ports of a Service are as we applied them: else
+	// the member chose those that there are.
+	NodePorts bool
 }
 
 // ReplicasOwner is somebody else who sets spec.replicas.
@@ -104,11 +107,12 @@ func Observe(obj map[string]any, whole bool) *Observed {
 // note reads one entry of the managed fields.
 func (o *Observed) note(entry map[string]any) {
 	fields, _ := entry["fieldsV1"].(map[string]any)
+	spec, _ := fields["f:spec"].(map[string]any)
 	if entry["manager"] == propagation.FieldManager && entry["operation"] == "Apply" && (entry["subresource"] == nil || entry["subresource"] == "") {
 		o.FieldsHash = propagation.HashJSON(fields)
+		o.NodePorts = setsNodePorts(spec)
 		return
 	}
-	spec, _ := fields["f:spec"].(map[string]any)
 	if _, sets := spec["f:replicas"]; !sets {
 		return
 	}

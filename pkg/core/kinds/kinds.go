@@ -19,6 +19,9 @@ type Kind struct {
 	// prune takes out of an object, in place, what an API server or a controller
 	// assigned to it.
 	prune func(obj map[string]any)
+	// own takes out, in place, what the hub assigned and members share, where each is
+	// to have its own; nil: nothing.
+	own func(obj map[string]any)
 	// replicas is the field of the spec that says how many of it run, 1 where it is
 	// absent; empty: there is none.
 	replicas string
@@ -103,6 +106,14 @@ func Named(gk schema.GroupKind) Kind {
 func (k Kind) Prune(obj map[string]any) {
 	if k.prune != nil {
 		k.prune(obj)
+	}
+}
+
+// Own takes out of the object, in place, what the hub assigned and its members would
+// have in common, as the node ports of a Service: each gets its own.
+func (k Kind) Own(obj map[string]any) {
+	if k.own != nil {
+		k.own(obj)
 	}
 }
 

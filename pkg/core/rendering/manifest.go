@@ -99,6 +99,10 @@ func some(clusters []string) string {
 
 // Render is the Work that the cluster gets of the content that is in force.
 func Render(b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+	if b.PermanentID() == "" { // so it was rendered then
+		content, _ = clone(content).(map[string]any)
+		kinds.Of(content).Own(content)
+	}
 	manifest, err := Manifest(content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name))
 	if err != nil {
 		return nil, err

@@ -16,30 +16,30 @@ import (
 // to the member; a binding that was let through before there was any of it renders as
 // it did then.
 func TestReleasedMarks(t *testing.T) {
-	const content = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}`
+	const content = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}}`
 	for sentence, tc := range map[string]struct {
 		id, policy string
 		want       string
 		wantLabel  string
 	}{
-		"the id of the binding, and the name of the policy in force": {
+		"the id of the binding, the name of the policy in force, and the hub's node port": {
 			id: "id1", policy: "Namespaced/shop/web", wantLabel: "id1",
 			want: `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop, labels: {resourcebinding.karmada.io/permanent-id: id1},
-  annotations: {propagationpolicy.karmada.io/namespace: shop, propagationpolicy.karmada.io/name: web}}, spec: {ports: [{port: 80}]}}`,
+  annotations: {propagationpolicy.karmada.io/namespace: shop, propagationpolicy.karmada.io/name: web}}, spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}}`,
 		},
 		"of a cluster policy its name alone": {
 			id: "id1", policy: "Cluster//web", wantLabel: "id1",
 			want: `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop, labels: {resourcebinding.karmada.io/permanent-id: id1},
-  annotations: {clusterpropagationpolicy.karmada.io/name: web}}, spec: {ports: [{port: 80}]}}`,
+  annotations: {clusterpropagationpolicy.karmada.io/name: web}}, spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}}`,
 		},
 		"what follows others has no policy": {
 			id: "id1", wantLabel: "id1",
 			want: `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop, labels: {resourcebinding.karmada.io/permanent-id: id1}},
-  spec: {ports: [{port: 80}]}}`,
+  spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}}`,
 		},
 		"without an id all is as it was": {
 			policy: "Namespaced/shop/web",
-			want:   `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}`,
+			want:   `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {type: NodePort, ports: [{port: 80}]}}`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
