@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -126,3 +127,40 @@ func TestReleasedOneNodePort(t *testing.T) {
 		}
 	})
 }
+
+// The load balancers of all members are listed in the template's status; one that has
+// no name has its cluster's.
+func TestReleasedLoadBalancers(t *testing.T) {
+	for _, k := range []struct {
+		resource
+		body string
+	}{
+		{services, "spec: {type: LoadBalancer, ports: [{port: 80}]}"},
+		{resource{group: "networking.k8s.io", version: "v1", kind: "Ingress", plural: "ingresses"}, "spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}"},
+	} {
+		t.Run(k.kind, func(t *testing.T) {
+			each(t, gatesOff, inNamespaces, func(s *scenario) {
+				x := s.builtin(k.resource, k.body)
+				s.Apply(s.Policy("pp").Selecting(x).toAll(), x)
+				s.Expect(x).In(members...)
+				var want []any
+				for i, m := range members {
+					ip := fmt.Sprintf("172.19.1.%d", i+6)
+					s.patch(s.lab.clusters[m], x, "balancer", `{"status": {"loadBalancer": {"ingress": [{"ip": "`+ip+`"}]}}}`, "status")
+					want = append(want, ip+" "+m)
+				}
+				s.Expect(x).Template(func(obj map[string]any) error {
+					var got []any
+					for _, a := range items(obj, "status.loadBalancer.ingress") {
+						got = append(got, text(a, "ip")+" "+text(a, "hostname"))
+					}
+					if d := cmp.Diff(want, got); d != "" {
+						return errors.New(d)
+					}
+					return nil
+				})
+			})
+		})
+	}
+}
+
