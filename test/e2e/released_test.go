@@ -164,3 +164,37 @@ func TestReleasedLoadBalancers(t *testing.T) {
 	}
 }
 
+
+// The first group of clusters that can have the template has it: where that is lost, it
+// falls back to the next, and returns when the first can have it again. The binding's
+// status says which it is.
+func TestReleasedAffinities(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		label := func(member, value string) {
+			s.Patch(newThing(clusters, "", member), fmt.Sprintf("{\"metadata\":{\"labels\":{\"%s\":\"%s\"}}}", s.ns, value))
+		}
+		group := func(name string) any {
+			return map[string]any{"affinityName": name, "labelSelector": map[string]any{"matchLabels": map[string]any{s.ns: name}}}
+		}
+		chosen := func(name string) func(b map[string]any) error {
+			return func(b map[string]any) error {
+				if got := text(b, "status.schedulerObservingAffinityName"); got != name {
+					return fmt.Errorf("chosen by group %q, want %q", got, name)
+				}
+				return nil
+			}
+		}
+		for _, m := range []string{"member1", "member2"} {
+			s.Cleanup(func() { s.unlabel(m) })
+		}
+		label("member1", "main")
+		label("member2", "spare")
+		s.Apply(s.Policy("pp").set("spec.placement", map[string]any{"clusterAffinities": []any{group("main"), group("spare")}}), nginx)
+		s.Expect(nginx).In("member1").Binding(chosen("main"))
+		label("member1", "none")
+		s.Expect(nginx).In("member2").Binding(chosen("spare"))
+		label("member1", "main")
+		s.Expect(nginx).In("member1").Binding(chosen("main"))
+	})
+}

@@ -95,7 +95,6 @@ var BindingFields = []Field{
 	{Path: "spec.gracefulEvictionTasks", Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one", By: byEvictor},
 	{Path: "spec.rescheduleTriggeredAt", Today: "ignored", By: byScheduler},
 	{Path: "spec.schedulePriority", Today: "ignored", By: byScheduler},
-	{Path: "status.schedulerObservingAffinityName", Today: "not written", By: "the reporter"},
 	{Path: "status.lastScheduledTime", Today: "not written", By: "the reporter"},
 }
 

@@ -52,6 +52,10 @@ const (
 	// chosen for, but for the fleet: while it is the same, nobody asked for others.
 	AnnotationScheduledFor = "sluice.dev/scheduled-for"
 
+	// AnnotationAffinity on a binding is the name of the term of clusterAffinities that
+	// its own clusters were chosen by; absent: its placement has none.
+	AnnotationAffinity = "sluice.dev/affinity"
+
 	// AnnotationRemovals on a binding is what is held, or was let go lately, of
 	// those removals that nobody asked for: Removals as JSON.
 	AnnotationRemovals = "sluice.dev/removals"

@@ -238,5 +238,8 @@ func (s *Stage) complete(b *propagation.Binding, status workv1alpha2.ResourceBin
 		}
 	}
 	status.SchedulerObservedGeneration = b.Generation
+	if b.ForeignScheduler() == "" {
+		status.SchedulerObservedAffinityName = b.Annotations[propagation.AnnotationAffinity]
+	}
 	return status
 }
