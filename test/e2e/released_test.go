@@ -164,7 +164,6 @@ func TestReleasedLoadBalancers(t *testing.T) {
 	}
 }
 
-
 // The first group of clusters that can have the template has it: where that is lost, it
 // falls back to the next, and returns when the first can have it again. The binding's
 // status says which it is.
@@ -196,5 +195,32 @@ func TestReleasedAffinities(t *testing.T) {
 		s.Expect(nginx).In("member2").Binding(chosen("spare"))
 		label("member1", "main")
 		s.Expect(nginx).In("member1").Binding(chosen("main"))
+	})
+}
+
+// Two policies want contrary things of what both their templates refer to: what is not
+// the default wins, and an event on its binding tells once.
+func TestReleasedDependencyConflict(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		config := s.ConfigMap("config")
+		one, two := s.Deployment("one").Using("config"), s.Deployment("two").Using("config")
+		first := s.follows("one", one, "member1").Overwriting().set("spec.preserveResourcesOnDeletion", true)
+		s.Apply(config, first, s.follows("two", two, "member1"), one, two)
+		governed := func(conflict, preserve any) {
+			s.Helper()
+			s.Expect(config).Binding(func(b map[string]any) error {
+				if c, p := at(b, "spec.conflictResolution"), at(b, "spec.preserveResourcesOnDeletion"); c != conflict || p != preserve {
+					return fmt.Errorf("conflictResolution %v, preserveResourcesOnDeletion %v", c, p)
+				}
+				return nil
+			})
+		}
+		s.Expect(config).In("member1")
+		governed("Overwrite", true)
+		b := s.Expect(config).binding()
+		s.Told(newThing(bindings, b.GetNamespace(), b.GetName()), "Warning", "DependencyPolicyConflict",
+			"ConflictResolution conflicted (Overwrite vs Abort)", "PreserveResourcesOnDeletion conflicted (true vs false)")
+		s.Apply(first.set("spec.preserveResourcesOnDeletion", nil).set("spec.conflictResolution", nil))
+		governed("Abort", nil)
 	})
 }

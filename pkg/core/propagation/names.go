@@ -64,6 +64,10 @@ const (
 	// JSON list of TemplateKeys, where that shall follow it.
 	AnnotationDependencies = "sluice.dev/dependencies"
 
+	// AnnotationPolicyConflict on the binding of what others refer to is in what their
+	// policies want contrary things of it; absent: in nothing.
+	AnnotationPolicyConflict = "sluice.dev/policy-conflict"
+
 	// LabelLinked on a binding, "true", says that its template refers to others
 	// that follow it, or follows others: these bindings have to be found by what
 	// they name, among all of a namespace.

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/suspension"
 )
 
@@ -21,6 +22,7 @@ type Hub interface {
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
 // Brakes are the suspension flags in Redis.
