@@ -224,3 +224,22 @@ func TestReleasedDependencyConflict(t *testing.T) {
 		governed("Abort", nil)
 	})
 }
+
+// Where the template leaves its replicas to its members' autoscalers, by the released
+// label, and they are divided, what runs there is brought back to it.
+func TestReleasedReplicasComeBack(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		nginx := s.Deployment("nginx").Replicas(2).Label("resourcetemplate.karmada.io/retain-replicas", "true")
+		scaler := s.builtin(resource{group: "autoscaling", version: "v2", kind: "HorizontalPodAutoscaler", plural: "horizontalpodautoscalers"}, `
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: nginx}
+  minReplicas: 3
+  maxReplicas: 4`)
+		divided := map[string]any{"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
+		s.Apply(s.Policy("pp").Selecting(nginx, scaler).To("member1", "member2").set("spec.placement.replicaScheduling", divided), nginx, scaler)
+		s.Expect(nginx).In("member1", "member2").Member("member1", hasReplicas(3)).Member("member2", hasReplicas(3))
+		s.Expect(nginx).Template(hasReplicas(6))
+		s.Unchanged(func() {})
+		s.Expect(nginx).Template(hasReplicas(6)).Member("member1", hasReplicas(3)).Member("member2", hasReplicas(3))
+	})
+}

@@ -4,6 +4,8 @@
 package kinds
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -124,6 +126,11 @@ func (k Kind) Replicas(obj map[string]any) int32 {
 		return 0
 	}
 	return int32(numberOr(obj, 1, "spec", k.replicas)) //nolint:gosec // the API server has checked it
+}
+
+// Scales tells whether the kind says how many of it run, and its status how many do.
+func (k Kind) Scales() bool {
+	return k.replicas == "replicas" && slices.Contains(k.reports, "replicas")
 }
 
 // SetReplicas has n of it run, where it says how many do.

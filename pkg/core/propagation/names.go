@@ -121,6 +121,10 @@ const DefaultScheduler = "default-scheduler"
 // FieldManager is the owner of Sluice's fields in hub and members.
 const FieldManager = "sluice"
 
+// ReplicasManager is the owner of a template's number of replicas where that is brought
+// back from the members: what it writes is a change like a user's.
+const ReplicasManager = "sluice-replicas"
+
 // BindingName is the deterministic name of a template's binding:
 // "<name>-<kind, lower case>" where that is a valid name and can be no other
 // kind's; otherwise it is cut and ends in a hash of the group, kind and name.

@@ -30,6 +30,8 @@ type Objects interface {
 	// Identity tells the hub from others.
 	Identity(ctx context.Context) (string, error)
 	CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error)
+	// ScaleTemplate writes how many replicas the template asks for.
+	ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error
 }
 
 // Placements are what the status of a placement depends on, and what says it.

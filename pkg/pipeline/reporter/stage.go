@@ -221,9 +221,26 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 			return nil, fmt.Errorf("commit status of %s: %w", t.Key, err)
 		}
 	}
+	if err := s.scale(ctx, t, b); err != nil {
+		return nil, err
+	}
 	out := events.From(Name, e)
 	out.Emit(events.TemplateReported, events.Data{Template: &t.Key, TemplateVersion: t.ResourceVersion, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: reporting.Verdict(b)})
 	return out.Events()
+}
+
+// scale brings back to the template how many replicas its members run, where it asks
+// for that. Who wrote it meanwhile has it reported anew.
+func (s *Stage) scale(ctx context.Context, t *propagation.Template, b *propagation.Binding) error {
+	n, differs := reporting.Scaled(t, b)
+	if !differs {
+		return nil
+	}
+	err := s.hub.ScaleTemplate(ctx, t, n)
+	if err == nil || outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	return fmt.Errorf("scale %s: %w", t.Key, err)
 }
 
 // complete adds the conditions that gate and scheduler leave out where all is
