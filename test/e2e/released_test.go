@@ -243,3 +243,29 @@ spec:
 		s.Expect(nginx).Template(hasReplicas(6)).Member("member1", hasReplicas(3)).Member("member2", hasReplicas(3))
 	})
 }
+
+// A Cluster lists the kinds that its member serves.
+func TestReleasedKindsOfClusters(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		listed := func(member string) map[string]bool {
+			out := map[string]bool{}
+			for _, e := range items(s.Live(newThing(clusters, "", member)).Object, "status.apiEnablements") {
+				for _, r := range items(e, "resources") {
+					out[text(e, "groupVersion")+" "+text(r, "kind")+" "+text(r, "name")] = true
+				}
+			}
+			return out
+		}
+		for _, m := range members {
+			s.Eventually(func() error {
+				have := listed(m)
+				for _, want := range []string{"v1 ConfigMap configmaps", "apps/v1 Deployment deployments", "rbac.authorization.k8s.io/v1 ClusterRole clusterroles"} {
+					if !have[want] {
+						return fmt.Errorf("%s does not list %s among %d kinds", m, want, len(have))
+					}
+				}
+				return isCondition("CompleteAPIEnablements", "True", "FullAPIEnablements")(s.Live(newThing(clusters, "", m)).Object)
+			})
+		}
+	})
+}
