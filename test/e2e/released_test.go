@@ -269,3 +269,41 @@ func TestReleasedKindsOfClusters(t *testing.T) {
 		}
 	})
 }
+
+// Who follows the released reasons of events finds them, each once for each change of
+// state; our own reason begins what a Warning says.
+func TestReleasedEvents(t *testing.T) {
+	each(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Deployment("nginx")
+		s.Apply(s.Policy("pp").To("no-such-cluster"), nginx)
+		b := newThing(bindings, s.ns, "nginx-deployment")
+		s.Told(b, "Warning", "ScheduleBindingFailed", "NoClusterFit: ", "no-such-cluster")
+		s.Touch(nginx)
+		s.Settle()
+		for _, e := range s.events(b) {
+			if n := number(e, "count"); text(e, "reason") == "ScheduleBindingFailed" && n > 1 {
+				s.Errorf("it was told %d times that the binding cannot be scheduled", n)
+			}
+		}
+		over := s.plain("over", nginx, "replace", "/spec/no/such", "", "member1")
+		s.Apply(over, s.Policy("pp").To("member1"))
+		s.Told(nginx, "Warning", "ApplyOverridePolicyFailed", "OverrideFailed: ", "over")
+		s.Delete(over)
+		s.Expect(nginx).In("member1")
+	})
+}
+
+// So does who looks at a Work that its member refuses.
+func TestReleasedEventsOfWorks(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		rule := s.refuse("member2", "member2 wants no such thing")
+		s.refusing("member2")
+		config := s.ConfigMap("config").Label("bad", "true")
+		s.Apply(s.Policy("pp").Selecting(config).To("member2"), config)
+		s.Expect(config).Work("member2", isCondition("Applied", "False", "member2 wants no such thing"))
+		w := s.Expect(config).work("member2")
+		s.Told(newThing(works, w.GetNamespace(), w.GetName()), "Warning", "SyncFailed", "RefusedByMember: ", "member2 wants no such thing")
+		s.forget("member2", rule)
+		s.Expect(config).In("member2")
+	})
+}

@@ -10,10 +10,6 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// ReasonPolicyConflict is the released reason of the event that tells of parents whose
-// policies want contrary things of what they share.
-const ReasonPolicyConflict = "DependencyPolicyConflict"
-
 // Governed is the dependency's binding with what the policies of those that require it
 // say about an object that is in a member already, and about what stays when it is
 // deleted: any Overwrite is Overwrite, and any true is true. A binding that a policy of

@@ -53,6 +53,7 @@ type Hub interface {
 	Inputs
 	proving.Hub
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // Brakes are the suspension flags in Redis.

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -37,11 +39,21 @@ func (s *Stage) govern(ctx context.Context, next, known *propagation.Binding) (*
 	return dependencies.Governed(next, parents), nil
 }
 
+// found mentions that a template refers to others than before.
+func (s *Stage) found(ctx context.Context, parent *propagation.Binding, before []propagation.TemplateKey) {
+	now := dependencies.Recorded(parent)
+	if len(now) == 0 || slices.Equal(now, before) {
+		return
+	}
+	s.hub.Mention(ctx, hub.AboutTemplateOf(parent), workv1alpha2.EventReasonGetDependenciesSucceed,
+		fmt.Sprintf("Get dependencies of %s succeed: %d.", parent.Template(), len(now)))
+}
+
 // tell records a conflict of policies over one dependency when it arises.
 func (s *Stage) tell(ctx context.Context, old, next *propagation.Binding) {
 	conflict := dependencies.Conflict(next)
 	if conflict == "" || old != nil && dependencies.Conflict(old) == conflict {
 		return
 	}
-	s.hub.Record(ctx, hub.AboutBinding(next), hub.Warning, dependencies.ReasonPolicyConflict, conflict)
+	s.hub.Record(ctx, hub.AboutBinding(next), hub.Warning, workv1alpha2.EventReasonDependencyPolicyConflict, conflict)
 }

@@ -23,6 +23,7 @@ type Hub interface {
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // Brakes are the suspension flags in Redis.

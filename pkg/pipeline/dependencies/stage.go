@@ -86,9 +86,10 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 			wanted = append(wanted, key)
 		}
 	}
-	if _, err := s.record(ctx, parent, wanted); err != nil {
+	if parent, err = s.record(ctx, parent, wanted); err != nil {
 		return nil, err
 	}
+	s.found(ctx, parent, before)
 	return out.Events()
 }
 

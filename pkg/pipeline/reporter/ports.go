@@ -46,6 +46,7 @@ type Placements interface {
 	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
 	PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // Hub is the control plane's API.

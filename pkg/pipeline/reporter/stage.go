@@ -21,6 +21,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
 )
@@ -205,9 +206,12 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 	if !reporting.Concluded(b, works) {
 		return nil, nil // the Works that have no conclusion yet will announce it
 	}
-	status := s.complete(b, reporting.Summarize(b, works, s.now()))
+	status, was := s.complete(b, reporting.Summarize(b, works, s.now())), reporting.Verdict(b)
 	if b, err = s.hub.CommitBindingStatus(ctx, b, status); err != nil {
 		return nil, fmt.Errorf("commit status of %s: %w", key, err)
+	}
+	if is := reporting.Verdict(b); is != was && is == workv1alpha2.ReasonFullyAppliedSuccess {
+		s.hub.Mention(ctx, hub.AboutBinding(b), workv1alpha2.EventReasonAggregateStatusSucceed, "Update "+key.String()+" with AggregatedStatus successfully.")
 	}
 	t, err := s.hub.Template(ctx, b.Template())
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
