@@ -92,6 +92,8 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		"makes a revision of nobody":          {"gate", request{"create", strings.Replace(at(revision), "sluice.dev/binding", "app", 1), ""}, "sluice-revisions"},
 		"changes a DaemonSet's revision":      {"gate", request{"patch", at(foreign), "{revision: 7}"}, "sluice-revisions"},
 		"deletes a DaemonSet's revision":      {"gate", request{"delete", at(foreign), ""}, "sluice-revisions"},
+		"brings replicas back":                {"reporter", request{"scale", deployment(elsewhere), "{spec: {replicas: 3}}"}, ""},
+		"stops what runs":                     {"reporter", request{"scale", deployment(elsewhere), "{spec: {replicas: 0}}"}, "sluice-scale"},
 		"makes a member's namespace":          {"renderer", request{"create", "{apiVersion: v1, kind: Namespace, metadata: {name: karmada-es-bounds}}", ""}, ""},
 		"makes any namespace":                 {"renderer", request{"create", "{apiVersion: v1, kind: Namespace, metadata: {name: prod-bounds}}", ""}, "sluice-namespaces"},
 		"tells by which certificate":          {"webhook", request{"update", hooks, webhooks("rules: [], clientConfig: {url: 'https://127.0.0.1:9/', caBundle: Q0E=}")}, ""},

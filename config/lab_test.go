@@ -189,7 +189,7 @@ func (l *lab) eventually(is func() error) {
 
 // request of one account, as a dry run.
 type request struct {
-	// verb is create, patch, update or delete.
+	// verb is create, patch, update, delete, or scale, which patches the subresource.
 	verb string
 	// object that is created, or named by the others.
 	object string
@@ -208,10 +208,14 @@ func (r request) by(ctx context.Context, c, admin dynamic.Interface) error {
 		_, err = of(c, o).Create(ctx, o, metav1.CreateOptions{DryRun: dry})
 	case "delete":
 		err = of(c, o).Delete(ctx, o.GetName(), metav1.DeleteOptions{DryRun: dry})
-	case "patch":
+	case "patch", "scale":
 		var raw []byte
+		var sub []string
+		if r.verb == "scale" {
+			sub = []string{r.verb}
+		}
 		if raw, err = yaml.YAMLToJSON([]byte(r.patch)); err == nil {
-			_, err = of(c, o).Patch(ctx, o.GetName(), types.MergePatchType, raw, metav1.PatchOptions{DryRun: dry})
+			_, err = of(c, o).Patch(ctx, o.GetName(), types.MergePatchType, raw, metav1.PatchOptions{DryRun: dry}, sub...)
 		}
 	case "update":
 		// What the administrator's dry run of the patch gives is what is asked for.

@@ -119,6 +119,12 @@ func AboutTemplate(t *propagation.Template) About {
 	return About{APIVersion: t.Key.APIVersion, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name, UID: t.UID}
 }
 
+// AboutTemplateOf names a binding's template for Record.
+func AboutTemplateOf(b *propagation.Binding) About {
+	r := b.Spec.Resource
+	return About{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID}
+}
+
 // AboutBinding names a binding for Record.
 func AboutBinding(b *propagation.Binding) About {
 	gvk := bindingKinds[b.Key.Scope()].GroupVersionKind

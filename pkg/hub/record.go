@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	events "k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -48,6 +49,21 @@ func (h *Hub) Record(_ context.Context, about About, eventType, reason, message 
 	}, eventType, reason, conditions.Message(message))
 }
 
+// Mention is Record of something that went well, and that can be read elsewhere: at most
+// mentionBurst at once and mentionRate a second of them are written by a process, and
+// the others are left out, so that they cost nothing where much is done.
+func (h *Hub) Mention(ctx context.Context, about About, reason, message string) {
+	h.recorder.start.Do(h.recorder.run)
+	if h.recorder.mentions.TryAccept() {
+		h.Record(ctx, about, Normal, reason, message)
+	}
+}
+
+const (
+	mentionBurst = 20
+	mentionRate  = 5
+)
+
 // recorderQueues is how many events are written at once. Those about one object
 // share a queue, so that what is alike is counted.
 const recorderQueues = 8
@@ -58,6 +74,7 @@ type recorder struct {
 	sink      sink
 	start     sync.Once
 	queues    [recorderQueues]events.EventRecorder
+	mentions  flowcontrol.RateLimiter
 	// placements are those of the events about placements, which come from the
 	// component that people look for.
 	placements [recorderQueues]events.EventRecorder
@@ -65,6 +82,7 @@ type recorder struct {
 
 func (r *recorder) run() {
 	// What is dropped is not worth a log line of every library on the way.
+	r.mentions = flowcontrol.NewTokenBucketRateLimiter(mentionRate, mentionBurst)
 	silent := klog.NewContext(context.Background(), klog.Logger{})
 	for i := range r.queues {
 		b := events.NewBroadcaster(events.WithContext(silent), events.WithSleepDuration(retryRecord))

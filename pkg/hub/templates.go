@@ -6,7 +6,9 @@ package hub
 import (
 	"context"
 	"fmt"
+	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -212,6 +214,31 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 	}
 	_, err = k.patch(ctx, nameOf(t), conditional(map[string]any{"status": patch}, t.UID, t.ResourceVersion), "status")
 	return err == nil, err
+}
+
+// ScaleTemplate writes how many replicas the template asks for, if it still is as it
+// was read but for its status. The change is no one of Sluice's own: it is to be acted
+// on as a user's.
+func (h *Hub) ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error {
+	k, err := h.templateKind(t.Key.GroupVersionKind())
+	if err != nil {
+		return fmt.Errorf("scale %s: %w", t.Key, err)
+	}
+	spec, _ := t.Object["spec"].(map[string]any)
+	patch := []map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": t.UID},
+		{"op": "test", "path": "/spec/replicas", "value": spec["replicas"]},
+		{"op": "replace", "path": "/spec/replicas", "value": replicas},
+	}
+	req := k.client.Verb(http.MethodPatch).AbsPath(k.path(nameOf(t), "scale")...).Param("fieldManager", propagation.ReplicasManager)
+	_, err = send(ctx, req, string(types.JSONPatchType), patch)
+	if apierrors.IsInvalid(err) { // so a test that fails is answered
+		return outcome.Conflict(fmt.Errorf("scale %s: %w", k.about(nameOf(t)), err))
+	}
+	if err != nil {
+		return k.explain(err, "scale "+k.about(nameOf(t)))
+	}
+	return nil
 }
 
 // ListTemplates lists the templates of a kind, sorted: at most limit of them

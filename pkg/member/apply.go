@@ -102,6 +102,7 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	if live != nil {
 		applying.LeaveFields(w, desired, live)
 	}
+	applying.LeaveNodePorts(desired, live)
 	return c.write(ctx, ref, desired, w)
 }
 

@@ -175,7 +175,7 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 		return nil, err
 	}
 	p.registry.MustRegister(p.broker)
-	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage)
+	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage).Listing(p.fleet.Kinds)
 	for _, s := range []function.Stage{
 		detector.New(h, p.claims, p.claims, suspensions),
 		preemptor.New(h, p.claims),

@@ -189,6 +189,11 @@ func (h *Hub) Record(_ context.Context, about hub.About, _, reason, message stri
 	}
 }
 
+// Mention takes note of something that went well.
+func (h *Hub) Mention(ctx context.Context, about hub.About, reason, message string) {
+	h.Record(ctx, about, hub.Normal, reason, message)
+}
+
 // Untold are the kinds that there is news of, in the order of their oldest.
 func (h *Hub) Untold() []string {
 	var kinds []string

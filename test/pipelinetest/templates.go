@@ -231,6 +231,23 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 	return true, h.wrote(ctx, "patch", about, t, h.writeTemplate(next, t, t.LastUserWrite, true))
 }
 
+// ScaleTemplate writes how many replicas a template asks for, as somebody else would.
+func (h *Hub) ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error {
+	about := "scale of " + t.Key.String()
+	if err := h.ask(ctx, "patch", about); err != nil {
+		return err
+	}
+	next := runtime.DeepCopyJSON(t.Object)
+	spec, _ := next["spec"].(map[string]any)
+	spec["replicas"] = int64(replicas)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
+		return err
+	}
+	return h.wrote(ctx, "patch", about, t, h.writeTemplate(next, t, h.second(), false))
+}
+
 // writeTemplate makes obj, which is nobody else's, the template that was old.
 func (h *Hub) writeTemplate(obj map[string]any, old *propagation.Template, written time.Time, own bool) *propagation.Template {
 	meta := obj["metadata"].(map[string]any)

@@ -32,6 +32,7 @@ const DefaultSchedulerName = "default-scheduler"
 
 // Reasons of the Kubernetes events that a pre-empted template receives.
 const (
+	EventReasonApplyPolicySucceed   = "ApplyPolicySucceed"
 	EventReasonPreemptPolicySucceed = "PreemptPolicySucceed"
 	EventReasonPreemptPolicyFailed  = "PreemptPolicyFailed"
 )

@@ -34,6 +34,12 @@ const (
 	ReasonAppliedFailed     = "AppliedFailed"
 )
 
+// Reasons of the Kubernetes events that tell whether a Work's objects are applied.
+const (
+	EventReasonSyncSucceed = "SyncSucceed"
+	EventReasonSyncFailed  = "SyncFailed"
+)
+
 // EventReasonWorkDispatching is the reason of the Kubernetes event that tells
 // of a suspension, and of its end.
 const EventReasonWorkDispatching = "WorkDispatching"

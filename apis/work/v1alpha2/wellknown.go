@@ -31,3 +31,20 @@ const (
 // EvictionProducerTaintManager is the producer of a GracefulEvictionTask that a
 // taint caused.
 const EvictionProducerTaintManager = "TaintManager"
+
+// Reasons of the Kubernetes events about a binding, and about its template.
+const (
+	EventReasonScheduleBindingSucceed = "ScheduleBindingSucceed"
+	EventReasonScheduleBindingFailed  = "ScheduleBindingFailed"
+	EventReasonSyncWorkSucceed        = "SyncWorkSucceed"
+	EventReasonSyncWorkFailed         = "SyncWorkFailed"
+	EventReasonAggregateStatusSucceed = "AggregateStatusSucceed"
+	// EventReasonDependencyPolicyConflict: policies want contrary things of what
+	// their templates have in common.
+	EventReasonDependencyPolicyConflict = "DependencyPolicyConflict"
+
+	// About the template.
+	EventReasonGetDependenciesSucceed     = "GetDependenciesSucceed"
+	EventReasonApplyOverridePolicySucceed = "ApplyOverridePolicySucceed"
+	EventReasonApplyOverridePolicyFailed  = "ApplyOverridePolicyFailed"
+)

@@ -55,6 +55,9 @@ type Observed struct {
 	Others []map[string]any
 	// Replicas tells who sets the number of replicas beside us.
 	Replicas ReplicasOwner
+	// NodePorts tells that the node ports of a Service are as we applied them: else
+	// the member chose those that there are.
+	NodePorts bool
 }
 
 // ReplicasOwner is somebody else who sets spec.replicas.
@@ -107,12 +110,13 @@ func Observe(obj map[string]any, whole bool) *Observed {
 // note reads one entry of the managed fields.
 func (o *Observed) note(entry map[string]any) {
 	fields, _ := entry["fieldsV1"].(map[string]any)
+	spec, _ := fields["f:spec"].(map[string]any)
 	if entry["manager"] == propagation.FieldManager && entry["operation"] == "Apply" && (entry["subresource"] == nil || entry["subresource"] == "") {
 		o.FieldsHash = propagation.HashJSON(fields)
+		o.NodePorts = setsNodePorts(spec)
 		return
 	}
-	spec, is := fields["f:spec"].(map[string]any)
-	if is {
+	if spec != nil {
 		o.Others = append(o.Others, spec)
 	}
 	if _, sets := spec["f:replicas"]; !sets {

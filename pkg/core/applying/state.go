@@ -93,6 +93,7 @@ func intact(manifest map[string]any, o *Observed) bool {
 	if RetainsReplicas(asked) {
 		LeaveReplicas(asked, o)
 	}
+	LeaveNodePorts(asked, o)
 	return contains(o.Object, asked)
 }
 

@@ -130,17 +130,32 @@ func (d Draft) Schedule(mode propagation.RemovalBudget, now time.Time) (*propaga
 	if !decision.Unschedulable && (moved || known != "") {
 		record = scheduledFor(b)
 	}
-	if !moved && record == known && maps.Equal(held(b.Removals()), pending) {
+	term := chosenBy(b, decision, moved || record != known)
+	if !moved && record == known && term == b.Annotations[propagation.AnnotationAffinity] && maps.Equal(held(b.Removals()), pending) {
 		return d.was, decision
 	}
 	next = b.WithRemovals(removals)
 	if record != "" {
 		next.Annotations[propagation.AnnotationScheduledFor] = record
 	}
+	delete(next.Annotations, propagation.AnnotationAffinity)
+	if term != "" {
+		next.Annotations[propagation.AnnotationAffinity] = term
+	}
 	if moved {
 		next.Spec.Clusters = targets
 	}
 	return next, decision
+}
+
+// chosenBy is the term of clusterAffinities that the binding's clusters are of by the
+// decision. What does not say so yet is not written for that alone.
+func chosenBy(b *propagation.Binding, d scheduling.Decision, written bool) string {
+	said := b.Annotations[propagation.AnnotationAffinity]
+	if d.Unschedulable || said == "" && !written {
+		return said
+	}
+	return d.Affinity
 }
 
 // removals are those of the binding once it is scheduled.

@@ -159,7 +159,7 @@ func done(old, next *propagation.Binding) *propagation.Binding {
 		next.Labels[propagation.LabelLinked] = "true"
 	}
 	if old != nil && maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) &&
-		equality.Semantic.DeepEqual(old.Spec.RequiredBy, next.Spec.RequiredBy) {
+		equality.Semantic.DeepEqual(old.Spec, next.Spec) {
 		return old
 	}
 	return next

@@ -38,6 +38,9 @@ func (in Input) carried() *propagation.Binding {
 	b, t := in.deferred(), in.Template
 	if in.contentPending() {
 		b.Annotations[propagation.AnnotationWritten] = t.Written()
+		if label := propagation.BindingIDLabel(b.Key); b.Labels[label] == "" {
+			b.Labels[label] = propagation.NewPermanentID(b.Key, t.UID)
+		}
 	}
 	// What is in force keeps the name that it is kept under, if that is one of before.
 	if b.Revision() == "" || b.ActedHash() != t.Hash {

@@ -6,7 +6,7 @@
 // abilities here, each of which may be absent:
 //
 //   - what an API server or a controller assigned to an object, and no other cluster can
-//     use (Prune);
+//     use (Prune), and what of that its members may have in common (Own);
 //   - how many of it run (Replicas, SetReplicas);
 //   - which part of its status members report (Report), and whether that says which
 //     generation it is of (Observes);

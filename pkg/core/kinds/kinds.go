@@ -4,6 +4,8 @@
 package kinds
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -19,6 +21,9 @@ type Kind struct {
 	// prune takes out of an object, in place, what an API server or a controller
 	// assigned to it.
 	prune func(obj map[string]any)
+	// unshare takes out, in place, what the hub assigned and members share, where each is
+	// to have its own; nil: nothing.
+	unshare func(obj map[string]any)
 	// replicas is the field of the spec that says how many of it run, 1 where it is
 	// absent; empty: there is none.
 	replicas string
@@ -109,6 +114,14 @@ func (k Kind) Prune(obj map[string]any) {
 	}
 }
 
+// Unshare takes out of the object, in place, what the hub assigned and its members would
+// have in common, as the node ports of a Service: each gets its own.
+func (k Kind) Unshare(obj map[string]any) {
+	if k.unshare != nil {
+		k.unshare(obj)
+	}
+}
+
 // Replicas is how many of it run, by its spec; 0 where it does not say. Of a kind that
 // Sluice was not told about a number counts beside a template of pods.
 func (k Kind) Replicas(obj map[string]any) (int32, error) {
@@ -119,6 +132,11 @@ func (k Kind) Replicas(obj map[string]any) (int32, error) {
 		return 0, nil
 	}
 	return int32(numberOr(obj, 1, "spec", k.replicas)), nil //nolint:gosec // the API server has checked it
+}
+
+// Scales tells whether the kind says how many of it run, and its status how many do.
+func (k Kind) Scales() bool {
+	return k.replicas == "replicas" && slices.Contains(k.reports, "replicas")
 }
 
 // SetReplicas has n of it run, where it says how many do.

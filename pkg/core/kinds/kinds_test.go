@@ -47,7 +47,7 @@ Role.rbac.authorization.k8s.io: health awaited
 RoleBinding.rbac.authorization.k8s.io: health awaited
 RuntimeClass.node.k8s.io: health awaited
 Secret: prune health awaited
-Service: prune reports health total awaited
+Service: prune unshare reports health total awaited
 ServiceAccount: prune health awaited
 StatefulSet.apps: replicas reports observes health total refers awaited
 StorageClass.storage.k8s.io: health awaited
@@ -62,7 +62,7 @@ func TestTheTableIsTrue(t *testing.T) {
 			name string
 			has  bool
 		}{
-			{"prune", k.prune != nil}, {k.replicas, k.replicas != ""}, {"reports", len(k.reports) > 0}, {"observes", k.Observes()}, {"health", k.health != nil},
+			{"prune", k.prune != nil}, {"unshare", k.unshare != nil}, {k.replicas, k.replicas != ""}, {"reports", len(k.reports) > 0}, {"observes", k.Observes()}, {"health", k.health != nil},
 			{"total", k.total != nil}, {"refers", k.refers != nil}, {"ends", k.Ends()}, {"awaited", k.Awaited(nil)},
 		} {
 			if a.has {

@@ -7,6 +7,7 @@ import workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 
 var service = Kind{
 	prune:   pruneService,
+	unshare: dropNodePorts,
 	reports: []string{"loadBalancer"},
 	health:  serviceHealth,
 	// Only a load balancer has addresses to report.
@@ -21,7 +22,7 @@ var service = Kind{
 
 func isName(obj map[string]any) bool { return text(obj, "spec", "type") == "ExternalName" }
 
-// pruneService takes out allocated addresses and ports. A headless service stays one.
+// pruneService takes out allocated addresses. A headless service stays one.
 func pruneService(obj map[string]any) {
 	spec := child(obj, "spec")
 	delete(spec, "healthCheckNodePort")
@@ -29,7 +30,10 @@ func pruneService(obj map[string]any) {
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")
 	}
-	for _, port := range elements(spec, "ports") {
+}
+
+func dropNodePorts(obj map[string]any) {
+	for _, port := range elements(obj, "spec", "ports") {
 		delete(port, "nodePort")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 )
@@ -67,6 +68,7 @@ func Scrub(obj map[string]any) map[string]any {
 	spec, _ := out["spec"].(map[string]any)
 	finalizers, guarded := spec["finalizers"]
 	rendering.Prune(out)
+	kinds.Of(out).Unshare(out)
 	if guarded && out["kind"] == "Namespace" { // released snapshots have them
 		out["spec"] = map[string]any{"finalizers": finalizers}
 	}

@@ -95,7 +95,6 @@ var BindingFields = []Field{
 	{Path: "spec.gracefulEvictionTasks", Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one", By: byEvictor},
 	{Path: "spec.rescheduleTriggeredAt", Today: "ignored", By: byScheduler},
 	{Path: "spec.schedulePriority", Today: "ignored", By: byScheduler},
-	{Path: "status.schedulerObservingAffinityName", Today: "not written", By: "the reporter"},
 	{Path: "status.lastScheduledTime", Today: "not written", By: "the reporter"},
 }
 
@@ -111,8 +110,6 @@ var ClusterFields = []Field{
 	{Path: "spec.resourceModels", Today: "ignored", By: "an estimator"},
 	{Path: "status.resourceSummary", Today: "not written", By: "an estimator"},
 	{Path: "status.nodeSummary", Today: "not written", By: "an estimator"},
-	{Path: "status.apiEnablements", Today: "not written. Whether a member serves a kind turns out when it is applied there: `Applied` is False with `KindNotServed`, and heals by itself", By: "the sweeper"},
-	{Path: "status.conditions", Part: "CompleteAPIEnablements", Today: "not written", By: "the sweeper"},
 	{Path: "status.remedyActions", Today: "not written", By: noPlan},
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
 }

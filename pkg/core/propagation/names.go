@@ -43,6 +43,10 @@ const (
 	// chosen for, but for the fleet: while it is the same, nobody asked for others.
 	AnnotationScheduledFor = "sluice.dev/scheduled-for"
 
+	// AnnotationAffinity on a binding is the name of the term of clusterAffinities that
+	// its own clusters were chosen by; absent: its placement has none.
+	AnnotationAffinity = "sluice.dev/affinity"
+
 	// AnnotationRemovals on a binding is what is held, or was let go lately, of
 	// those removals that nobody asked for: Removals as JSON.
 	AnnotationRemovals = "sluice.dev/removals"
@@ -50,6 +54,10 @@ const (
 	// AnnotationDependencies on a binding is what its template refers to, as a
 	// JSON list of TemplateKeys, where that shall follow it.
 	AnnotationDependencies = "sluice.dev/dependencies"
+
+	// AnnotationPolicyConflict on the binding of what others refer to is in what their
+	// policies want contrary things of it; absent: in nothing.
+	AnnotationPolicyConflict = "sluice.dev/policy-conflict"
 
 	// LabelLinked on a binding, "true", says that its template refers to others
 	// that follow it, or follows others: these bindings have to be found by what
@@ -86,6 +94,10 @@ const (
 	// AnnotationMemberFields on a Work are the fields of its object that belong to the
 	// member, as "spec.a,spec.b.c".
 	AnnotationMemberFields = "sluice.dev/member-fields"
+	// LabelBindingID and LabelClusterBindingID hold the permanent id of a binding, on
+	// itself, its Works and what these bring to members; never both.
+	LabelBindingID        = "resourcebinding.karmada.io/permanent-id"
+	LabelClusterBindingID = "clusterresourcebinding.karmada.io/permanent-id"
 
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"
@@ -111,3 +123,7 @@ const DefaultScheduler = "default-scheduler"
 
 // FieldManager is the owner of Sluice's fields in hub and members.
 const FieldManager = "sluice"
+
+// ReplicasManager is the owner of a template's number of replicas where that is brought
+// back from the members: what it writes is a change like a user's.
+const ReplicasManager = "sluice-replicas"

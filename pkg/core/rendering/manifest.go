@@ -112,10 +112,15 @@ func some(clusters []string) string {
 
 // Render is the Work that the cluster gets of the content that is in force.
 func Render(known kinds.Table, b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+	if b.PermanentID() == "" { // so it was rendered then
+		content, _ = clone(content).(map[string]any)
+		known.Of(content).Unshare(content)
+	}
 	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name))
 	if err != nil {
 		return nil, err
 	}
+	mark(b, manifest)
 	w, err := Work(b, cluster.Name, manifest)
 	if err != nil {
 		return nil, err

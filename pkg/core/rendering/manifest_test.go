@@ -62,9 +62,9 @@ func TestPrune(t *testing.T) {
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {}, annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`,
 		},
-		"a Service loses what the hub allocated": {
+		"a Service loses what the hub allocated, but for its node ports: members share them": {
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], healthCheckNodePort: 3, type: NodePort, ports: [{port: 80, nodePort: 30080}]}}`,
-			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort, ports: [{port: 80}]}}`,
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}}`,
 		},
 		"a headless Service stays headless": {
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: None, clusterIPs: [None]}}`,
@@ -120,7 +120,7 @@ func TestPrune(t *testing.T) {
 		},
 		"what has the wrong form does no harm": {
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [1, {nodePort: 2}]}, status: 4}`,
-			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [1, {}]}}`,
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [1, {nodePort: 2}]}}`,
 		},
 		"what has no metadata does no harm": {`{apiVersion: v1, kind: Job, spec: 3}`, `{apiVersion: v1, kind: Job, spec: 3}`},
 	} {

@@ -57,6 +57,9 @@ func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*pro
 			PreserveResourcesOnDeletion: b.Spec.PreserveResourcesOnDeletion,
 		},
 	}
+	if id := b.PermanentID(); id != "" {
+		w.Labels[propagation.BindingIDLabel(b.Key)] = id
+	}
 	if hash != "" {
 		w.Contents = propagation.Contents{hash: whole}
 	}

@@ -69,6 +69,9 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
+	if conditions.Is(w.Status.Conditions, workv1alpha1.ConditionApplied, metav1.ConditionFalse) {
+		s.hub.Mention(ctx, hub.AboutWork(w), workv1alpha1.EventReasonSyncSucceed, r.message)
+	}
 	return r, nil
 }
 
@@ -115,7 +118,7 @@ func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (r
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	if news {
-		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, failure.Error())
+		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, workv1alpha1.EventReasonSyncFailed, reason+": "+failure.Error())
 	}
 	return result{event: events.WorkFailed, reason: reason, message: failure.Error(), news: news}, nil
 }

@@ -59,6 +59,7 @@ type Hub interface {
 	Inputs
 	proving.Hub
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // Suspensions are the suspensions of policies and bindings, in Redis.

@@ -6,10 +6,11 @@
 //
 // Consumes: binding.scheduled, binding.removed.
 // Reads: the binding, its frozen content; the bindings and templates that the
-// content refers to.
+// content refers to; the bindings of all that require one of these.
 // Decides with: pkg/core/dependencies.
 // Commits: requiredBy and the inherited suspension of the dependencies'
-// bindings, their suspension in Redis; on the binding itself what it refers to.
+// bindings, and what their parents' policies say of objects that are there already
+// and of what stays; their suspension in Redis; on the binding itself what it refers to.
 // Emits: template.touched for each dependency; binding.removed where a
 // dependency's binding serves nobody any more.
 //

@@ -8,6 +8,7 @@ import (
 
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/redis/suspension"
 )
 
@@ -24,6 +25,8 @@ type Hub interface {
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // Suspensions are the suspensions of policies and bindings, in Redis.

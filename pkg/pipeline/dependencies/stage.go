@@ -85,9 +85,10 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 			wanted = append(wanted, key)
 		}
 	}
-	if _, err := s.record(ctx, parent, wanted); err != nil {
+	if parent, err = s.record(ctx, parent, wanted); err != nil {
 		return nil, err
 	}
+	s.found(ctx, parent, before)
 	return out.Events()
 }
 
@@ -202,14 +203,19 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	if err != nil {
 		return fmt.Errorf("get %s: %w", key, err)
 	}
-	next := dependencies.Attach(t, b, parent)
+	next, err := s.govern(ctx, dependencies.Attach(t, b, parent), parent)
+	if err != nil {
+		return err
+	}
 	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
 		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if next != b {
-		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
+		made, err := s.hub.CommitBinding(ctx, b, next)
+		if err != nil {
 			return fmt.Errorf("attach %s: %w", next.Key, err)
 		}
+		s.tell(ctx, b, made)
 	}
 	out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "RequiredByAnother"})
 	return nil
@@ -241,7 +247,10 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 	if !b.IsOf(key) {
 		return nil, nil
 	}
-	next := change(b)
+	next, err := s.govern(ctx, change(b), nil)
+	if err != nil {
+		return nil, err
+	}
 	return next, s.commit(ctx, out, b, next)
 }
 
@@ -260,6 +269,7 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 		if _, err := s.hub.CommitBinding(ctx, b, next); err != nil {
 			return fmt.Errorf("detach %s: %w", b.Key, err)
 		}
+		s.tell(ctx, b, next)
 	}
 	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
 		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)

@@ -18,6 +18,7 @@ type Hub interface {
 	inputs.Hub
 	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // ClaimMap is the arbiter and index in Redis.

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
@@ -151,7 +152,11 @@ func (s *Stage) commit(ctx context.Context, t *propagation.Template, view claims
 	if err != nil {
 		return nil, fmt.Errorf("commit claim of %s: %w", t.Key, err)
 	}
-	if d.Verdict == claiming.Take && baseline != "" {
+	switch {
+	case d.Verdict != claiming.Take:
+	case baseline == "" && claim != t.Claim:
+		s.hub.Mention(ctx, hub.AboutTemplate(next), policyv1alpha1.EventReasonApplyPolicySucceed, "Apply "+d.Policy.Key.String()+" succeed")
+	case baseline != "":
 		s.hub.Record(ctx, hub.AboutTemplate(next), hub.Normal, "WaitingForTemplateChange",
 			d.Policy.Key.String()+" is Lazy and claims this "+t.Key.Kind+" that was there before: it acts when the "+t.Key.Kind+" changes")
 	}

@@ -6,10 +6,14 @@ package renderer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -32,10 +36,34 @@ func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures 
 	if _, err := s.hub.CommitBindingStatus(ctx, b, status); err != nil {
 		return fmt.Errorf("commit status of %s: %w", b.Key, err)
 	}
-	if len(failures) > 0 {
-		s.hub.Record(ctx, hub.AboutBinding(b), hub.Warning, c.Reason, c.Message)
-	}
+	s.tell(ctx, b, c)
 	return nil
+}
+
+// tell records what could not be rendered, and that it can be again, under the released
+// reasons: about the template where its overrides are to blame.
+func (s *Stage) tell(ctx context.Context, b *propagation.Binding, c metav1.Condition) {
+	if c.Status == metav1.ConditionFalse {
+		about, reason := hub.AboutBinding(b), workv1alpha2.EventReasonSyncWorkFailed
+		if c.Reason == rendering.ReasonOverrideFailed {
+			about, reason = hub.AboutTemplateOf(b), workv1alpha2.EventReasonApplyOverridePolicyFailed
+		}
+		s.hub.Record(ctx, about, hub.Warning, reason, c.Reason+": "+c.Message)
+		return
+	}
+	if was := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered); was != nil && was.Reason == rendering.ReasonOverrideFailed {
+		s.hub.Mention(ctx, hub.AboutTemplateOf(b), workv1alpha2.EventReasonApplyOverridePolicySucceed, c.Message)
+	}
+}
+
+// synced mentions that Works were written.
+func (s *Stage) synced(ctx context.Context, b *propagation.Binding, steps []rendering.Step) {
+	wrote := func(step rendering.Step) bool {
+		return step.Action == rendering.Create || step.Action == rendering.Update || step.Action == rendering.Remake
+	}
+	if b != nil && slices.ContainsFunc(steps, wrote) {
+		s.hub.Mention(ctx, hub.AboutBinding(b), workv1alpha2.EventReasonSyncWorkSucceed, "Sync work of "+b.Key.String()+" successful.")
+	}
 }
 
 // overrides announces the bindings that an override may concern, page by page: one

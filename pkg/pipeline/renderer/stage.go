@@ -104,6 +104,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	if err != nil {
 		return nil, err
 	}
+	s.synced(ctx, b, steps)
 	out := events.From(Name, e)
 	announce(out, msg, steps, works, d.failed)
 	if d.lost {

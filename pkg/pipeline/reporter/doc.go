@@ -9,7 +9,8 @@
 // template.
 // Decides with: pkg/core/reporting, pkg/core/applying (is it what was applied?).
 // Commits: the manifest's status on the Work; the aggregated status and the
-// conditions of the binding; the template's status.
+// conditions of the binding; the template's status, and its number of replicas where
+// it leaves that to its members.
 // Emits: template.reported; work.rendered where a member's object is not what
 // was applied.
 //

@@ -33,6 +33,8 @@ type Objects interface {
 	// Kinds is what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 	CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error)
+	// ScaleTemplate writes how many replicas the template asks for.
+	ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error
 }
 
 // Placements are what the status of a placement depends on, and what says it.
@@ -47,6 +49,7 @@ type Placements interface {
 	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
 	PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
 // Hub is the control plane's API.

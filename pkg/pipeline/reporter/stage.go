@@ -22,6 +22,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
 )
@@ -210,9 +211,12 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 	if !reporting.Concluded(b, works) {
 		return nil, nil // the Works that have no conclusion yet will announce it
 	}
-	status := s.complete(b, reporting.Summarize(b, works, s.now()))
+	status, was := s.complete(b, reporting.Summarize(b, works, s.now())), reporting.Verdict(b)
 	if b, err = s.hub.CommitBindingStatus(ctx, b, status); err != nil {
 		return nil, fmt.Errorf("commit status of %s: %w", key, err)
+	}
+	if is := reporting.Verdict(b); is != was && is == workv1alpha2.ReasonFullyAppliedSuccess {
+		s.hub.Mention(ctx, hub.AboutBinding(b), workv1alpha2.EventReasonAggregateStatusSucceed, "Update "+key.String()+" with AggregatedStatus successfully.")
 	}
 	t, err := s.hub.Template(ctx, b.Template())
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
@@ -222,6 +226,9 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 		return nil, fmt.Errorf("get %s: %w", b.Template(), err)
 	}
 	if b, err = s.aggregate(ctx, t, b); err != nil {
+		return nil, err
+	}
+	if err := s.scale(ctx, t, b); err != nil {
 		return nil, err
 	}
 	out := events.From(Name, e)
@@ -262,6 +269,20 @@ func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
 	return known, nil
 }
 
+// scale brings back to the template how many replicas its members run, where it asks
+// for that. Who wrote it meanwhile has it reported anew.
+func (s *Stage) scale(ctx context.Context, t *propagation.Template, b *propagation.Binding) error {
+	n, differs := reporting.Scaled(t, b)
+	if !differs {
+		return nil
+	}
+	err := s.hub.ScaleTemplate(ctx, t, n)
+	if err == nil || outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	return fmt.Errorf("scale %s: %w", t.Key, err)
+}
+
 // complete adds the conditions that gate and scheduler leave out where all is
 // well, so that a new template costs one status write and not three.
 func (s *Stage) complete(b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) workv1alpha2.ResourceBindingStatus {
@@ -274,5 +295,8 @@ func (s *Stage) complete(b *propagation.Binding, status workv1alpha2.ResourceBin
 		}
 	}
 	status.SchedulerObservedGeneration = b.Generation
+	if b.ForeignScheduler() == "" {
+		status.SchedulerObservedAffinityName = b.Annotations[propagation.AnnotationAffinity]
+	}
 	return status
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -117,9 +118,13 @@ func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (*propagatio
 // to say than that all is well, or was.
 func (s *Stage) commit(ctx context.Context, b, next *propagation.Binding, d scheduling.Decision) (*propagation.Binding, error) {
 	if next != b {
+		moved := !equality.Semantic.DeepEqual(b.Spec.Clusters, next.Spec.Clusters)
 		var err error
 		if b, err = s.bindings.CommitBinding(ctx, b, next); err != nil {
 			return nil, fmt.Errorf("commit %s: %w", next.Key, err)
+		}
+		if moved && !d.Unschedulable {
+			s.bindings.Mention(ctx, hub.AboutBinding(b), workv1alpha2.EventReasonScheduleBindingSucceed, d.Condition.Message)
 		}
 	}
 	if d.Condition.Type == "" || d.Condition.Message == scheduling.MessageSuccess && !conditions.Has(b.Status.Conditions, workv1alpha2.ConditionScheduled) {
@@ -136,7 +141,7 @@ func (s *Stage) commit(ctx context.Context, b, next *propagation.Binding, d sche
 		return nil, fmt.Errorf("commit status of %s: %w", b.Key, err)
 	}
 	if d.Unschedulable {
-		s.bindings.Record(ctx, hub.AboutBinding(b), hub.Warning, d.Condition.Reason, d.Condition.Message)
+		s.bindings.Record(ctx, hub.AboutBinding(b), hub.Warning, workv1alpha2.EventReasonScheduleBindingFailed, d.Condition.Reason+": "+d.Condition.Message)
 	}
 	return told, nil
 }

@@ -85,6 +85,12 @@ func (s *Stage) Mirroring(m Members, u registrar.Usage) *Stage {
 	return s
 }
 
+// Listing makes the stage list on each Cluster the kinds that the member serves.
+func (s *Stage) Listing(k registrar.Kinds) *Stage {
+	s.registrar.Listing(k)
+	return s
+}
+
 // Replaying has the stage look for what no source told of. Without it the process
 // watches the hub, and misses nothing; what it watches it looks at as a whole with each
 // sweep, and else by pages.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,6 +58,17 @@ type Registrar struct {
 	// members is nil where there are no placements.
 	members Members
 	usage   Usage
+	// kinds is nil where nobody asks for them.
+	kinds Kinds
+}
+
+// Kinds asks a member which kinds it serves.
+type Kinds func(ctx context.Context, cluster string) (*mirroring.Kinds, error)
+
+// Listing makes it list on each Cluster the kinds that the member serves.
+func (r *Registrar) Listing(k Kinds) *Registrar {
+	r.kinds = k
+	return r
 }
 
 // New makes it.
@@ -70,17 +82,28 @@ type answer struct {
 	failure error
 	// usage of its nodes; nil: they were not looked at.
 	usage *mirroring.Usage
+	// kinds that it serves; nil: it was not asked, or could not tell.
+	kinds *mirroring.Kinds
 	// last is when members were asked before this; zero: nobody knows.
 	last time.Time
 }
 
-// ask asks a member whether it is well, and now and then for its nodes.
+// ask asks a member whether it is well, and now and then for its nodes and kinds. What
+// it does not answer of these stands as it was known.
 func (r *Registrar) ask(ctx context.Context, cluster string, last time.Time) answer {
 	a := answer{last: last}
 	a.version, a.failure = r.probe(ctx, cluster)
-	if a.failure == nil && r.members != nil && looks(cluster, last, r.now()) {
-		if u, err := r.usage(ctx, cluster); err == nil { // else what was known of them stands
+	if a.failure != nil || !looks(cluster, last, r.now()) {
+		return a
+	}
+	if r.members != nil {
+		if u, err := r.usage(ctx, cluster); err == nil {
 			a.usage = u
+		}
+	}
+	if r.kinds != nil {
+		if k, err := r.kinds(ctx, cluster); err == nil {
+			a.kinds = k
 		}
 	}
 	return a
@@ -247,7 +270,7 @@ func (r *Registrar) report(ctx context.Context, c *clusterv1alpha1.Cluster, a an
 	return failed
 }
 
-// readiness writes a cluster's condition, if it changed, and announces that.
+// readiness writes a cluster's conditions, and what was seen of it, if that changed, and announces that.
 func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a answer, out *events.Batch) error {
 	cond := metav1.Condition{Type: clusterv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ClusterReady", Message: "the cluster answers and can be written to"}
 	if a.failure != nil {
@@ -262,6 +285,13 @@ func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a
 	status.Conditions = list
 	if a.version != "" && a.version != status.KubernetesVersion {
 		status.KubernetesVersion, changed = a.version, true
+	}
+	if a.kinds != nil {
+		served, complete := mirroring.Enablements(*a.kinds)
+		var news bool
+		status.Conditions, news = conditions.Set(status.Conditions, complete, r.now())
+		changed = changed || news || !equality.Semantic.DeepEqual(served, status.APIEnablements)
+		status.APIEnablements = served
 	}
 	if !changed {
 		return nil

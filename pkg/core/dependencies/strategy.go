@@ -1,0 +1,71 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependencies
+
+import (
+	"strings"
+
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Governed is the dependency's binding with what the policies of those that require it
+// say about an object that is in a member already, and about what stays when it is
+// deleted: any Overwrite is Overwrite, and any true is true. A binding that a policy of
+// its own is in force for has that policy's, and nobody's where no parent lives. It is
+// the very binding where nothing changes.
+func Governed(b *propagation.Binding, parents []*propagation.Binding) *propagation.Binding {
+	if b.Annotations[propagation.AnnotationActivePolicy] != "" || len(parents) == 0 {
+		return b
+	}
+	var overwrite, abort, preserve, drop bool
+	for _, p := range parents {
+		overwrite, abort = overwrite || overwrites(p), abort || !overwrites(p)
+		preserve, drop = preserve || preserves(p), drop || !preserves(p)
+	}
+	next := clone(b)
+	if overwrite != overwrites(b) {
+		next.Spec.ConflictResolution = policyv1alpha1.ConflictAbort
+		if overwrite {
+			next.Spec.ConflictResolution = policyv1alpha1.ConflictOverwrite
+		}
+	}
+	if preserve != preserves(b) {
+		next.Spec.PreserveResourcesOnDeletion = nil
+		if preserve {
+			next.Spec.PreserveResourcesOnDeletion = new(true)
+		}
+	}
+	var contrary []string
+	if overwrite && abort {
+		contrary = append(contrary, "ConflictResolution conflicted (Overwrite vs Abort)")
+	}
+	if preserve && drop {
+		contrary = append(contrary, "PreserveResourcesOnDeletion conflicted (true vs false)")
+	}
+	delete(next.Annotations, propagation.AnnotationPolicyConflict)
+	if len(contrary) > 0 {
+		next.Annotations[propagation.AnnotationPolicyConflict] = strings.Join(contrary, "; ")
+	}
+	return done(b, next)
+}
+
+// Nothing said is Abort, and false.
+func overwrites(b *propagation.Binding) bool {
+	return b.Spec.ConflictResolution == policyv1alpha1.ConflictOverwrite
+}
+
+func preserves(b *propagation.Binding) bool {
+	p := b.Spec.PreserveResourcesOnDeletion
+	return p != nil && *p
+}
+
+// Conflict says, for people, in what the parents of a dependency disagree; empty: in
+// nothing.
+func Conflict(b *propagation.Binding) string {
+	if c := b.Annotations[propagation.AnnotationPolicyConflict]; c != "" {
+		return "Dependency policy conflict detected: " + c + "."
+	}
+	return ""
+}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	"sluice.dev/pkg/core/mirroring"
+)
+
+// aggregated asks for all kinds in one answer.
+const (
+	aggregated     = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+	aggregatedKind = "APIGroupDiscoveryList"
+)
+
+// discovered is what is read of such an answer.
+type discovered struct {
+	Kind  string `json:"kind"`
+	Items []struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Versions []struct {
+			Version   string `json:"version"`
+			Freshness string `json:"freshness"`
+			Resources []struct {
+				Resource     string `json:"resource"`
+				ResponseKind *struct {
+					Kind string `json:"kind"`
+				} `json:"responseKind"`
+			} `json:"resources"`
+		} `json:"versions"`
+	} `json:"items"`
+}
+
+// Kinds asks a cluster which kinds it serves: two requests. One that is older than
+// Kubernetes 1.26 does not say all of them at once, which is an error.
+func (f *Fleet) Kinds(ctx context.Context, cluster string) (*mirroring.Kinds, error) {
+	c, err := f.Client(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	k := &mirroring.Kinds{}
+	for _, path := range []string{"/api", "/apis"} {
+		if err := c.discover(ctx, path, k); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// discover adds to k what is served below the path.
+func (c *Client) discover(ctx context.Context, path string, k *mirroring.Kinds) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
+	if err != nil {
+		return c.classify(ctx, err, schema.GroupVersionKind{}, "")
+	}
+	var d discovered
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return c.unreachable(fmt.Errorf("decode %s: %w", path, err))
+	}
+	if d.Kind != aggregatedKind {
+		return fmt.Errorf("%s answers %s with a %s: it is too old to list all kinds at once", c.name, path, d.Kind)
+	}
+	for _, g := range d.Items {
+		for _, v := range g.Versions {
+			e := clusterv1alpha1.APIEnablement{GroupVersion: schema.GroupVersion{Group: g.Metadata.Name, Version: v.Version}.String()}
+			k.Partial = k.Partial || v.Freshness == "Stale"
+			for _, r := range v.Resources {
+				if r.ResponseKind != nil {
+					e.Resources = append(e.Resources, clusterv1alpha1.APIResource{Name: r.Resource, Kind: r.ResponseKind.Kind})
+				}
+			}
+			k.Served = append(k.Served, e)
+		}
+	}
+	return nil
+}

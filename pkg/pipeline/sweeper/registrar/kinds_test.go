@@ -1,0 +1,85 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registrar
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/mirroring"
+	"sluice.dev/pkg/pipeline/sweeper/tick"
+)
+
+func (f *fleet) CommitClusterStatus(_ context.Context, c *clusterv1alpha1.Cluster, s clusterv1alpha1.ClusterStatus) error {
+	f.note("cluster status")
+	f.cluster = c.DeepCopy()
+	f.cluster.Status = s
+	return nil
+}
+
+// A Cluster lists the kinds that its member serves: with what is said of it anyway, and
+// again when they change. What a member cannot tell stands as it was.
+func TestAClusterListsItsKinds(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}}
+	now, served := began, &mirroring.Kinds{}
+	serve := func(names ...string) {
+		served = &mirroring.Kinds{}
+		for _, n := range names {
+			served.Served = append(served.Served, clusterv1alpha1.APIEnablement{GroupVersion: n, Resources: []clusterv1alpha1.APIResource{{Name: "things", Kind: "Thing"}}})
+		}
+	}
+	r := New(f, func(context.Context, string) (string, error) { return "v1.36.3", nil }, func() time.Time { return now }).
+		Listing(func(context.Context, string) (*mirroring.Kinds, error) {
+			if served == nil {
+				return nil, errors.New("it is too old")
+			}
+			return served, nil
+		})
+	look := func(after time.Duration, want ...string) {
+		t.Helper()
+		last := now
+		if now = now.Add(after); after == 0 {
+			last = time.Time{}
+		}
+		if err := r.readiness(t.Context(), f.cluster, r.ask(t.Context(), "member1", last), events.From(tick.Stage, event.New())); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, f.take()); d != "" {
+			t.Errorf("written (-want +got):\n%s", d)
+		}
+	}
+	lists := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, e := range f.cluster.Status.APIEnablements {
+			got = append(got, e.GroupVersion)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("listed (-want +got):\n%s", d)
+		}
+		if !conditions.Is(f.cluster.Status.Conditions, clusterv1alpha1.ConditionCompleteAPIEnablements, metav1.ConditionTrue) {
+			t.Errorf("the list is not complete: %v", f.cluster.Status.Conditions)
+		}
+	}
+	serve("v1", "apps/v1")
+	look(0, "cluster status")
+	lists("apps/v1", "v1")
+	look(time.Hour)
+	serve("apps/v1", "v1", "x.io/v1")
+	look(time.Second) // it was asked a moment ago
+	look(time.Hour, "cluster status")
+	lists("apps/v1", "v1", "x.io/v1")
+	served = nil
+	look(time.Hour)
+	lists("apps/v1", "v1", "x.io/v1")
+}
