@@ -48,7 +48,9 @@ func check(t *testing.T, w admissionregistrationv1.ValidatingWebhook, path strin
 		t.Errorf("%s: calls %+v", w.Name, s)
 	}
 	named := func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.Contains(r.Resources, "clusterpropagationpolicies") || slices.Contains(r.Resources, "clusterresourceplacements")
+		return slices.ContainsFunc(r.Resources, func(s string) bool {
+			return s == "clusterpropagationpolicies" || s == "clusterresourceplacements" || s == "resourceinterpreters"
+		})
 	}
 	if !slices.ContainsFunc(w.Rules, named) {
 		t.Errorf("%s: rules %+v", w.Name, w.Rules)
