@@ -40,6 +40,16 @@ func (h *Hub) WorkNow(ctx context.Context, key propagation.WorkKey) (*propagatio
 	return live(ctx, h.works[key.Form], workName(key))
 }
 
+// WorksLeave tells whether the namespace that the Work is in, or its kind, is being
+// deleted, or gone, as the API server has it at this moment: then no Work can be made
+// there before those that there are have gone.
+func (h *Hub) WorksLeave(ctx context.Context, key propagation.WorkKey) (bool, error) {
+	if leaves, err := h.NamespaceLeaves(ctx, key.Namespace()); err != nil || leaves {
+		return leaves, err
+	}
+	return h.retired(ctx, workKinds[key.Form])
+}
+
 // ClusterNow is Cluster, asked of the API server whatever is known.
 func (h *Hub) ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error) {
 	return live(ctx, h.clusters, types.NamespacedName{Name: name})

@@ -160,3 +160,34 @@ func TestZ10WhatNobodyPlacesHoldsUpNobody(t *testing.T) {
 		s.goesOn(nginx, 2, before, members...)
 	})
 }
+
+// A Work that waits for the end of a suspension to take its object away does not keep
+// the namespace of the member's Works, in which nothing new could be made: its object
+// stays, and is nobody's.
+func TestZ10WhatIsSuspendedHoldsUpNobody(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		left, nginx := s.Template("left"), s.Template("nginx")
+		s.Cleanup(func() { s.forget("member1", left.thing) }) // it is nobody's in the end
+		p := s.Policy("moves").Selecting(left).To("member1")
+		s.Apply(p, s.Policy("pp").Selecting(nginx).toAll(), left, nginx)
+		s.Expect(nginx).Works(members...).Work("member1", isCondition("Applied", "True"))
+		s.Expect(left).Works("member1").Work("member1", isCondition("Applied", "True"))
+		of, before := s.uids(left, "member1"), s.uids(nginx, members...)
+		s.Apply(p.To("member2").SuspendedOn("member1"))
+		s.Expect(left).In("member1", "member2").Work("member2", isCondition("Applied", "True"))
+		s.Rest()
+		was := string(s.Expect(nginx).work("member1").GetUID())
+		s.party.together(func() { s.forget("hub", newThing(namespaces, "", "karmada-es-member1")) })
+		if err := s.within(2*timeout, func() error {
+			if w := s.Expect(nginx).work("member1"); w == nil || string(w.GetUID()) == was {
+				return fmt.Errorf("the Work of %s is not made anew", nginx)
+			}
+			return nil
+		}); err != nil {
+			s.Fatal(err)
+		}
+		s.Expect(left).Works("member2")
+		s.same(left, of, "member1")
+		s.goesOn(nginx, 2, before, members...)
+	})
+}

@@ -177,9 +177,19 @@ func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error)
 	return nil, h.ask(ctx, "list", "namespaces with "+selector)
 }
 
-// NamespaceLeaves tells whether a namespace is being deleted: none is.
+// NamespaceLeaves tells whether a namespace is being deleted: none of templates is.
 func (h *Hub) NamespaceLeaves(ctx context.Context, name string) (bool, error) {
 	return false, h.ask(ctx, "get", "namespace "+name)
+}
+
+// WorksLeave tells whether the namespace that the Work is in, or its kind, is being
+// deleted.
+func (h *Hub) WorksLeave(ctx context.Context, key propagation.WorkKey) (bool, error) {
+	h.mu.Lock()
+	_, leaves := h.hasNamespace(key.Namespace())
+	leaves = leaves || h.dropped[KindWorks]
+	h.mu.Unlock()
+	return leaves, h.ask(ctx, "get", "namespace "+key.Namespace())
 }
 
 // EnsureNamespace makes a namespace where there is none.

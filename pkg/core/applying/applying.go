@@ -66,6 +66,9 @@ type Input struct {
 	Hub string
 	// Held says what suspends the Work; empty: nothing.
 	Held string
+	// Blocking: with the Work its namespace, or its kind, is being deleted, and until the
+	// Work is gone nobody gets anything new.
+	Blocking bool
 	// Ended tells that the object came to its end in the member, and does not have
 	// to be there any more (Finished).
 	Ended    bool
@@ -262,6 +265,8 @@ func leave(in Input) Decision {
 		return decision(Wait, f.Reason, f.Message)
 	case f.Proof.template && keep != nil && *keep:
 		return decision(Release, ReasonPreserved, messages[ReasonPreserved])
+	case in.Held != "" && f.Reason == ReasonLeftOut && in.Blocking:
+		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving])
 	case in.Held != "" && f.Reason == ReasonLeftOut:
 		return decision(Wait, ReasonHeld, in.Held)
 	case o.Answer == Absent:

@@ -182,33 +182,37 @@ func TestDecideWhatLeaves(t *testing.T) {
 		finding  applying.Finding
 		live     applying.Read[*applying.Observed]
 		held     string
+		blocking bool
 		preserve bool
 
 		action applying.Action
 		reason applying.Reason
 	}{
-		"its template is gone":                                {finding: gone, live: object(), action: applying.Remove, reason: applying.ReasonTemplateGone},
-		"S24: its template is gone, and it is suspended":      {finding: gone, live: object(), held: "the policy", action: applying.Remove, reason: applying.ReasonTemplateGone},
-		"its template is gone, and it is to be preserved":     {finding: gone, live: object(), preserve: true, action: applying.Release, reason: applying.ReasonPreserved},
-		"the binding leaves the cluster out":                  {finding: out, live: object(), action: applying.Remove, reason: applying.ReasonLeftOut},
-		"left out, and to be preserved with its template":     {finding: out, live: object(), preserve: true, action: applying.Remove, reason: applying.ReasonLeftOut},
-		"S27: left out, and suspended":                        {finding: out, live: object(), held: "the policy", action: applying.Wait, reason: applying.ReasonHeld},
-		"Z3: the Work was deleted by hand":                    {finding: wanted, live: object(), action: applying.Wait, reason: applying.ReasonWanted},
-		"Z4: the binding is missing":                          {finding: missing, live: object(), action: applying.Wait, reason: applying.ReasonBindingMissing},
-		"nothing was found out":                               {live: object(), action: applying.Wait},
-		"it is gone already":                                  {finding: gone, live: applying.None[*applying.Observed](), action: applying.Release, reason: applying.ReasonDeleted},
-		"Z17: the member does not serve its kind":             {finding: gone, live: applying.Read[*applying.Observed]{Answer: applying.NotServed}, action: applying.Wait, reason: applying.ReasonKindNotServed},
-		"the member does not answer":                          {finding: gone, action: applying.Wait, reason: applying.ReasonCannotTell},
-		"it is another Work's by now":                         {finding: gone, live: object(foreign), action: applying.Release, reason: applying.ReasonNotOurs},
-		"it lost the label: without it nothing is deleted":    {finding: gone, live: object(unlabelled), action: applying.Release, reason: applying.ReasonNotOurs},
-		"Z26: it is another hub's":                            {finding: gone, live: object(otherHub), action: applying.Release, reason: applying.ReasonNotOurs},
-		"it is being deleted already, and something keeps it": {finding: gone, live: object(deleting), action: applying.Wait, reason: applying.ReasonTerminating},
+		"its template is gone":                                  {finding: gone, live: object(), action: applying.Remove, reason: applying.ReasonTemplateGone},
+		"S24: its template is gone, and it is suspended":        {finding: gone, live: object(), held: "the policy", action: applying.Remove, reason: applying.ReasonTemplateGone},
+		"its template is gone, and it is to be preserved":       {finding: gone, live: object(), preserve: true, action: applying.Release, reason: applying.ReasonPreserved},
+		"the binding leaves the cluster out":                    {finding: out, live: object(), action: applying.Remove, reason: applying.ReasonLeftOut},
+		"left out, and to be preserved with its template":       {finding: out, live: object(), preserve: true, action: applying.Remove, reason: applying.ReasonLeftOut},
+		"S27: left out, and suspended":                          {finding: out, live: object(), held: "the policy", action: applying.Wait, reason: applying.ReasonHeld},
+		"Z10: left out and suspended, in a namespace that goes": {finding: out, live: object(), held: "the policy", blocking: true, action: applying.Release, reason: applying.ReasonWorksLeaving},
+		"left out, in a namespace that goes":                    {finding: out, live: object(), blocking: true, action: applying.Remove, reason: applying.ReasonLeftOut},
+		"wanted, in a namespace that goes":                      {finding: wanted, live: object(), held: "the policy", blocking: true, action: applying.Wait, reason: applying.ReasonWanted},
+		"Z3: the Work was deleted by hand":                      {finding: wanted, live: object(), action: applying.Wait, reason: applying.ReasonWanted},
+		"Z4: the binding is missing":                            {finding: missing, live: object(), action: applying.Wait, reason: applying.ReasonBindingMissing},
+		"nothing was found out":                                 {live: object(), action: applying.Wait},
+		"it is gone already":                                    {finding: gone, live: applying.None[*applying.Observed](), action: applying.Release, reason: applying.ReasonDeleted},
+		"Z17: the member does not serve its kind":               {finding: gone, live: applying.Read[*applying.Observed]{Answer: applying.NotServed}, action: applying.Wait, reason: applying.ReasonKindNotServed},
+		"the member does not answer":                            {finding: gone, action: applying.Wait, reason: applying.ReasonCannotTell},
+		"it is another Work's by now":                           {finding: gone, live: object(foreign), action: applying.Release, reason: applying.ReasonNotOurs},
+		"it lost the label: without it nothing is deleted":      {finding: gone, live: object(unlabelled), action: applying.Release, reason: applying.ReasonNotOurs},
+		"Z26: it is another hub's":                              {finding: gone, live: object(otherHub), action: applying.Release, reason: applying.ReasonNotOurs},
+		"it is being deleted already, and something keeps it":   {finding: gone, live: object(deleting), action: applying.Wait, reason: applying.ReasonTerminating},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := workOf()
 			w.Spec.PreserveResourcesOnDeletion = &tc.preserve
 			d := applying.Decide(applying.Input{
-				Work: w, Manifest: asked, Known: state(), Live: tc.live, Hub: "hub-1", Held: tc.held, Leaving: true, Finding: tc.finding,
+				Work: w, Manifest: asked, Known: state(), Live: tc.live, Hub: "hub-1", Held: tc.held, Blocking: tc.blocking, Leaving: true, Finding: tc.finding,
 			})
 			if d.Action != tc.action || d.Reason != tc.reason {
 				t.Errorf("got %s %s, want %s %s", d.Action, d.Reason, tc.action, tc.reason)

@@ -59,7 +59,10 @@ const (
 	// name is there.
 	ReasonSuperseded Reason = "Superseded"
 	// ReasonAbandoned: the binding is gone, and no policy holds the template.
-	ReasonAbandoned         Reason = "Abandoned"
+	ReasonAbandoned Reason = "Abandoned"
+	// ReasonWorksLeaving: the end of a suspension cannot be waited for, because the
+	// namespace of the Work, or its kind, is being deleted.
+	ReasonWorksLeaving      Reason = "WorksLeaving"
 	ReasonPreserved         Reason = "Preserved"
 	ReasonDeleted           Reason = "Deleted"
 	ReasonClusterLeft       Reason = "ClusterLeft"
@@ -79,6 +82,7 @@ var messages = map[Reason]string{
 	ReasonSuperseded:       "the Work of its binding's present name has it",
 	ReasonTakenOver:        "it was not Sluice's, and is taken over",
 	ReasonAbandoned:        "the binding is gone, and no policy holds the template: the object stays, and is nobody's",
+	ReasonWorksLeaving:     "its removal is suspended, and the namespace or the kind of its Work is being deleted: the object stays, and is nobody's",
 	ReasonNotOurs:          "it belongs to somebody else",
 	ReasonTerminating:      "it is being deleted in the member, and something keeps it there",
 	ReasonPreserved:        "its template is gone, and it is to be preserved",

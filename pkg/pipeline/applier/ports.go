@@ -34,6 +34,9 @@ type Works interface {
 type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Namespace(ctx context.Context, name string) (labels map[string]string, err error)
+	// WorksLeave tells whether the namespace that the Work is in, or its kind, is being
+	// deleted at this moment.
+	WorksLeave(ctx context.Context, key propagation.WorkKey) (bool, error)
 	Identity(ctx context.Context) (string, error)
 	// Cluster may be what a watch told.
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
