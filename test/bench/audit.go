@@ -46,8 +46,12 @@ func (r request) count() bool {
 }
 
 // background tells whether it is made now and then, whatever happens: a member's
-// credentials are read again.
-func (r request) background() bool { return r.verb == "get" && r.resource == "secrets" }
+// credentials are read again, and it is asked what it has and serves; a sweep asks how
+// far the hub is, and which namespaces are protected.
+func (r request) background() bool {
+	return r.verb == "get" && slices.Contains([]string{"secrets", "/api", "/apis", "/readyz", "/version"}, r.resource) ||
+		r.verb == "list" && slices.Contains([]string{"nodes", "pods", "clusters", "namespaces"}, r.resource)
+}
 
 // ours tells whether a user agent is the pipeline's, on the hub or in a member.
 func ours(agent string) bool { return agent == "sluice" || strings.HasPrefix(agent, "sluice/") }

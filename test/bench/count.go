@@ -134,7 +134,7 @@ func (b *bench) policyEvents(ctx context.Context) error {
 	}
 	b.table.row("requests for a policy event that touches no template: constant",
 		verdict(len(counted[0]) == len(counted[1]), "%d with 0 templates, %d with %d", len(counted[0]), len(counted[1]), bystanders),
-		fmt.Sprintf("audit logs, a policy that selects ConfigMaps of its namespace by a label that none has: %s; %s (handled after %s, %s); not counted: the look at the members' credentials now and then",
+		fmt.Sprintf("audit logs, a policy that selects ConfigMaps of its namespace by a label that none has: %s; %s (handled after %s, %s); not counted: what a sweep and the look at the members ask now and then",
 			counted[0].by(byResource), counted[1].by(byResource), ms(took[0]), ms(took[1])))
 	return nil
 }
