@@ -199,21 +199,24 @@ func TestKindNamespaceIsMade(t *testing.T) {
 	})
 }
 
-// Labels and annotations of the user go along, those of a claim do not.
+// Labels and annotations of the user go along, and of the claim the name of its policy,
+// as released, but not the label that the claim is known by.
 func TestKindMetadata(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {
 		nginx := template{s.Template("nginx").Label("team", "blue").mark("annotations", "example.org/note", "x")}
 		s.Apply(s.Policy("pp"), nginx)
 		s.Expect(nginx).In("member1").Labelled("member1", "team", "blue").Member("member1", func(obj map[string]any) error {
-			if a, _ := at(obj, "metadata.annotations").(map[string]any); a["example.org/note"] != "x" {
+			annotations, _ := at(obj, "metadata.annotations").(map[string]any)
+			if annotations["example.org/note"] != "x" {
 				return errors.New("the user's annotation is missing")
 			}
-			for _, field := range []string{"metadata.labels", "metadata.annotations"} {
-				m, _ := at(obj, field).(map[string]any)
-				for k := range m {
-					if strings.Contains(k, "propagationpolicy.karmada.io") {
-						return errors.New(k + " of the claim is in the member")
-					}
+			if annotations["propagationpolicy.karmada.io/name"] == nil && annotations["clusterpropagationpolicy.karmada.io/name"] == nil {
+				return errors.New("the name of the policy is missing")
+			}
+			labels, _ := at(obj, "metadata.labels").(map[string]any)
+			for k := range labels {
+				if strings.Contains(k, "propagationpolicy.karmada.io") {
+					return errors.New(k + " of the claim is in the member")
 				}
 			}
 			return nil
