@@ -77,7 +77,7 @@ func (w *world) serveAgain(kind schema.GroupVersionKind) bool {
 	w.hub.Serve(kind.GroupKind(), kind.Version)
 	for _, t := range w.hub.LiveTemplates() {
 		if t.Key.GroupVersionKind() == kind && w.watches(t.Key) {
-			w.announce(hub.Change{Type: hub.Updated, Key: t.Key, Version: t.ResourceVersion})
+			w.announce(hub.Change{Type: hub.Added, Key: t.Key, Version: t.ResourceVersion})
 		}
 	}
 	return true

@@ -285,7 +285,12 @@ func (r *Replay) placed(ctx context.Context) ([]schema.GroupVersionKind, error) 
 // kind announces what happened to one kind.
 func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
 	changes, err := r.hub.Changes(ctx, gvk, since)
-	if errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
+	switch {
+	case errors.Is(err, outcome.ErrNotServed) && since != "":
+		// What was asked of its objects meanwhile, nobody could say. When it is served
+		// again all of them are announced, though none has changed.
+		return r.positions.Save(ctx, nameOf(gvk), "")
+	case errors.Is(err, outcome.ErrNotServed), apierrors.IsForbidden(err):
 		return nil // the hub does not serve it yet, or nobody has granted it
 	}
 	if err != nil {
