@@ -120,17 +120,15 @@ func (r *Replay) Changed(ctx context.Context, e event.Event) ([]event.Event, err
 
 // Source finds what happened while a source was away, whose Deployment e is about. It
 // may not watch yet, so that the first of such events has it looked for again until it
-// does; those that follow start nothing of their own.
+// does; those that follow have that go on for longer.
 func (r *Replay) Source(ctx context.Context, e event.Event) ([]event.Event, error) {
 	positions, err := r.positions.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	first := !r.starting(positions)
-	if first {
-		if err := r.starts(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.starts(ctx); err != nil { // anew: it is looked for that much longer
+		return nil, err
 	}
 	changed, err := r.Find(ctx)
 	if err != nil || !first && !changed {
