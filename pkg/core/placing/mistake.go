@@ -20,11 +20,8 @@ func (s Selectors) Idle(read Content, dark func(schema.GroupKind) bool) []string
 	for _, sel := range s {
 		gk := groupKind(sel)
 		key := propagation.TemplateKey{APIVersion: versioned(sel).GroupVersion().String(), Kind: sel.Kind, Name: sel.Name}
-		switch {
-		case dark(gk):
+		if dark(gk) || sel.Name != "" && !read.Has(key) {
 			idle = append(idle, strings.TrimSpace(sel.Kind+" "+sel.Name))
-		case sel.Name != "" && !read.Has(key):
-			idle = append(idle, sel.Kind+" "+sel.Name)
 		}
 	}
 	return idle
