@@ -5,6 +5,7 @@ package scheduling
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -71,9 +72,12 @@ func missing(names []string) []string {
 	return out
 }
 
-func list(reasons []string) string {
-	if rest := len(reasons) - maxNamed; rest > 0 {
-		return strings.Join(reasons[:maxNamed], "; ") + fmt.Sprintf("; and %d more", rest)
+func list(reasons []string) string { return strings.Join(bounded(reasons), "; ") }
+
+// bounded are as many as a message names, and how many there are besides.
+func bounded(all []string) []string {
+	if rest := len(all) - maxNamed; rest > 0 {
+		return append(slices.Clone(all[:maxNamed]), fmt.Sprintf("and %d more", rest))
 	}
-	return strings.Join(reasons, "; ")
+	return all
 }

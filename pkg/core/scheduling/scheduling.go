@@ -43,7 +43,8 @@ type Decision struct {
 }
 
 // Decide chooses the clusters. Where none fits, there are no targets; where some
-// fit and yet the placement cannot be satisfied, the targets stay as they are.
+// fit and yet the placement cannot be satisfied, or names a cluster that is not joined
+// in place of one that has the template, the targets stay as they are.
 // What cannot be scheduled is not moved: who commits leaves it where it is.
 func Decide(in Input) Decision {
 	spec := &in.Binding.Spec
@@ -61,10 +62,14 @@ func Decide(in Input) Decision {
 	var tried []attempt
 	for _, term := range terms(placement) {
 		a := try(in.Binding, placement, term, clusters)
-		if a.why == "" {
-			return accept(a.targets, term.AffinityName, a.success())
+		if a.why != "" {
+			tried = append(tried, a)
+			continue
 		}
-		tried = append(tried, a)
+		if why := misnamed(in.Binding, terms(placement), clusters, a.targets); why != "" {
+			return refuse(spec.Clusters, workv1alpha2.ReasonUnschedulable, why)
+		}
+		return accept(a.targets, term.AffinityName, a.success())
 	}
 	return refuseAll(tried, len(clusters), spec.Clusters)
 }

@@ -84,6 +84,53 @@ func TestDecideClusters(t *testing.T) {
 			clusters: fleet(2), reason: workv1alpha2.ReasonNoClusterFit,
 			message: "0/2 clusters are available: member9 is not joined; member1 is not in clusterNames; member2 is excluded",
 		},
+		"a cluster is not left out where a name beside it is not joined": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Clusters:  targets{on("member1", 0), on("member2", 0)},
+				Placement: &policyv1alpha1.Placement{ClusterAffinity: names("member1", "membr2")},
+			},
+			clusters: fleet(3), want: targets{on("member1", 0), on("member2", 0)}, reason: workv1alpha2.ReasonUnschedulable,
+			message: "clusterNames names what is not joined (membr2) and would take the template from member2; it stays where it is: correct the name, or take it out",
+		},
+		"nor does another group get it for the misspelled name of the first": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Clusters:  targets{on("member1", 0)},
+				Placement: &policyv1alpha1.Placement{ClusterAffinities: []policyv1alpha1.ClusterAffinityTerm{term("near", "membr1"), term("far", "member2")}},
+			},
+			clusters: fleet(2), want: targets{on("member1", 0)}, reason: workv1alpha2.ReasonUnschedulable,
+			message: "clusterNames names what is not joined (membr1) and would take the template from member1; it stays where it is: correct the name, or take it out",
+		},
+		"what a later group names is given back to the first, whoever is missing there": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Clusters:  targets{on("member2", 0)},
+				Placement: &policyv1alpha1.Placement{ClusterAffinities: []policyv1alpha1.ClusterAffinityTerm{term("near", "member1", "gone"), term("far", "member2")}},
+			},
+			clusters: fleet(2), want: targets{on("member1", 0)}, affinity: "near",
+			message: "Binding has been scheduled successfully; gone is not joined.",
+		},
+		"who is excluded by name leaves, whoever else is missing": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Clusters:  targets{on("member1", 0), on("member2", 0)},
+				Placement: &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"member1", "gone"}, ExcludeClusters: []string{"member2"}}},
+			},
+			clusters: fleet(2), want: targets{on("member1", 0)},
+			message: "Binding has been scheduled successfully; gone is not joined.",
+		},
+		"a cluster that left the fleet keeps nothing for the name of another": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Clusters:  targets{on("member1", 0), on("member3", 0)},
+				Placement: &policyv1alpha1.Placement{ClusterAffinity: names("member1", "gone")},
+			},
+			clusters: fleet(2), want: targets{on("member1", 0)},
+			message: "Binding has been scheduled successfully; gone is not joined.",
+		},
+		"without a missing name a cluster is left out": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Clusters:  targets{on("member1", 0), on("member2", 0)},
+				Placement: &policyv1alpha1.Placement{ClusterAffinity: names("member1")},
+			},
+			clusters: fleet(2), want: targets{on("member1", 0)}, message: success,
+		},
 		"no cluster at all": {
 			clusters: nil, reason: workv1alpha2.ReasonNoClusterFit, message: "0/0 clusters are available",
 		},

@@ -1,0 +1,50 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// misnamed says why the targets are not acted on: a cluster that is joined would lose
+// the template because no term names it, while one of the terms names a cluster that is
+// not joined. That is what a misspelled name looks like. Empty: they are acted on.
+//
+// Who leaves for another reason (it is excluded by name, tainted, leaving, or the
+// replicas do not reach it) leaves.
+func misnamed(b *propagation.Binding, terms []policyv1alpha1.ClusterAffinityTerm, clusters []*clusterv1alpha1.Cluster, targets []workv1alpha2.TargetCluster) string {
+	var unknown []string
+	for _, t := range terms {
+		unknown = append(unknown, t.ClusterNames...)
+	}
+	if unknown = absent(unknown, clusters); len(unknown) == 0 {
+		return ""
+	}
+	var left []string
+	for _, c := range clusters {
+		had, stays := slices.ContainsFunc(b.Spec.Clusters, named(c.Name)), slices.ContainsFunc(targets, named(c.Name))
+		if had && !stays && c.DeletionTimestamp == nil && !slices.ContainsFunc(terms, spares(c.Name)) {
+			left = append(left, c.Name)
+		}
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("clusterNames names what is not joined (%s) and would take the template from %s; it stays where it is: correct the name, or take it out",
+		strings.Join(bounded(unknown), ", "), strings.Join(bounded(left), ", "))
+}
+
+// spares tells of a term whether it says more of a cluster than not to name it.
+func spares(name string) func(policyv1alpha1.ClusterAffinityTerm) bool {
+	return func(t policyv1alpha1.ClusterAffinityTerm) bool {
+		return len(t.ClusterNames) == 0 || slices.Contains(t.ClusterNames, name) || slices.Contains(t.ExcludeClusters, name)
+	}
+}
