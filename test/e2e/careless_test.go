@@ -167,6 +167,27 @@ func TestGatesGarbled(t *testing.T) {
 	})
 }
 
+// One wrong letter in the name of a cluster takes nothing from another: nothing moves
+// until it is corrected, or taken out.
+func TestZ2ClusterNameThatIsNotThere(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).ClaimedBy(p)
+		s.Rest()
+		before, wrong := s.uids(nginx, members...), p.To("member1", "membr2", "member3")
+		words := []string{"Unschedulable", "membr2", "would take the template from member2"}
+		s.Untouched(func() {
+			s.Apply(wrong)
+			s.Expect(nginx).Binding(isCondition("Scheduled", "False", words...))
+		})
+		s.explains(words[2], nginx.resource.plural+"/"+nginx.name())
+		s.goesOn(nginx, 2, before, members...)
+		s.Apply(p.To("member1", "member3"))
+		s.Expect(nginx).In("member1", "member3").Binding(isCondition("Scheduled", "True"))
+		s.same(nginx, []string{before[0], before[2]}, "member1", "member3")
+	})
+}
+
 // One wrong word in a placement takes nothing away: it is refused with that word, and
 // what it placed goes on when it is corrected.
 func TestZ2PlacementOfANameThatIsNotThere(t *testing.T) {

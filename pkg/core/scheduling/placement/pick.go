@@ -45,26 +45,8 @@ func (s *surveyed) pickFixed() Decision {
 		d.Picked = append(d.Picked, placementv1.ClusterDecision{ClusterName: name, Selected: true, Reason: ReasonPicked})
 	}
 	d.Condition = fulfilled(len(d.Unpicked) == 0)
-	d.Picked = sorted(append(d.Picked, s.misnamed()...))
 	d.Unpicked = atMost(d.Unpicked)
 	return d
-}
-
-// misnamed are the members that keep the placement though no name is theirs, because
-// one of the names is nobody's: that is what a misspelled name looks like.
-func (s *surveyed) misnamed() []placementv1.ClusterDecision {
-	unknown := slices.IndexFunc(s.policy.ClusterNames, func(name string) bool { return s.find(name) == nil })
-	if unknown < 0 {
-		return nil
-	}
-	var kept []placementv1.ClusterDecision
-	for _, m := range s.members {
-		if s.had[m.Name] && leaving(m) == "" && !slices.Contains(s.policy.ClusterNames, m.Name) {
-			kept = append(kept, placementv1.ClusterDecision{ClusterName: m.Name, Selected: true, Reason: fmt.Sprintf(
-				"not named any more, and kept until cluster %q is found or its name is taken out", s.policy.ClusterNames[unknown])})
-		}
-	}
-	return kept
 }
 
 // pickN picks as many as are wanted, if there are so many.

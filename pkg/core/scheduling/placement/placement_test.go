@@ -77,19 +77,6 @@ func TestDecide(t *testing.T) {
 			policy: policy(pickFixed("a", "b", "c", "d"), -1), members: members{member("a"), leave(member("b")), silent(member("c"), 6*time.Minute)},
 			want: "a", short: true, unpicked: map[string]string{"b": "leaving", "c": "no heartbeat", "d": "not found"},
 		},
-		"C35: who is not named any more loses it": {
-			policy: policy(pickFixed("member1"), -1), members: three, want: "member1",
-			bindings: []*placementv1.ClusterResourceBinding{binding("member1", placementv1.BindingStateBound), binding("member2", placementv1.BindingStateBound)},
-		},
-		"but not as long as another name is nobody's": {
-			policy: policy(pickFixed("member1", "membr2", "member3"), -1), members: three, want: "member1 member2 member3", short: true,
-			bindings: []*placementv1.ClusterResourceBinding{binding("member1", placementv1.BindingStateBound), binding("member2", placementv1.BindingStateBound)},
-			unpicked: map[string]string{"membr2": "not found"},
-		},
-		"nor does who is leaving, or never had it, keep it": {
-			policy: policy(pickFixed("member1", "membr2"), -1), members: members{three[0], leave(member("member2")), three[2]}, want: "member1", short: true,
-			bindings: []*placementv1.ClusterResourceBinding{binding("member2", placementv1.BindingStateBound), binding("member3", placementv1.BindingStateUnscheduled)},
-		},
 		"C36: where fewer fit, those are used": {
 			policy: policy(pickN(placementv1.PlacementPolicy{Affinity: required(labelled("env", "canary"))}), 2), members: three,
 			want: "member2", short: true, unpicked: map[string]string{"member1": "affinity", "member3": "affinity"},
