@@ -194,7 +194,7 @@ func (l *lab) testPlacementBindings(p *placementv1.ClusterResourcePlacement) {
 	if _, err := l.CommitPlacementBinding(l.ctx, nil, next); !outcome.IsConflict(err) {
 		t.Errorf("made twice: %v, want a conflict", err)
 	}
-	l.somebodyPatches(placementBindings, "", b.Name, stripped)
+	l.somebodyPatches(placementBindings, "", b.Name, `{"metadata":{"labels":{"`+placementv1.LabelParentCRP+`":"another"}}}`)
 	again, err := l.CommitPlacementBinding(l.ctx, nil, next)
 	must(t, err)
 	if again.UID != b.UID || again.Labels[placementv1.LabelParentCRP] != p.Name || again.Spec.State != placementv1.BindingStateScheduled {

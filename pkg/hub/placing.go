@@ -166,15 +166,17 @@ func createWire[O wire](ctx context.Context, k *kind[O], o O, owner string) (O, 
 	return k.create(ctx, wireName(o), owner, part)
 }
 
-// restoreWire is createWire, which takes over what has the name and says of no placement
-// that it is its own: somebody took its labels off, and nothing else finds it any more.
+// restoreWire is createWire for what is named after its placement alone: it takes over
+// what has the name and does not say that it is the placement's. Somebody edited its
+// labels, and nothing else finds it any more.
 func restoreWire[O wire](ctx context.Context, k *kind[O], o O) (O, error) {
-	made, failed := createWire(ctx, k, o, o.GetLabels()[placementv1.LabelParentCRP])
+	placement := o.GetLabels()[placementv1.LabelParentCRP]
+	made, failed := createWire(ctx, k, o, placement)
 	if !outcome.IsConflict(failed) {
 		return made, failed
 	}
 	stray, err := k.getLive(ctx, wireName(o))
-	if err != nil || stray.value.GetLabels()[placementv1.LabelParentCRP] != "" || stray.value.GetDeletionTimestamp() != nil {
+	if err != nil || stray.value.GetLabels()[placementv1.LabelParentCRP] == placement || stray.value.GetDeletionTimestamp() != nil {
 		return made, failed
 	}
 	made, err = updateWire(ctx, k, stray.value, o)
