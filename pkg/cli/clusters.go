@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -115,7 +114,7 @@ func (o *clustersOptions) lines(ctx context.Context, h *hub.Hub) ([]clusterSumma
 	}
 	for _, n := range o.names {
 		if !slices.ContainsFunc(lines, func(g clusterSummary) bool { return g.Name == n }) {
-			return nil, fmt.Errorf("cluster %s has not joined: '%s get clusters' lists those that have", n, name)
+			return nil, notJoined(n)
 		}
 	}
 	lines = slices.DeleteFunc(lines, func(g clusterSummary) bool { return len(o.names) > 0 && !slices.Contains(o.names, g.Name) })

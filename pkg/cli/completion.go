@@ -50,12 +50,21 @@ completes "kubectl sluice", the others "kubectl-sluice".`,
 	}
 }
 
-// noArgs and oneArg refuse other numbers of arguments.
+// noArgs, someArgs and oneArg refuse other numbers of arguments.
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("unexpected argument %q", args[0])
 	}
 	return nil
+}
+
+func someArgs(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("%s is missing", what)
+		}
+		return nil
+	}
 }
 
 func oneArg(what string) cobra.PositionalArgs {

@@ -52,7 +52,7 @@ It asks the functions that Sluice itself decides with.`,
 			# The templates of a policy, by state
 			kubectl sluice explain pp/nginx -n shop
 			kubectl sluice explain cpp/default -o json`),
-		Args:              cobra.MinimumNArgs(1),
+		Args:              someArgs("KIND/NAME"),
 		ValidArgsFunction: s.completeObjects(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := s.objects(args)

@@ -26,7 +26,7 @@ Secrets are granted in one namespace at a time, named with --namespace.`,
 			kubectl sluice grant widgets.example.com | kubectl apply -f -
 			kubectl sluice grant clusterroles namespaces
 			kubectl sluice grant secrets -n shop`),
-		Args: cobra.MinimumNArgs(1),
+		Args: someArgs("KIND"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			kinds, err := s.granted(args)
 			if err != nil {

@@ -109,6 +109,9 @@ func (o *approveOptions) run(ctx context.Context, clusters []string) error {
 	if err != nil {
 		return err
 	}
+	if err := areJoined(ctx, h, clusters); err != nil {
+		return err
+	}
 	w, err := world(ctx, h)
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, ove
 	key := sub.Template.Key
 	i := slices.IndexFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == o.cluster })
 	if i < 0 {
-		return nil, fmt.Errorf("cluster %s has not joined: '%s get clusters' lists those that have", o.cluster, name)
+		return nil, notJoined(o.cluster)
 	}
 	binding, waits := w.Coming(sub), w.Waits(sub)
 	if o.released {

@@ -42,6 +42,9 @@ Or let a placement that was suspended go on, in all members or in those that
 			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
 				return s.suspendPlacement(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Resume(was, clusters) })
 			}
+			if _, ok := hub.PolicyKeyOf(keys[0]); ok {
+				return usagef("a policy says itself what is suspended: edit its spec.suspension")
+			}
 			h, err := s.hub()
 			if err != nil {
 				return err

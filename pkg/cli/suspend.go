@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,8 +15,10 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 )
 
 // suspendCommand holds back what people name.
@@ -46,21 +49,49 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 			if err != nil {
 				return err
 			}
+			h, err := s.hub()
+			if err != nil {
+				return err
+			}
+			if err := areJoined(cmd.Context(), h, clusters); err != nil {
+				return err
+			}
 			if _, ok := hub.PlacementKeyOf(keys[0]); ok {
 				return s.suspendPlacement(cmd.Context(), keys[0], func(was string) (string, error) { return explaining.Suspend(was, clusters), nil })
 			}
 			if _, ok := hub.PolicyKeyOf(keys[0]); ok {
 				return usagef("a policy says itself what is suspended: edit its spec.suspension")
 			}
-			h, err := s.hub()
-			if err != nil {
-				return err
+			if why := matching.Exempt(keys[0]); why != "" {
+				return usagef("%s is no template, so nothing of it is held back: %s", refOf(keys[0]), why)
 			}
 			return again(func() error { return s.suspendTemplate(cmd.Context(), h, keys[0], clusters) })
 		},
 	}
 	s.onClusters(cmd, &clusters, "hold back in these members only")
 	return cmd
+}
+
+// areJoined refuses names of clusters that have not joined: a misspelled one holds nothing
+// back.
+func areJoined(ctx context.Context, h *hub.Hub, clusters []string) error {
+	for _, c := range clusters {
+		_, err := h.Cluster(ctx, c)
+		if errors.Is(err, outcome.ErrGone) {
+			_, err = h.Member(ctx, c) // which placements alone may know
+		}
+		if errors.Is(err, outcome.ErrGone) {
+			return notJoined(c)
+		}
+		if err != nil {
+			return installed(err)
+		}
+	}
+	return nil
+}
+
+func notJoined(cluster string) error {
+	return fmt.Errorf("cluster %s has not joined: '%s get clusters' lists those that have", cluster, name)
 }
 
 // suspendTemplate suspends one template: on its binding first, for that is asked in front

@@ -171,8 +171,18 @@ func (d *departure) reach(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, instead)
 	}
-	if _, err := d.member.Check(ctx); err != nil {
+	id, err := d.member.Check(ctx)
+	if err != nil {
 		return fmt.Errorf("%w: %s", err, instead)
+	}
+	clusters, err := d.hub.Clusters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range clusters {
+		if c.Name != d.name && c.Spec.ID == id.ID {
+			return fmt.Errorf("%s is the same cluster as %s, which has what would be deleted: %s", d.name, c.Name, instead)
+		}
 	}
 	return nil
 }

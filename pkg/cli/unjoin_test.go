@@ -121,6 +121,9 @@ func TestUnjoinRefusesAPurgeThatCannotSucceed(t *testing.T) {
 	for name, given := range map[string]func(hub, member *api){
 		"the member does not answer":    func(_, member *api) { member.refuse = failing("/readyz", 500) },
 		"the credentials are not there": func(hub, _ *api) { hub.remove("v1/Secret/sluice-system/member1") },
+		"the member has another name, too": func(hub, _ *api) {
+			hub.put("cluster.karmada.io/v1alpha1/Cluster/prod-1", hub.get("cluster.karmada.io/v1alpha1/Cluster/member1").Object)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub, member := joined(t)

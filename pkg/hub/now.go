@@ -16,13 +16,24 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// TemplateNow is Template, asked of the API server whatever is known.
+// TemplateNow is Template, asked of the API server whatever is known. What goes with its
+// kind nobody deleted: while a kind is being taken off the hub, that there is no such
+// object, or that it is being deleted, is outcome.ErrNotServed.
 func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
 	k, err := h.templateKind(key.GroupVersionKind())
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
 	t, err := live(ctx, k, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	if errors.Is(err, outcome.ErrGone) || err == nil && t.Deleting {
+		leaves, failed := h.leaves(ctx, k.resource)
+		if failed != nil {
+			return nil, failed
+		}
+		if leaves {
+			return nil, fmt.Errorf("get %s: its kind is being taken off the hub: %w", key, outcome.ErrNotServed)
+		}
+	}
 	if err == nil && t.Labels[propagation.LabelBinding] != "" {
 		return nil, fmt.Errorf("get %s: it is frozen content: %w", key, outcome.ErrGone)
 	}

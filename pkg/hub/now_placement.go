@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,12 +35,31 @@ func (h *Hub) PlacementsRetired(ctx context.Context) (bool, error) {
 // MembersRetired tells the same of the clusters as placements see them.
 func (h *Hub) MembersRetired(ctx context.Context) (bool, error) { return h.retired(ctx, memberKind) }
 
-// retired asks the definition of the kind.
+// retired asks the definition of the kind, which it had.
 func (h *Hub) retired(ctx context.Context, r resource) (bool, error) {
-	raw, err := h.definition(ctx, r)
+	leaves, err := h.asked(ctx, r)
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
+	return leaves, err
+}
+
+// leaves tells whether the kind has a definition, which is being deleted. Who may not
+// read definitions is told that it is not.
+func (h *Hub) leaves(ctx context.Context, r resource) (bool, error) {
+	if !strings.Contains(r.Group, ".") {
+		return false, nil // the API server's own
+	}
+	leaves, err := h.asked(ctx, r)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return leaves, err
+}
+
+// asked tells whether the definition of the kind is being deleted.
+func (h *Hub) asked(ctx context.Context, r resource) (bool, error) {
+	raw, err := h.definition(ctx, r)
 	if err != nil {
 		return false, fmt.Errorf("get the definition of %s: %w", r.GroupKind(), err)
 	}

@@ -52,7 +52,7 @@ func (h *Hub) PolicySnapshotsOf(ctx context.Context, placement string) ([]*place
 // still is as old was read.
 func (h *Hub) CommitPolicySnapshot(ctx context.Context, old, next *placementv1.ClusterSchedulingPolicySnapshot) (*placementv1.ClusterSchedulingPolicySnapshot, error) {
 	if old == nil {
-		return createWire(ctx, h.placing.policySnapshots, next, next.Labels[placementv1.LabelParentCRP])
+		return restoreWire(ctx, h.placing.policySnapshots, next)
 	}
 	return updateWire(ctx, h.placing.policySnapshots, old, next)
 }
@@ -122,7 +122,7 @@ func (h *Hub) PlacementBindingsOf(ctx context.Context, placement string) ([]*pla
 // still is as old was read.
 func (h *Hub) CommitPlacementBinding(ctx context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error) {
 	if old == nil {
-		return createWire(ctx, h.placing.placementBindings, next, next.Labels[placementv1.LabelParentCRP])
+		return restoreWire(ctx, h.placing.placementBindings, next)
 	}
 	return updateWire(ctx, h.placing.placementBindings, old, next)
 }

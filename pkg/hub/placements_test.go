@@ -21,6 +21,14 @@ import (
 
 var placements = schema.GroupVersionResource{Group: placementv1.GroupName, Version: "v1", Resource: placementv1.ResourceClusterResourcePlacements}
 
+var (
+	policySnapshots   = schema.GroupVersionResource{Group: placementv1.GroupName, Version: "v1", Resource: placementv1.ResourceClusterSchedulingPolicySnapshots}
+	placementBindings = schema.GroupVersionResource{Group: placementv1.GroupName, Version: "v1", Resource: placementv1.ResourceClusterResourceBindings}
+)
+
+// stripped takes off by what an object is known to be a placement's.
+const stripped = `{"metadata":{"labels":null,"annotations":null}}`
+
 // TestPlacements: what the placer, the scheduler and the rollout write and read,
 // whether it is watched or not.
 func TestPlacements(t *testing.T) {
@@ -141,6 +149,19 @@ func (l *lab) testPolicySnapshots(p *placementv1.ClusterResourcePlacement) {
 	if len(all) != 1 || !cmp.Equal(all[0].Status, status) {
 		t.Errorf("snapshots: %+v", all)
 	}
+	l.somebodyPatches(policySnapshots, "", s.Name, stripped)
+	s, err = l.CommitPolicySnapshot(l.ctx, nil, next)
+	must(t, err)
+	if s.UID != all[0].UID || s.Labels[placementv1.LabelParentCRP] != p.Name || !cmp.Equal(s.Status, status) {
+		t.Errorf("without its labels it was not taken over: %+v", s)
+	}
+	l.somebodyPatches(policySnapshots, "", s.Name, stripped)
+	next.Spec.PolicyHash = []byte("another")
+	if _, err := l.CommitPolicySnapshot(l.ctx, nil, next); !outcome.IsConflict(err) {
+		t.Errorf("without labels, of another policy: %v, want a conflict", err)
+	}
+	s, err = l.CommitPolicySnapshot(l.ctx, nil, next)
+	must(t, err)
 	must(t, l.DeletePolicySnapshot(l.ctx, s))
 }
 
@@ -170,5 +191,14 @@ func (l *lab) testPlacementBindings(p *placementv1.ClusterResourcePlacement) {
 	if n := len(l.requests.take()); n > 1 {
 		t.Errorf("%d requests for the list", n)
 	}
-	must(t, l.DeletePlacementBinding(l.ctx, b))
+	if _, err := l.CommitPlacementBinding(l.ctx, nil, next); !outcome.IsConflict(err) {
+		t.Errorf("made twice: %v, want a conflict", err)
+	}
+	l.somebodyPatches(placementBindings, "", b.Name, `{"metadata":{"labels":{"`+placementv1.LabelParentCRP+`":"another"}}}`)
+	again, err := l.CommitPlacementBinding(l.ctx, nil, next)
+	must(t, err)
+	if again.UID != b.UID || again.Labels[placementv1.LabelParentCRP] != p.Name || again.Spec.State != placementv1.BindingStateScheduled {
+		t.Errorf("without its labels it was not taken over: %+v", again)
+	}
+	must(t, l.DeletePlacementBinding(l.ctx, again))
 }

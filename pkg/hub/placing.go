@@ -5,8 +5,10 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +18,7 @@ import (
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 )
 
 // The kinds of the placement API, but for Works.
@@ -161,6 +164,26 @@ func createWire[O wire](ctx context.Context, k *kind[O], o O, owner string) (O, 
 		meta["namespace"] = o.GetNamespace()
 	}
 	return k.create(ctx, wireName(o), owner, part)
+}
+
+// restoreWire is createWire for what is named after its placement alone: it takes over
+// what has the name and does not say that it is the placement's. Somebody edited its
+// labels, and nothing else finds it any more.
+func restoreWire[O wire](ctx context.Context, k *kind[O], o O) (O, error) {
+	placement := o.GetLabels()[placementv1.LabelParentCRP]
+	made, failed := createWire(ctx, k, o, placement)
+	if !outcome.IsConflict(failed) {
+		return made, failed
+	}
+	stray, err := k.getLive(ctx, wireName(o))
+	if err != nil || stray.value.GetLabels()[placementv1.LabelParentCRP] == placement || stray.value.GetDeletionTimestamp() != nil {
+		return made, failed
+	}
+	made, err = updateWire(ctx, k, stray.value, o)
+	if apierrors.IsInvalid(err) { // it says another thing, for good
+		return made, errors.Join(failed, deleteWire(ctx, k, stray.value))
+	}
+	return made, err
 }
 
 // updateWire makes an object next's, in all but the status, if it still is as

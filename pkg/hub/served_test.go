@@ -104,3 +104,49 @@ func TestWhatWasServedIsAskedForAgain(t *testing.T) {
 	served.Store(true)
 	(&lab{t: t}).waitFor("it is served again", func() bool { return read() == nil })
 }
+
+// A template that goes with its kind was not deleted: while the kind's definition is
+// being deleted, nobody can tell.
+func TestATemplateThatGoesWithItsKind(t *testing.T) {
+	const (
+		none    = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":"NotFound","code":404,"details":{"name":"a","group":"example.org","kind":"things"}}`
+		leaving = `{"apiVersion":"example.org/v1","kind":"Thing","metadata":{"namespace":"n","name":"a","uid":"u","resourceVersion":"7","deletionTimestamp":"2026-11-25T00:00:00Z"}}`
+		going   = `{"metadata":{"name":"things.example.org","deletionTimestamp":"2026-11-25T00:00:00Z"}}`
+		refusal = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+		nowhere = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	)
+	for sentence, tc := range map[string]struct {
+		status, defined    int
+		object, definition string
+		want               error // nil: the template
+	}{
+		"it is missing, and its kind goes":                   {404, 200, none, going, outcome.ErrNotServed},
+		"it is being deleted, and its kind goes":             {200, 200, leaving, going, outcome.ErrNotServed},
+		"it is missing, and its kind stays":                  {404, 200, none, `{"metadata":{}}`, outcome.ErrGone},
+		"it is being deleted, and its kind stays":            {200, 200, leaving, `{"metadata":{}}`, nil},
+		"it is missing, and its kind has no definition":      {404, 404, none, nowhere, outcome.ErrGone},
+		"it is missing, and Sluice may not read definitions": {404, 403, none, refusal, outcome.ErrGone},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch r.URL.Path {
+				case "/apis/example.org/v1":
+					_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"example.org/v1","resources":[{"name":"things","namespaced":true,"kind":"Thing","verbs":["get"]}]}`))
+				case "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.org":
+					w.WriteHeader(tc.defined)
+					_, _ = w.Write([]byte(tc.definition))
+				default:
+					w.WriteHeader(tc.status)
+					_, _ = w.Write([]byte(tc.object))
+				}
+			}))
+			defer s.Close()
+			h, err := hub.Connect(&rest.Config{Host: s.URL})
+			must(t, err)
+			if _, err := h.TemplateNow(t.Context(), propagation.TemplateKey{APIVersion: "example.org/v1", Kind: "Thing", Namespace: "n", Name: "a"}); !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
+	}
+}

@@ -109,6 +109,10 @@ func cause(err error) string {
 	return conditions.Message(printable(err.Error()))
 }
 
+// untyped is what an API server says, as an error of its own (500), of an applied object
+// whose fields are not of their types.
+const untyped = "failed to create typed patch object"
+
 // classify turns the error of a request into one of the types above, a conflict,
 // outcome.ErrGone, or the caller's own end.
 func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersionKind, namespace string) error {
@@ -141,6 +145,8 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 		return &Contested{Refused{c.name, conditions.Message(printable(s.Message))}}
 	case s.Code == http.StatusConflict:
 		return outcome.Conflict(err)
+	case s.Code == http.StatusInternalServerError && strings.Contains(s.Message, untyped):
+		return &Refused{c.name, conditions.Message(printable(s.Message))}
 	case s.Code == http.StatusTooManyRequests || s.Code >= http.StatusInternalServerError:
 		return c.unreachable(err)
 	case s.Code == http.StatusUnauthorized:

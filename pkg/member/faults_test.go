@@ -49,8 +49,17 @@ func TestWhatTheMemberAnswers(t *testing.T) {
 		"denied by webhook": {status(400, metav1.StatusReasonBadRequest), refused, false},
 		"too large":         {status(413, metav1.StatusReasonRequestEntityTooLarge), refused, false},
 		"unauthorized":      {status(401, metav1.StatusReasonUnauthorized), refused, true},
-		"a conflict":        {status(409, metav1.StatusReasonConflict), outcome.IsConflict, false},
-		"overloaded":        {status(503, metav1.StatusReasonServiceUnavailable), unreachable, true},
+		"a field of another type": {func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPatch {
+				fail(w, 500, metav1.StatusReasonInternalError, target{resource: "configmaps"}, "failed to create typed patch object (a; v1, Kind=ConfigMap): .data.a: expected string")
+			}
+			return r.Method == http.MethodPatch
+		}, func(err error) bool {
+			var e *Refused
+			return errors.As(err, &e) && strings.HasSuffix(e.Error(), ".data.a: expected string")
+		}, false},
+		"a conflict": {status(409, metav1.StatusReasonConflict), outcome.IsConflict, false},
+		"overloaded": {status(503, metav1.StatusReasonServiceUnavailable), unreachable, true},
 		"an error of its own": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Error(w, "oops", http.StatusInternalServerError)
 			return true

@@ -251,3 +251,44 @@ func TestSecretsOfMembersMixedUp(t *testing.T) {
 		s.same(nginx, before, "member1", "member2")
 	})
 }
+
+// A member that somebody gives a second name, by a Cluster that says the same spec.id,
+// keeps what it has where the policy names it by the new name, and by the old one again.
+func TestMemberOfTwoNames(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Deployment("nginx")
+		s.Apply(s.Policy("pp").To("member1", "member3"), nginx)
+		s.Expect(nginx).In("member1", "member3")
+		s.Rest()
+		before := s.uids(nginx, "member3")
+		second := s.Live(newThing(clusters, "", "member3"))
+		second.SetName(s.unique("second"))
+		second.SetUID("")
+		second.SetResourceVersion("")
+		second.SetFinalizers(nil)
+		name, on := second.GetName(), s.lab.hub.on(clusters, "")
+		s.party.together(func() {
+			if _, err := on.Create(s.Context(), second, metav1.CreateOptions{}); err != nil {
+				s.Fatal(err)
+			}
+			s.Cleanup(func() { _ = on.Delete(s.background(), name, metav1.DeleteOptions{}) })
+			s.Apply(s.Policy("pp").To("member1", name))
+			s.Expect(nginx).Works("member1").Work(name, isCondition("Applied", "True"))
+			s.Apply(nginx.At(2))
+			s.Expect(nginx).At(2, "member1", "member3")
+			s.same(nginx, before, "member3")
+			s.Apply(s.Policy("pp").To("member1", "member3"))
+			s.Expect(nginx).Works("member1", "member3").Work("member3", isCondition("Applied", "True"))
+			s.Eventually(func() error {
+				if w := s.Expect(nginx).work(name); w != nil {
+					return fmt.Errorf("%s has the Work %s", name, w.GetName())
+				}
+				return nil
+			})
+			s.goesOn(nginx, 3, before, "member3")
+			if err := on.Delete(s.Context(), name, metav1.DeleteOptions{}); err != nil {
+				s.Fatal(err)
+			}
+		})
+	})
+}

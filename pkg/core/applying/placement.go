@@ -27,6 +27,9 @@ type PlacementEvidence struct {
 	Binding Read[*placementv1.ClusterResourceBinding]
 	// LeftOut tells that the placement, as it is decided, leaves the member out.
 	LeftOut bool
+	// Alias is another name of the member by which the placement, as it is decided,
+	// picks it; empty: none (AliasesOf).
+	Alias string
 	// Gives are the objects that the binding gives to the member, by their ID, and
 	// the Work of each.
 	Gives Read[map[string]propagation.WorkKey]
@@ -62,6 +65,8 @@ func ExaminePlacement(e PlacementEvidence) Finding {
 	}
 	b := e.Binding
 	switch {
+	case b.Answer == Absent && e.LeftOut && e.Alias != "":
+		return elsewhere(e.Alias)
 	case b.Answer == Absent && e.LeftOut:
 		return Finding{Proof: Proof{reason: ReasonLeftOut}, Reason: ReasonLeftOut, Message: "the placement " + name + " leaves " + e.Work.Key.Cluster + " out"}
 	case b.Answer == Absent:

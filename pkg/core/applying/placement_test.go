@@ -41,6 +41,7 @@ func TestExaminePlacement(t *testing.T) {
 		retired   bool
 		binding   applying.Read[*placementv1.ClusterResourceBinding]
 		leftOut   bool
+		alias     string
 		gives     applying.Read[map[string]propagation.WorkKey]
 
 		proof             applying.Reason
@@ -59,6 +60,7 @@ func TestExaminePlacement(t *testing.T) {
 		"the snapshot has it in another of its parts":        {placement: there, binding: applying.Have(bound), gives: moved, elsewhere: true},
 		"what the snapshot has cannot be told":               {placement: there, binding: applying.Have(bound)},
 		"C54: the member is not chosen any more":             {placement: there, binding: none, leftOut: true, proof: applying.ReasonLeftOut},
+		"it is chosen under another of its names":            {placement: there, binding: none, leftOut: true, alias: "prod-1", elsewhere: true},
 		"Z4: the binding was deleted by hand":                {placement: there, binding: none},
 		"C63: the rollout has not come to the member to end": {placement: there, binding: applying.Have(waiting), leftOut: true},
 	} {
@@ -68,7 +70,7 @@ func TestExaminePlacement(t *testing.T) {
 			}
 			f := applying.ExaminePlacement(applying.PlacementEvidence{
 				Work: w, Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: tc.member, Retired: tc.retired,
-				Placement: tc.placement, Binding: tc.binding, LeftOut: tc.leftOut, Gives: tc.gives,
+				Placement: tc.placement, Binding: tc.binding, LeftOut: tc.leftOut, Alias: tc.alias, Gives: tc.gives,
 			})
 			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Elsewhere != tc.elsewhere || f.Left != tc.left || !tc.wanted && f.Message == "" {
 				t.Errorf("got %+v", f)

@@ -25,6 +25,8 @@ type Evidence struct {
 	Template Read[*propagation.Template]
 	Binding  Read[*propagation.Binding]
 	Cluster  Read[*clusterv1alpha1.Cluster]
+	// Aliases are the other names that the member is joined under (AliasesOf).
+	Aliases []string
 	// Settled tells that the binding's clusters are those that its placement asks
 	// for (scheduling.Settled).
 	Settled bool
@@ -140,6 +142,9 @@ func (e Evidence) successor() Finding {
 		if e.wanted() {
 			return e.stays("the template was made anew, and takes over what is there")
 		}
+		if name := e.alias(); name != "" {
+			return elsewhere(name)
+		}
 		if why := Omitted(b.Value, e.Settled); why != "" {
 			return unknown(ReasonCannotTell, why)
 		}
@@ -160,6 +165,35 @@ func (e Evidence) wanted() bool {
 	b, t := e.Binding, e.Template
 	return InForce(b) && (t.Answer != Found || b.Value.Spec.Resource.UID == t.Value.UID) &&
 		slices.Contains(b.Value.TargetClusters(), e.Work.Key.Cluster)
+}
+
+// alias is another name of the member by which the binding wants the object there.
+func (e Evidence) alias() string {
+	for _, t := range e.Binding.Value.TargetClusters() {
+		if slices.Contains(e.Aliases, t) {
+			return t
+		}
+	}
+	return ""
+}
+
+// elsewhere is the finding about an object that the member has to have by the Work of
+// another name of its own.
+func elsewhere(name string) Finding {
+	return Finding{Elsewhere: true, Reason: ReasonSameMember, Message: name + " is the same cluster, and has it"}
+}
+
+// AliasesOf are the names of those of the clusters that are the same member as c, by
+// spec.id: somebody renamed it, or made it join twice. What one of them is to have must
+// not be taken away for another.
+func AliasesOf(c *clusterv1alpha1.Cluster, clusters []*clusterv1alpha1.Cluster) []string {
+	var names []string
+	for _, o := range clusters {
+		if c.Spec.ID != "" && o.Spec.ID == c.Spec.ID && o.Name != c.Name && o.DeletionTimestamp == nil {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // stays is the finding about an object that has to be there: by this Work, or by the
@@ -200,6 +234,9 @@ func (e Evidence) placed() Finding {
 	}
 	if why := Omitted(b.Value, e.Settled); why != "" {
 		return unknown(ReasonCannotTell, why)
+	}
+	if name := e.alias(); name != "" {
+		return elsewhere(name)
 	}
 	if p := e.unheard(); p != nil {
 		return unknown(ReasonCannotTell, p.Key.String()+" refers to it, and its own binding does not say so yet")

@@ -4,6 +4,7 @@
 package applying_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,8 @@ func TestExamine(t *testing.T) {
 		unsettled bool
 		late      time.Duration
 		parents   []*propagation.Binding
+		// elsewhere: the member has another name, m9, and the object is to be there.
+		elsewhere bool
 
 		proof  applying.Reason
 		wanted bool
@@ -143,6 +146,7 @@ func TestExamine(t *testing.T) {
 			template: template("uid-1"), binding: follows(binding("b-1", "uid-1", "m2"), parent("m2")), parents: []*propagation.Binding{parent("m1", "m2")}, proof: applying.ReasonLeftOut,
 		},
 		"the binding leaves the cluster out":                    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), proof: applying.ReasonLeftOut},
+		"the binding names the same member by another name":     {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2", "m9"), elsewhere: true, reason: applying.ReasonSameMember},
 		"the binding leaves it out, and is not scheduled yet":   {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), unsettled: true, reason: applying.ReasonCannotTell},
 		"the binding was made anew, and names no cluster":       {template: template("uid-1"), binding: binding("b-2", "uid-1"), reason: applying.ReasonCannotTell},
 		"the binding was made anew, and leaves the cluster out": {template: template("uid-1"), binding: binding("b-2", "uid-1", "m2"), proof: applying.ReasonLeftOut},
@@ -167,6 +171,7 @@ func TestExamine(t *testing.T) {
 		"the binding is the former template's":                   {template: template("uid-1"), binding: binding("b-1", "uid-0", "m1"), reason: applying.ReasonCannotTell},
 		"Z18: made anew, and its binding wants what is there":    {template: template("uid-2"), binding: binding("b-2", "uid-2", "m1"), wanted: true},
 		"Z18: made anew, and its binding leaves the cluster out": {template: template("uid-2"), binding: binding("b-2", "uid-2", "m2"), proof: applying.ReasonTemplateReplaced},
+		"Z18: made anew, and wanted under another name":          {template: template("uid-2"), binding: binding("b-2", "uid-2", "m9"), elsewhere: true, reason: applying.ReasonSameMember},
 		"Z18: made anew a moment ago, and has no binding yet":    {template: template("uid-2"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonCannotTell},
 		"Z18: made anew long ago, and nobody claims it":          {template: template("uid-2"), binding: applying.None[*propagation.Binding](), late: time.Minute, proof: applying.ReasonTemplateReplaced},
 		"Z18, L29: made anew, and a Lazy policy waits for it to change": {
@@ -191,7 +196,7 @@ func TestExamine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := applying.Evidence{Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late), Parents: tc.parents}
+			e := applying.Evidence{Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late), Parents: tc.parents, Aliases: []string{"m9"}}
 			if e.Work == nil {
 				e.Work = workOf()
 			}
@@ -199,7 +204,7 @@ func TestExamine(t *testing.T) {
 				e.Cluster = *tc.cluster
 			}
 			f := applying.Examine(e)
-			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Abandoned != tc.abandoned {
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Elsewhere != tc.elsewhere || f.Abandoned != tc.abandoned {
 				t.Errorf("got %+v", f)
 			}
 			if tc.reason != "" && (f.Reason != tc.reason || f.Proof.Holds() || f.Message == "") {
@@ -224,4 +229,19 @@ func raw(status string) *runtime.RawExtension { return &runtime.RawExtension{Raw
 
 func aggregated(cluster, status string) workv1alpha2.AggregatedStatusItem {
 	return workv1alpha2.AggregatedStatusItem{ClusterName: cluster, Applied: true, Status: raw(status)}
+}
+
+func TestAliasesOf(t *testing.T) {
+	named := func(name, id string) *clusterv1alpha1.Cluster {
+		return &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: clusterv1alpha1.ClusterSpec{ID: id}}
+	}
+	leaving := named("m4", "a")
+	leaving.DeletionTimestamp = &metav1.Time{Time: start}
+	all := []*clusterv1alpha1.Cluster{named("m1", "a"), named("m2", "b"), named("m3", "a"), leaving, named("m5", ""), named("m6", "")}
+	for name, want := range map[string][]string{"m1": {"m3"}, "m2": nil, "m5": nil} {
+		i := slices.IndexFunc(all, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name })
+		if got := applying.AliasesOf(all[i], all); !slices.Equal(got, want) {
+			t.Errorf("aliases of %s are %v, want %v", name, got, want)
+		}
+	}
 }

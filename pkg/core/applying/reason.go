@@ -58,6 +58,8 @@ const (
 	// ReasonSuperseded: the Work has its binding's former name, and one of the present
 	// name is there.
 	ReasonSuperseded Reason = "Superseded"
+	// ReasonSameMember: the member is joined under another name, too, and has it by that.
+	ReasonSameMember Reason = "SameMember"
 	// ReasonAbandoned: the binding is gone, and no policy holds the template.
 	ReasonAbandoned Reason = "Abandoned"
 	// ReasonWorksLeaving: the end of a suspension cannot be waited for, because the

@@ -18,6 +18,8 @@
 package claiming
 
 import (
+	"cmp"
+
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
@@ -105,7 +107,7 @@ func (d Decision) Settled() bool { return d.Verdict == Keep || d.Verdict == Wait
 // Decide says who holds the template.
 func Decide(in Input) Decision {
 	t := in.Template
-	if why := matching.Exempt(t.Key); why != "" {
+	if why := cmp.Or(matching.Exempt(t.Key), matching.Bootstrapped(t.Key, t.Object)); why != "" {
 		return in.nobody(NeverTemplate, why)
 	}
 	ranked := in.rank()
@@ -278,7 +280,7 @@ func Bound(t *propagation.Template, b *propagation.Binding) propagation.Claim {
 // Lost reports whether the template has lost the metadata of p's claim, though its
 // binding records the claim and p selects it. The claim has to be restored first.
 func Lost(t *propagation.Template, b *propagation.Binding, p *propagation.Policy) bool {
-	if t.Claim.Held() || !Bound(t, b).By(p) || matching.Exempt(t.Key) != "" {
+	if t.Claim.Held() || !Bound(t, b).By(p) || cmp.Or(matching.Exempt(t.Key), matching.Bootstrapped(t.Key, t.Object)) != "" {
 		return false
 	}
 	_, miss := matching.Select(p, t)

@@ -6,6 +6,7 @@ package claiming_test
 import (
 	"testing"
 
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
@@ -122,6 +123,25 @@ func TestDecide(t *testing.T) {
 			}
 			if got.Reason == "" || got.Message == "" {
 				t.Errorf("no reason or message: %+v", got)
+			}
+		})
+	}
+}
+
+// Who takes the role cluster-admin over takes it away, when the policy leaves a member out.
+func TestWhatEachClusterMakesByItselfIsNoTemplate(t *testing.T) {
+	all := fixture.ClusterPolicy("all").Selecting(policyv1alpha1.ResourceSelector{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"})
+	for name, tc := range map[string]struct {
+		template fixture.TemplateBuilder
+		want     claiming.Reason
+	}{
+		"a role that somebody made":    {fixture.ClusterRole("admin"), claiming.BestMatch},
+		"a role of Kubernetes' itself": {fixture.ClusterRole("admin").Label("kubernetes.io/bootstrapping", "rbac-defaults"), claiming.NeverTemplate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := claiming.Decide(claiming.Input{Template: tc.template.Template(), Candidates: []claiming.Candidate{{Policy: all.Policy()}}})
+			if d.Reason != tc.want {
+				t.Errorf("got %s (%s), want %s", d.Reason, d.Message, tc.want)
 			}
 		})
 	}

@@ -21,6 +21,12 @@ func after(t fixture.TemplateBuilder, p fixture.PolicyBuilder) *propagation.Bind
 	return gating.Decide(gating.Input{Template: t.ClaimedBy(p).Template(), Policy: p.Policy()}).Next
 }
 
+// renamed is the binding as somebody left it who edited whose it is.
+func renamed(b *propagation.Binding) *propagation.Binding {
+	b.Spec.Resource.Name = "other"
+	return b
+}
+
 func TestDecide(t *testing.T) {
 	var (
 		nginx  = fixture.Deployment("nginx")
@@ -69,6 +75,8 @@ func TestDecide(t *testing.T) {
 		"L54 a template made anew under its name is another":                               {template: nginx.UID("anew"), policy: &lazy, binding: after(nginx, lazy), want: gating.Open, reason: gating.FirstPropagation, where: "member1"},
 		"a template that is being deleted gets nothing":                                    {template: nginx.Deleting(), policy: &eager, want: gating.Closed, reason: gating.TemplateDeleting, pending: true},
 		"Z34 a binding of that name that is another template's stays as it is":             {template: nginx, policy: &eager, binding: after(fixture.Deployment("another"), eager), want: gating.Closed, reason: gating.NameTaken, pending: true, where: "member1", same: true},
+		"Z4 a binding whose template somebody renamed is this one's still":                 {template: nginx, policy: ptr.To(eager.To("member2")), binding: renamed(after(nginx, eager)), want: gating.Open, reason: gating.Immediate, where: "member2"},
+		"Z4 also where the gate is closed":                                                 {template: nginx, policy: ptr.To(lazy.To("member2")), binding: renamed(after(nginx, lazy)), want: gating.Closed, reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
 		"Z34 and where nobody holds this one there is nothing to say":                      {template: nginx, binding: after(fixture.Deployment("another"), eager), want: gating.Idle, reason: gating.NoPolicy},
 
 		"ST5 ST14 Static: a policy's change waits":                          {template: nginx, policy: ptr.To(eager.To("member2")), binding: after(nginx, eager), features: static, want: gating.Closed, reason: gating.StaticPolicy, pending: true, where: "member1", same: true},

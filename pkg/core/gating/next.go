@@ -97,7 +97,11 @@ func (in Input) base() *propagation.Binding {
 	}
 	b := *in.Binding
 	b.Labels, b.Annotations = copied(b.Labels), copied(b.Annotations)
-	delete(b.Labels, propagation.LabelAsked) // it is heard now
+	delete(b.Labels, propagation.LabelAsked)               // it is heard now
+	if k := in.Template.Key; b.Template().ID() != k.ID() { // somebody edited it
+		r := &b.Spec.Resource
+		r.APIVersion, r.Kind, r.Namespace, r.Name = k.APIVersion, k.Kind, k.Namespace, k.Name
+	}
 	return &b
 }
 

@@ -31,6 +31,31 @@ func Exempt(k propagation.TemplateKey) string {
 	return ""
 }
 
+// Bootstrapped says why an object is never carried although others of its kind are: each
+// API server makes it by itself and works by it, as the role cluster-admin. Who took it
+// over in a member would take it away there some day. Empty: it may be carried.
+func Bootstrapped(k propagation.TemplateKey, obj map[string]any) string {
+	meta, _ := obj["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	gvk := k.GroupVersionKind()
+	own := false
+	switch gvk.Group {
+	case "rbac.authorization.k8s.io":
+		own = labels["kubernetes.io/bootstrapping"] != nil
+	case "flowcontrol.apiserver.k8s.io":
+		own = annotations["apf.kubernetes.io/autoupdate-spec"] != nil
+	case "apiregistration.k8s.io":
+		own = labels["kube-aggregator.kubernetes.io/automanaged"] != nil
+	case "scheduling.k8s.io":
+		own = strings.HasPrefix(k.Name, "system-") // reserved
+	}
+	if own {
+		return "every cluster makes its own " + gvk.Kind + " " + k.Name
+	}
+	return ""
+}
+
 func reservedNamespace(ns string) bool {
 	_, work := propagation.ClusterOfWorkNamespace(ns)
 	return work || ns == propagation.SystemNamespace || strings.HasPrefix(ns, "kube-") || strings.HasPrefix(ns, "karmada-") || strings.HasPrefix(ns, "fleet-")

@@ -80,7 +80,7 @@ func Exempt(key propagation.TemplateKey, obj map[string]any, hasService bool) st
 	case labels[propagation.LabelBinding] != nil:
 		return "it is frozen content"
 	}
-	return ""
+	return matching.Bootstrapped(key, obj)
 }
 
 // NeedsService reports whether Exempt has to know about a Service of the object's name.

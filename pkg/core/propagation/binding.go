@@ -40,9 +40,11 @@ func (b *Binding) Template() TemplateKey {
 
 // IsOf tells whether the binding is that of the template, as far as it says whose it is.
 // One that says so of another only has its name: of the hashes of 40 bits that names end
-// in, somebody can make two that are alike.
+// in, somebody can make two that are alike. Of a template whose binding has another name
+// it does not say so: somebody edited it.
 func (b *Binding) IsOf(key TemplateKey) bool {
-	return b.Spec.Resource.Kind == "" || b.Template().ID() == key.ID()
+	names := b.Template()
+	return names.Kind == "" || names.ID() == key.ID() || BindingOf(names) != b.Key
 }
 
 // Wanting is the binding with the word that another template waits for its name; the very

@@ -58,10 +58,20 @@ var values = map[string][]string{
 	FeatureBudget:     {"indirect", string(BudgetAll), string(BudgetOff)},
 }
 
-// FeaturesFrom reads the gates. A key that is absent, or has a value that is not known,
-// has its default. unknown says, for people, which keys and values are not known, sorted; keys that
-// begin with an underscore are ignored.
+// cautious is what each gate is taken to say while its value is not known: that by which
+// nothing moves, acts or leaves. A misspelled word switches nothing off that holds back.
+var cautious = map[string]string{
+	FeaturePreemption: "false",
+	FeatureStatic:     "true",
+	FeatureFailover:   "false",
+	FeatureBudget:     string(BudgetAll),
+}
+
+// FeaturesFrom reads the gates. A key that is absent has its default, one with a value
+// that is not known holds back what it can. unknown says, for people, which keys and
+// values are not known, sorted; keys that begin with an underscore are ignored.
 func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
+	said := maps.Clone(data)
 	for key, value := range data {
 		may, known := values[key]
 		switch {
@@ -69,14 +79,15 @@ func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
 		case !known:
 			unknown = append(unknown, fmt.Sprintf("%q is no gate; there are %s", key, strings.Join(slices.Sorted(maps.Keys(values)), ", ")))
 		case value != "" && !slices.Contains(may, value):
-			unknown = append(unknown, fmt.Sprintf("%s is %q, and may be %q: it is %q until it is mended", key, value, may, usual(may)))
+			said[key] = cautious[key]
+			unknown = append(unknown, fmt.Sprintf("%s is %q, and may be %q: it is %q until it is mended", key, value, may, said[key]))
 		}
 	}
 	slices.Sort(unknown)
 	for key, gate := range map[string]*bool{FeaturePreemption: &f.Preemption, FeatureStatic: &f.Static, FeatureFailover: &f.Failover} {
-		*gate = data[key] == "true"
+		*gate = said[key] == "true"
 	}
-	if b := RemovalBudget(data[FeatureBudget]); b == BudgetAll || b == BudgetOff {
+	if b := RemovalBudget(said[FeatureBudget]); b == BudgetAll || b == BudgetOff {
 		f.Budget = b
 	}
 	return f, unknown
@@ -90,12 +101,4 @@ func FeaturesOf(t *Template) (f Features, unknown []string) {
 		said[key], _ = value.(string)
 	}
 	return FeaturesFrom(said)
-}
-
-// usual is the default of a gate that may say these.
-func usual(may []string) string {
-	if slices.Contains(may, "false") {
-		return "false"
-	}
-	return may[0]
 }

@@ -18,15 +18,23 @@ func TestZ12FeaturesFrom(t *testing.T) {
 		// unknown is what is told of what nobody understands.
 		unknown []string
 	}{
-		"nobody set any":                   {},
-		"the removal budget by its name":   {data: map[string]string{"RemovalBudget": "indirect"}},
-		"of all":                           {data: map[string]string{"RemovalBudget": "all"}, want: propagation.Features{Budget: propagation.BudgetAll}},
-		"of none":                          {data: map[string]string{"RemovalBudget": "off"}, want: propagation.Features{Budget: propagation.BudgetOff}},
-		"a word that nobody knows is none": {data: map[string]string{"RemovalBudget": "false"}, unknown: []string{`RemovalBudget is "false", and may be ["indirect" "all" "off"]: it is "indirect" until it is mended`}},
-		"a gate that is neither on nor off is off, and told": {
-			data:    map[string]string{"StaticPolicy": "yes please", "PropagationPolicyPreemption": "true"},
-			want:    propagation.Features{Preemption: true},
-			unknown: []string{`StaticPolicy is "yes please", and may be ["true" "false"]: it is "false" until it is mended`},
+		"nobody set any":                 {},
+		"the removal budget by its name": {data: map[string]string{"RemovalBudget": "indirect"}},
+		"of all":                         {data: map[string]string{"RemovalBudget": "all"}, want: propagation.Features{Budget: propagation.BudgetAll}},
+		"of none":                        {data: map[string]string{"RemovalBudget": "off"}, want: propagation.Features{Budget: propagation.BudgetOff}},
+		"a budget that nobody knows is that of all": {
+			data:    map[string]string{"RemovalBudget": "false"},
+			want:    propagation.Features{Budget: propagation.BudgetAll},
+			unknown: []string{`RemovalBudget is "false", and may be ["indirect" "all" "off"]: it is "all" until it is mended`},
+		},
+		"a gate that holds back and is neither on nor off is on, and told": {
+			data:    map[string]string{"StaticPolicy": "ture", "PropagationPolicyPreemption": "true"},
+			want:    propagation.Features{Preemption: true, Static: true},
+			unknown: []string{`StaticPolicy is "ture", and may be ["true" "false"]: it is "true" until it is mended`},
+		},
+		"a gate that lets act and is neither on nor off is off, and told": {
+			data:    map[string]string{"PropagationPolicyPreemption": "yes please", "StaticPolicy": ""},
+			unknown: []string{`PropagationPolicyPreemption is "yes please", and may be ["true" "false"]: it is "false" until it is mended`},
 		},
 		"a key that is no gate is told": {
 			data:    map[string]string{"StaticPolicies": "true"},

@@ -6,6 +6,8 @@ package rendering
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,14 +183,27 @@ func Manifest(known kinds.Table, content map[string]any, cluster *clusterv1alpha
 }
 
 // sameObject says which part of the template's identity the object does not
-// have. The version of its API is none: a cluster may serve another.
+// have, or what it has that is each cluster's own to say. The version of its API is
+// none: a cluster may serve another.
 func sameObject(template propagation.TemplateKey, obj map[string]any) error {
 	is := propagation.KeyOf(obj)
 	switch {
 	case is.ID() == template.ID():
-		return nil
+		return ownMetadata(obj)
 	case is.GroupVersionKind().GroupKind() != template.GroupVersionKind().GroupKind():
 		return errors.New("changes the kind")
 	}
 	return errors.New("changes the name or the namespace")
+}
+
+// ownMetadata refuses metadata that only the cluster of the object can tell: an owner
+// that is not there has its garbage collector delete the object, and a finalizer that
+// nobody takes off keeps it from ever being deleted.
+func ownMetadata(obj map[string]any) error {
+	for _, field := range slices.Sorted(maps.Keys(child(obj, "metadata"))) {
+		if !slices.Contains(carriedMetadata, field) {
+			return fmt.Errorf("sets metadata.%s: of the metadata, only labels and annotations can be overridden", field)
+		}
+	}
+	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"sluice.dev/pkg/core/kinds"
 )
 
+// carriedMetadata are the fields of metadata that go from one cluster to another.
+var carriedMetadata = []string{"name", "namespace", "labels", "annotations"}
+
 // Prune takes out of an object, in place, what no other cluster can use: its
 // status, all metadata but name, labels and annotations, and what the API
 // server it came from assigned.
@@ -16,7 +19,7 @@ func Prune(obj map[string]any) {
 	delete(obj, "status")
 	meta := child(obj, "metadata")
 	for k := range meta {
-		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k) {
+		if !slices.Contains(carriedMetadata, k) {
 			delete(meta, k)
 		}
 	}

@@ -48,3 +48,29 @@ func spares(name string) func(policyv1alpha1.ClusterAffinityTerm) bool {
 		return len(t.ClusterNames) == 0 || slices.Contains(t.ClusterNames, name) || slices.Contains(t.ExcludeClusters, name)
 	}
 }
+
+// misweighed says the same of static weights: a cluster would lose its replicas because
+// no weight is its own, while one of the weights is for a cluster that is not joined.
+func misweighed(b *propagation.Binding, s *policyv1alpha1.ReplicaSchedulingStrategy, clusters []*clusterv1alpha1.Cluster, a attempt) string {
+	if !static(s) {
+		return ""
+	}
+	var unknown []string
+	for _, w := range s.WeightPreference.StaticWeightList {
+		unknown = append(unknown, w.TargetCluster.ClusterNames...)
+	}
+	if unknown = absent(unknown, clusters); len(unknown) == 0 {
+		return ""
+	}
+	var left []string
+	for _, t := range b.Spec.Clusters {
+		if t.Replicas > 0 && slices.Contains(a.weightless, t.Name) && !slices.ContainsFunc(a.targets, named(t.Name)) {
+			left = append(left, t.Name)
+		}
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("staticWeightList names what is not joined (%s) and would take the replicas from %s; they stay where they are: correct the name, or take it out",
+		strings.Join(bounded(unknown), ", "), strings.Join(bounded(left), ", "))
+}

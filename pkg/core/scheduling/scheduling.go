@@ -66,7 +66,8 @@ func Decide(in Input) Decision {
 			tried = append(tried, a)
 			continue
 		}
-		if why := misnamed(in.Binding, terms(placement), clusters, a.targets); why != "" {
+		why := cmp.Or(misnamed(in.Binding, terms(placement), clusters, a.targets), misweighed(in.Binding, placement.ReplicaScheduling, clusters, a))
+		if why != "" {
 			return refuse(spec.Clusters, workv1alpha2.ReasonUnschedulable, why)
 		}
 		return accept(a.targets, term.AffinityName, a.success())
@@ -125,6 +126,8 @@ type attempt struct {
 	absent []string
 	// refused are the clusters that may not have it: "member2 is excluded".
 	refused []string
+	// weightless are the clusters that may have it, and that no weight is given to.
+	weightless []string
 	// kept are the targets whose removal is held.
 	kept []string
 	// fit is the number of clusters that may have it.
@@ -152,7 +155,7 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 	}
 	for _, c := range fit {
 		if !slices.ContainsFunc(cs, func(o candidate) bool { return o.name == c.Name }) {
-			a.refused = append(a.refused, c.Name+" has no weight")
+			a.weightless, a.refused = append(a.weightless, c.Name), append(a.refused, c.Name+" has no weight")
 		}
 	}
 	chosen, why := choose(cs, p.SpreadConstraints)

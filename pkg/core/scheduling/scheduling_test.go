@@ -92,6 +92,19 @@ func TestDecideClusters(t *testing.T) {
 			clusters: fleet(3), want: targets{on("member1", 0), on("member2", 0)}, reason: workv1alpha2.ReasonUnschedulable,
 			message: "clusterNames names what is not joined (membr2) and would take the template from member2; it stays where it is: correct the name, or take it out",
 		},
+		"nor is one left out where a weight beside its own is for who is not joined": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Replicas: 4, Clusters: targets{on("member1", 2), on("member2", 2)},
+				Placement: &policyv1alpha1.Placement{ReplicaScheduling: &policyv1alpha1.ReplicaSchedulingStrategy{
+					ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceWeighted,
+					WeightPreference: &policyv1alpha1.ClusterPreferences{StaticWeightList: []policyv1alpha1.StaticClusterWeight{
+						{TargetCluster: *names("member1"), Weight: 1}, {TargetCluster: *names("membr2"), Weight: 1},
+					}},
+				}},
+			},
+			clusters: fleet(2), want: targets{on("member1", 2), on("member2", 2)}, reason: workv1alpha2.ReasonUnschedulable,
+			message: "staticWeightList names what is not joined (membr2) and would take the replicas from member2; they stay where they are: correct the name, or take it out",
+		},
 		"nor does another group get it for the misspelled name of the first": {
 			spec: workv1alpha2.ResourceBindingSpec{
 				Clusters:  targets{on("member1", 0)},
@@ -227,6 +240,8 @@ func TestDecideReplicas(t *testing.T) {
 		"the greatest of several weights counts":                {6, static(weight(1), weight(2, "member2")), nil, 2, targets{on("member1", 2), on("member2", 4)}},
 		"a cluster without a weight gets none":                  {6, static(weight(1, "member2")), nil, 2, targets{on("member2", 6)}},
 		"weights that select nobody count as equal":             {6, static(weight(5, "member9")), nil, 2, targets{on("member1", 3), on("member2", 3)}},
+		"a weight for who is not joined takes nothing away":     {6, static(weight(1, "member1"), weight(1, "membr2")), targets{on("member1", 3), on("member2", 3)}, 3, targets{on("member1", 3), on("member2", 3)}},
+		"nor keeps it a replica from who never had one":         {4, static(weight(1, "member1"), weight(1, "membr2")), targets{on("member1", 2), on("member2", 0)}, 2, targets{on("member1", 4)}},
 		"a cluster that lost its weight leaves":                 {6, static(weight(1, "member2"), weight(1, "member3")), targets{on("member1", 6)}, 3, targets{on("member2", 3), on("member3", 3)}},
 		"huge weights do not overflow":                          {1<<31 - 1, static(weight(1<<62, "member1"), weight(1<<62, "member2")), nil, 2, targets{on("member1", 1<<30), on("member2", 1<<30-1)}},
 		"a changed weight moves replicas":                       {6, static(weight(1, "member1"), weight(2, "member2")), targets{on("member1", 4), on("member2", 2)}, 2, targets{on("member1", 2), on("member2", 4)}},

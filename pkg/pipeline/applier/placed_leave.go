@@ -11,6 +11,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -121,13 +122,31 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 	if err != nil {
 		return e, fmt.Errorf("list the policies of placement %s: %w", name, err)
 	}
-	e.LeftOut = telling.LeavesOut(policies, w.Key.Cluster)
+	if e.LeftOut = telling.LeavesOut(policies, w.Key.Cluster); e.LeftOut && e.Cluster.Answer == applying.Found {
+		if e.Alias, err = s.alias(ctx, e.Cluster.Value, policies); err != nil {
+			return e, err
+		}
+	}
 	e.Binding = applying.None[*placementv1.ClusterResourceBinding]()
 	if b := telling.BindingTo(bindings, w.Key.Cluster); b != nil {
 		e.Binding = applying.Have(b)
 		e.Gives, err = s.gives(ctx, name, b)
 	}
 	return e, err
+}
+
+// alias is another name of the member by which the policies pick it.
+func (s *Stage) alias(ctx context.Context, c *clusterv1alpha1.Cluster, policies []*placementv1.ClusterSchedulingPolicySnapshot) (string, error) {
+	clusters, err := s.hub.Clusters(ctx)
+	if err != nil {
+		return "", fmt.Errorf("list clusters: %w", err)
+	}
+	for _, name := range applying.AliasesOf(c, clusters) {
+		if !telling.LeavesOut(policies, name) {
+			return name, nil
+		}
+	}
+	return "", nil
 }
 
 // gives are the objects that the binding gives to its member: those of its snapshot,

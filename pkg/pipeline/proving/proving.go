@@ -70,6 +70,7 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 		return e, fmt.Errorf("list clusters: %w", err)
 	}
 	fleet = slices.DeleteFunc(slices.Clone(fleet), func(c *clusterv1alpha1.Cluster) bool { return c.Name == w.Key.Cluster })
+	e.Aliases = applying.AliasesOf(e.Cluster.Value, fleet)
 	if key.Namespace != "" && !slices.Contains(e.Binding.Value.TargetClusters(), w.Key.Cluster) {
 		if e.Parents, err = h.LinkedBindings(ctx, key.Namespace); err != nil {
 			return e, fmt.Errorf("list linked bindings: %w", err)

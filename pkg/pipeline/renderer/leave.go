@@ -11,6 +11,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/proving"
 )
@@ -18,23 +19,45 @@ import (
 // leaves tells which Works may go: those that a binding in force leaves out, and,
 // where there is no such binding, those whose template is gone. That the binding is
 // missing proves nothing. Whether the object may leave its member is proven once
-// more by the applier, from what it reads then.
-func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (func(*propagation.Work) bool, error) {
+// more by the applier, from what it reads then. Unserved: there is no binding, and the
+// hub does not serve the template's kind.
+func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (may func(*propagation.Work) bool, unserved bool, err error) {
 	if b != nil && !b.Deleting {
 		omitted := applying.Omitted(b, true) == ""
-		return func(*propagation.Work) bool { return omitted }, nil
+		return func(*propagation.Work) bool { return omitted }, false, nil
 	}
 	if len(existing) == 0 {
-		return func(*propagation.Work) bool { return false }, nil
+		return func(*propagation.Work) bool { return false }, false, nil
 	}
 	e, err := proving.OfTemplate(ctx, s.hub, key, s.now())
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	return func(w *propagation.Work) bool {
 		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // that the cluster is there, the applier asks
 		return applying.Examine(e).Proof.Holds()
-	}, nil
+	}, e.Template.Answer == applying.NotServed, nil
+}
+
+// shelter has the members keep what Works gave them whose template went with its kind,
+// which nobody asked of that template: when the kind is served again, the template may
+// come later. The next time that the Works are rendered, they say what their policy
+// does.
+func (s *Stage) shelter(ctx context.Context, steps []rendering.Step) error {
+	for i, step := range steps {
+		w := step.Existing
+		if keep := w.Spec.PreserveResourcesOnDeletion; step.Action != rendering.Doubt || w.Deleting || keep != nil && *keep {
+			continue
+		}
+		kept := *w
+		kept.Spec.PreserveResourcesOnDeletion = new(true)
+		next, err := s.hub.CommitWork(ctx, w, &kept)
+		if err != nil {
+			return fmt.Errorf("commit %s: %w", w.Key, err)
+		}
+		steps[i].Existing = next
+	}
+	return nil
 }
 
 // room makes the Work where its namespace was missing, and has to be there: the

@@ -95,11 +95,16 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	if err := s.shield(ctx, key.Namespace, existing, d.works); err != nil {
 		return nil, err
 	}
-	leaves, err := s.leaves(ctx, template, b, existing)
+	leaves, unserved, err := s.leaves(ctx, template, b, existing)
 	if err != nil {
 		return nil, err
 	}
 	steps := rendering.Plan(b, existing, d.works, d.failed, leaves)
+	if unserved {
+		if err := s.shelter(ctx, steps); err != nil {
+			return nil, err
+		}
+	}
 	works, err := s.takeAll(ctx, steps, kept)
 	if err != nil {
 		return nil, err

@@ -187,9 +187,10 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 }
 
 // note has the Cluster say that it takes part in placements no more, unless nobody asked
-// for that: what goes with its kind is made again with its kind.
+// for that: what goes with its kind is made again with its kind, and what went with a
+// former Cluster of the name for this one.
 func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := mirroring.Left(c); c == nil || left {
+	if _, left := mirroring.Left(c); c == nil || left || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
 		return nil
 	}
 	retired, err := r.members.MembersRetired(ctx)

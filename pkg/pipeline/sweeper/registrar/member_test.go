@@ -253,6 +253,27 @@ func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
 	step("namespace fleet-member-member1", "member")
 }
 
+// A Cluster that is deleted and made again, as from its file, takes part again: nobody
+// deleted its MemberCluster, which went with the former one.
+func TestAMemberClusterThatGoesWithAFormerClusterIsMadeForTheNext(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}}
+	now := began
+	s := mirroringStage(f, &now)
+	step := stepper(t, f, s)
+	step("namespace fleet-member-member1", "member")
+	f.cluster = nil
+	f.bindings = []*placementv1.ClusterResourceBinding{{Spec: placementv1.ResourceBindingSpec{TargetCluster: "member1"}}}
+	if err := s.widow(t.Context(), "member1"); err != nil || f.member.DeletionTimestamp == nil {
+		t.Fatalf("it does not leave: %v", err)
+	}
+	f.take()
+	f.cluster = &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", CreationTimestamp: *f.member.DeletionTimestamp}}
+	step() // until the scheduler has taken the binding away
+	f.bindings = nil
+	step("member")
+	step("namespace fleet-member-member1", "member")
+}
+
 // Placements are decided anew when a member takes part, and when its health turns, and
 // not with each look at it.
 func TestPlacementsHearWhenAMemberMayBePicked(t *testing.T) {

@@ -1,0 +1,47 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package renderer_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// What goes with its kind nobody deleted: members keep it, also where the kind is served
+// again and the template comes later, and the policy counts again when that is rendered.
+func TestATemplateThatGoesWithItsKindIsPreserved(t *testing.T) {
+	r := secretBound(t)
+	preserved := func(want bool) {
+		t.Helper()
+		for _, c := range []string{"m1", "m2"} {
+			w := r.work(c)
+			if w == nil || w.Deleting {
+				t.Fatalf("the Work for %s is %v", c, w)
+			}
+			if keep := w.Spec.PreserveResourcesOnDeletion; (keep != nil && *keep) != want {
+				t.Errorf("the Work for %s preserves: %t, want %t", c, !want, want)
+			}
+		}
+	}
+	kind := schema.GroupKind{Kind: "Secret"}
+	r.render()
+	preserved(false)
+	if err := r.hub.DeleteBinding(t.Context(), r.bound); err != nil {
+		t.Fatal(err)
+	}
+	r.hub.Serve(kind)
+	r.render()
+	preserved(true)
+	if r.render(); len(r.writes) > 0 {
+		t.Errorf("it writes again: %v", r.writes)
+	}
+	r.hub.Serve(kind, "v1")
+	r.render() // and there is no such template
+	for _, c := range []string{"m1", "m2"} {
+		if w := r.work(c); w == nil || !w.Deleting || w.Spec.PreserveResourcesOnDeletion == nil || !*w.Spec.PreserveResourcesOnDeletion {
+			t.Errorf("the Work for %s is %v, want it to leave what it brought", c, w)
+		}
+	}
+}
