@@ -41,7 +41,8 @@ func (d drawer) backups() []op {
 		{verb: putTemplate, key: key, content: d.content()}, {verb: dropTemplate, key: key}, d.putPolicy(style{few: true}),
 	}
 	if d.chance(35) {
-		return []op{run(), {verb: keepHub}, pick(d, changes), run(), {verb: restoreHub}}
+		before, change, since := run(), pick(d, changes), run()
+		return []op{before, {verb: keepHub}, change, since, {verb: restoreHub, n: int(since.seed >> 1 & young)}}
 	}
 	return []op{run(), {verb: keepMember, cluster: cluster}, pick(d, changes), run(), {verb: restoreMember, cluster: cluster}}
 }
@@ -54,7 +55,7 @@ func (w *world) goBack(o op) bool {
 		return true
 	case restoreHub:
 		if w.hubBackup.kept {
-			w.restoreHub(w.hubBackup)
+			w.restoreHub(w.hubBackup, o.n == young)
 		}
 		return w.hubBackup.kept
 	}
@@ -78,14 +79,20 @@ func (w *world) goBack(o op) bool {
 	return true
 }
 
-// restoreHub has the hub go back to what it had before the last sweep: that the hub went
-// back is told by the version that a sweep saw. Whatever was under way has ended then,
-// everything begins anew, and the first that anybody does is to sweep. What members have
-// beyond what the hub knows of stays there.
-func (w *world) restoreHub(b hubBackup) {
+// young is the backup that no sweep has seen the hub go beyond.
+const young = 1
+
+// restoreHub has the hub go back. Of what it had before the last sweep that is told by
+// the version which the sweep saw; of a young backup by what Redis knows beyond it, if
+// anything. Whatever was under way has ended then, everything begins anew, and the first
+// that anybody does is to sweep. What members have beyond what the hub knows of stays
+// there.
+func (w *world) restoreHub(b hubBackup, young bool) {
 	w.noRedis, w.refused = false, refusals{}
-	w.tick()
-	w.drain()
+	if !young {
+		w.tick()
+		w.drain()
+	}
 	w.broker.clear()
 	w.hub.Restore(b.hub)
 	w.safety.acts, w.safety.claims = maps.Clone(b.acts), maps.Clone(b.claims)
