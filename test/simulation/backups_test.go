@@ -5,7 +5,10 @@ package simulation
 
 import (
 	"maps"
+	"slices"
+	"testing"
 
+	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/test/pipelinetest"
 )
 
@@ -115,4 +118,26 @@ func (w *world) restoreHub(b hubBackup, young bool) {
 	w.broker.queue = append(w.broker.queue, queued...)
 	w.safety.proofs.look(w)
 	w.drain()
+}
+
+// The backup is younger than what any sweep has seen, and the last that happened before
+// the hub goes back to it is that a policy was indexed and acted on. Redis outlives that.
+func TestZ21ABackupThatNoSweepHasSeenBeyond(t *testing.T) {
+	policy := namespaced("a")
+	w := newLab(t).start(climate{keeps: true, flights: 1})
+	for _, o := range []op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2")} {
+		w.do(o)
+	}
+	w.tellAll()
+	w.broker.queue = slices.DeleteFunc(w.broker.queue, func(d delivery) bool { return d.stage == sweeper.Name })
+	w.drain()
+	if w.members["m2"].Object(nginx) == nil {
+		t.Fatal("nobody acted on the policy")
+	}
+	if err := w.run([]op{{verb: restoreHub, n: young}}); err != nil {
+		t.Fatal(err)
+	}
+	if w.members["m1"].Object(nginx) == nil {
+		t.Error("m1 does not have what the hub wants there")
+	}
 }
