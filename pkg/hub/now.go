@@ -40,6 +40,19 @@ func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*pr
 	return t, err
 }
 
+// PolicyNow is Policy, asked of the API server whatever is known.
+func (h *Hub) PolicyNow(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error) {
+	k := h.policies[key.Scope]
+	if k == nil {
+		return nil, fmt.Errorf("get %s: no such scope: %q", key, key.Scope)
+	}
+	p, err := live(ctx, k, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	if err != nil {
+		return nil, err
+	}
+	return h.Resolve(p), nil
+}
+
 // BindingNow is Binding, asked of the API server whatever is known.
 func (h *Hub) BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
 	k, name := h.bindingKind(key)

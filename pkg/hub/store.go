@@ -38,6 +38,10 @@ type store[T any] struct {
 	owned   map[string]map[types.NamespacedName]bool
 	// seen is the version up to which the watch has told everything.
 	seen uint64
+	// written is the newest version that a write of this process made.
+	written uint64
+	// back says that the hub went back: what is listed next replaces all that is known.
+	back bool
 	// synced says that the initial list is in, broken that the watch ended, and
 	// that no other goes on from there.
 	synced, broken bool
@@ -174,8 +178,9 @@ func (e *entry[T]) collect(name types.NamespacedName, found []*record[T], doubtf
 func (s *store[T]) replace(recs []*record[T], version uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if version < s.seen {
+	if s.back || version < s.seen {
 		s.forgetVersions()
+		s.back, s.written = false, 0
 	}
 	listed := make(map[types.NamespacedName]bool, len(recs))
 	for _, r := range recs {
@@ -198,14 +203,6 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 		}
 	}
 	s.seen, s.synced, s.broken = version, true, false
-}
-
-// forgetVersions makes everything that will be listed news: the hub was set
-// back to an earlier state, and its versions count anew.
-func (s *store[T]) forgetVersions() {
-	for _, e := range s.entries {
-		e.version, e.tombstone, e.doubtful = 0, "", false
-	}
 }
 
 // observe takes a watch's word of one object.
@@ -304,6 +301,7 @@ func (s *store[T]) wrote(r *record[T]) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.written = max(s.written, r.version)
 	e := s.at(r.name)
 	if e.held != nil && e.held.version <= r.version {
 		e.held = nil // the watch was quicker than the answer

@@ -54,6 +54,8 @@ func answeredMissing(name string) step {
 	return func(s *store[string]) { s.gone(types.NamespacedName{Namespace: "ns", Name: name}) }
 }
 
+func wentBack(s *store[string]) { s.setBack() }
+
 func wrote(r *record[string]) step {
 	return func(s *store[string]) { s.begin(r.name); s.wrote(r); s.end(r.name) }
 }
@@ -225,6 +227,16 @@ func TestStore(t *testing.T) {
 			wantNews:  []string{"Added a@50", "Added b@6", "Updated a@30", "Deleted b@40"},
 			wantKnown: []string{"a@30"},
 		},
+		"a hub that was set back behind the own writes counts, though the watch had not told of these": {
+			steps:     []step{listed(9, a5, rec("b", 6, 6)), wrote(rec("a", 5, 30)), wrote(rec("c", 31, 31)), wentBack, listed(20, a5, rec("b", 6, 12))},
+			wantNews:  []string{"Added a@5", "Added b@6", "Updated a@5", "Updated b@12", "Deleted c@20"},
+			wantKnown: []string{"a@5", "b@12"},
+		},
+		"that is so once": {
+			steps:     []step{listed(9, a5), wentBack, listed(20, a5), wrote(rec("a", 5, 30)), listed(20, a5)},
+			wantNews:  []string{"Added a@5", "Updated a@5"},
+			wantKnown: []string{"a@30"},
+		},
 		"a bookmark lets an answer from before it raise nobody from the dead": {
 			steps: []step{listed(9), toldNothingUpTo(20), readLive(rec("a", 5, 15))},
 		},
@@ -318,6 +330,31 @@ func TestStoreKnowsNothingBeforeTheInitialList(t *testing.T) {
 			}
 			if _, _, known := s.listOwned("owner-of-a"); known {
 				t.Error("listOwned: known")
+			}
+		})
+	}
+}
+
+func TestZ21AStoreKnowsHowFarTheHubHasCome(t *testing.T) {
+	a := rec("a", 5, 5)
+	for sentence, tc := range map[string]struct {
+		steps []step
+		want  uint64
+	}{
+		"nothing was told":                            {},
+		"to the version of the list":                  {[]step{listed(9, a)}, 9},
+		"to what the watch told":                      {[]step{listed(9, a), told(rec("a", 5, 12)), toldNothingUpTo(15)}, 15},
+		"to its own write":                            {[]step{listed(9, a), wrote(rec("a", 5, 12))}, 12},
+		"not behind what the watch told":              {[]step{listed(9, a), wrote(rec("a", 5, 12)), toldNothingUpTo(15)}, 15},
+		"a hub that went back has come to what it is": {[]step{listed(9, a), wrote(rec("a", 5, 12)), wentBack, listed(10, a)}, 10},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newStore[string]()
+			for _, step := range tc.steps {
+				step(s)
+			}
+			if got := s.newest(); got != tc.want {
+				t.Errorf("%d, want %d", got, tc.want)
 			}
 		})
 	}

@@ -139,9 +139,13 @@ func (k *kind[T]) change(n news) Change {
 }
 
 func (k *kind[T]) relist(ctx context.Context, s *store[T]) (uint64, error) {
+	known := s.newest()
 	all, err := k.listPages(ctx, query{limit: pageSize})
 	if err != nil {
 		return 0, err
+	}
+	if all.version < known {
+		s.setBack()
 	}
 	s.replace(all.records, all.version)
 	return all.version, nil
@@ -178,13 +182,16 @@ func (k *kind[T]) follow(ctx context.Context, s *store[T], version uint64) {
 }
 
 // verify makes sure that the API server has come to the version that an open watch
-// began from. Where the hub was restored from a backup it has not, and would tell
+// began from, and to those that this process's own writes made, of which the watch may
+// not have told. Where the hub was restored from a backup it has not, and would tell
 // of nothing until it has: that version is as good as forgotten. As long as nobody
 // can tell, the store knows nothing.
 func (k *kind[T]) verify(ctx context.Context, s *store[T], version uint64) error {
+	known := max(version, s.newest())
 	now, err := k.listPage(ctx, query{limit: 1})
-	if err == nil && now.version < version {
-		err = apierrors.NewResourceExpired(fmt.Sprintf("the hub has come to version %d, and %d was known", now.version, version))
+	if err == nil && now.version < known {
+		s.setBack()
+		err = apierrors.NewResourceExpired(fmt.Sprintf("the hub has come to version %d, and %d was known", now.version, known))
 	}
 	s.setBroken(err != nil)
 	return err

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -208,6 +210,10 @@ type scripted struct {
 	// after holds the watch from a resourceVersion back until somebody closes it:
 	// what comes sooner is told together with what came before.
 	after map[string]chan struct{}
+	// told is what the watch of hears told, in its order.
+	told chan string
+	// wrote is the answer to each write.
+	wrote string
 	// now are the versions that it has come to, for who asks for one object only;
 	// of the last one there is no end. Zero: it does not serve.
 	now []int
@@ -230,6 +236,10 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			<-r.Context().Done()
 		}
+		return
+	}
+	if r.Method != http.MethodGet {
+		fmt.Fprint(w, s.wrote)
 		return
 	}
 	s.mu.Lock()
@@ -269,22 +279,15 @@ func (s *scripted) hears(before map[string]string, want ...string) *hub.Hub {
 	must(s.t, err)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel) // before the server waits for its requests
-	told := make(chan string)
+	s.told = make(chan string)
 	must(s.t, h.Watch(ctx, works.GroupVersion().WithKind("Work"), func(c hub.Change) {
 		select {
-		case told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version):
+		case s.told <- fmt.Sprintf("%s %s@%s", c.Type, c.Key.Name, c.Version):
 		case <-ctx.Done():
 		}
 	}))
 	for _, want := range want {
-		select {
-		case got := <-told:
-			if got != want {
-				s.t.Fatalf("told %s, want %s", got, want)
-			}
-		case <-time.After(30 * time.Second):
-			s.t.Fatalf("told nothing, want %s", want)
-		}
+		s.hear(want)
 		for from, heard := range before {
 			if heard == want {
 				close(s.after[from])
@@ -292,6 +295,19 @@ func (s *scripted) hears(before map[string]string, want ...string) *hub.Hub {
 		}
 	}
 	return h
+}
+
+// hear wants to be told of this next.
+func (s *scripted) hear(want string) {
+	s.t.Helper()
+	select {
+	case got := <-s.told:
+		if got != want {
+			s.t.Fatalf("told %s, want %s", got, want)
+		}
+	case <-time.After(30 * time.Second):
+		s.t.Fatalf("told nothing, want %s", want)
+	}
 }
 
 func scriptedWork(name string, version int) string {
@@ -358,6 +374,41 @@ func TestZ21WatchOfAHubThatWasRestored(t *testing.T) {
 		got = append(got, w.Key.Name+"@"+w.ResourceVersion)
 	}
 	if diff := cmp.Diff([]string{"a@5", "c@11", "d@13", "e@9"}, got); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
+	}
+}
+
+// The backup is younger than what the watch told, and older than what this process wrote:
+// its own writes never were.
+func TestZ21TheHubWentBackBehindTheOwnWrites(t *testing.T) {
+	script := &scripted{
+		t: t, now: []int{33}, wrote: scriptedWork("a", 35),
+		lists: []string{
+			scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25)),
+			scriptedList(33, "", scriptedWork("a", 5), scriptedWork("b", 25)),
+		},
+		watches: map[string]string{"30": ""},
+	}
+	h := script.hears(map[string]string{"30": "the own write"}, "Added a@5", "Added b@25")
+	known := func() (versions []string) {
+		all, err := h.Works(t.Context())
+		must(t, err)
+		for _, w := range all {
+			versions = append(versions, w.Key.Name+"@"+w.ResourceVersion)
+		}
+		return versions
+	}
+	all, err := h.Works(t.Context())
+	must(t, err)
+	_, err = h.CommitWorkStatus(t.Context(), all[0], workv1alpha1.WorkStatus{Conditions: []metav1.Condition{{Type: "Applied"}}})
+	must(t, err)
+	if diff := cmp.Diff([]string{"a@35", "b@25"}, known()); diff != "" {
+		t.Fatalf("known (-want +got):\n%s", diff)
+	}
+	close(script.after["30"]) // the watch ends
+	script.hear("Updated a@5")
+	script.hear("Updated b@25")
+	if diff := cmp.Diff([]string{"a@5", "b@25"}, known()); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
 }

@@ -9,9 +9,10 @@
 //	claims       which policy holds which template, which policies may select
 //	             it, which templates wait; the rebuild of it all.
 //	             epoch lock progress revision indexed policies selectors
-//	             index templates held waiting
+//	             index templates held waiting, and one entry of notices
 //	suspension   to which clusters nothing may be written.
-//	             suspended-policies suspended-bindings
+//	             suspended-policies suspended-bindings, and one entry of
+//	             positions
 //	pending      what changed since each placement was selected.
 //	             placements placement-changes
 //	positions    up to where the changes of each kind were announced.

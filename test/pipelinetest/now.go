@@ -17,6 +17,17 @@ func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*pr
 	return h.LiveTemplate(ctx, key)
 }
 
+// PolicyNow is the policy as it is, whatever a watch told.
+func (h *Hub) PolicyNow(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error) {
+	p, err := live(ctx, h, h.policies, key.ID(), key.String())
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.resolved(p), nil
+}
+
 // BindingNow is the binding as it is, whatever a watch told.
 func (h *Hub) BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
 	return live(ctx, h, h.bindings, key.ID(), key.String())

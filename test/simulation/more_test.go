@@ -52,6 +52,8 @@ func TestMore(t *testing.T) {
 		"a member that goes back may have what nobody wants":  {[]op{said(policy, "m1"), alone(1), everything, {verb: keepMember, cluster: "m1"}, {verb: dropTemplate, key: nginx}, everything, {verb: restoreMember, cluster: "m1"}}, "m1::2"},
 		"a hub that goes back takes nothing out of members":   {[]op{said(policy, "m1"), {verb: rest}, {verb: keepHub}, alone(1), everything, {verb: restoreHub}}, "m1::2"},
 		"a hub that goes back wants again what it had wanted": {[]op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2"), everything, {verb: restoreHub}}, "m1::2 m2::2"},
+		"a backup may be younger than the last sweep":         {[]op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2"), everything, {verb: restoreHub, n: young}}, "m1::2 m2::2"},
+		"and its policy changes then":                         {[]op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2"), everything, {verb: restoreHub, n: young}, said(policy, "m3")}, "m2::2 m3::2"},
 		"of a forged event nothing comes":                     {[]op{said(policy, "m1"), alone(1), everything, {verb: forgeEvent, n: slices.Index(forgeries, events.WorkRemoved), key: nginx, cluster: "m1"}, {verb: forgeEvent, n: slices.Index(forgeries, events.BindingRemoved), key: nginx, cluster: "m1"}}, "m1::2"},
 	} {
 		for climate, c := range map[string]climate{"one process": {lag: true, lanes: true, follow: true, flights: 1}, "many": {keeps: true, flights: 1}} {

@@ -70,11 +70,22 @@ func spreads(b *propagation.Binding) bool {
 	return b.Spec.Placement != nil && len(b.Spec.Placement.SpreadConstraints) > 0
 }
 
-// stuck tells whether the placement cannot be satisfied: what it is for stays where it
-// is.
+// stuck tells whether the placement cannot be satisfied, or names a cluster that is not
+// there in place of one that has the template: what it is for stays where it is.
 func (w *world) stuck(b *propagation.Binding) bool {
 	n := len(w.eligible(b))
-	return n == 0 || spreads(b) && n < b.Spec.Placement.SpreadConstraints[0].MinGroups
+	return n == 0 || spreads(b) && n < b.Spec.Placement.SpreadConstraints[0].MinGroups || w.misnames(b)
+}
+
+// misnames tells whether the placement names a cluster that is not there, and not one
+// that is there and has the template.
+func (w *world) misnames(b *propagation.Binding) bool {
+	if b.Spec.Placement == nil || b.Spec.Placement.ClusterAffinity == nil {
+		return false
+	}
+	names := b.Spec.Placement.ClusterAffinity.ClusterNames
+	absent := slices.ContainsFunc(names, func(c string) bool { return !w.hub.Joined(c) })
+	return absent && slices.ContainsFunc(scheduledTo(b), func(c string) bool { return w.hub.Joined(c) && !slices.Contains(names, c) })
 }
 
 // misspread says in what the binding's clusters are not as many of the eligible as its

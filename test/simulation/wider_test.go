@@ -83,6 +83,8 @@ func (o op) widely() string {
 		return fmt.Sprintf("forge %s of %s in %s", forgeries[o.n], o.key, o.cluster)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
+	case restoreHub:
+		return fmt.Sprintf("%s, young: %t", o.verb, o.n == young)
 	}
 	return string(o.verb)
 }

@@ -327,7 +327,8 @@ func (w *world) loses(ctx context.Context, r pipelinetest.Request) bool {
 
 // parallel tells whether a stage makes several such requests at once.
 func (f *flight) parallel(r pipelinetest.Request) bool {
-	return f != nil && f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(r.About, "work ")
+	about := strings.TrimPrefix(r.About, "finalizers of ")
+	return f != nil && f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(about, "work ")
 }
 
 // renderersHub lets others have their turn before the renderer writes several

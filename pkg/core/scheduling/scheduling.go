@@ -94,6 +94,16 @@ func Settled(in Input) bool {
 	return d.Unschedulable || equality.Semantic.DeepEqual(d.Targets, spec.Clusters)
 }
 
+// Forsaken tells whether all clusters that the binding names have left. It left others
+// out beside these: where none of them is there any more, its placement can be satisfied
+// by none that it chose, and nothing moves because of it.
+func Forsaken(in Input) bool {
+	targets := in.Binding.TargetClusters()
+	return len(targets) > 0 && !slices.ContainsFunc(in.Clusters, func(c *clusterv1alpha1.Cluster) bool {
+		return slices.Contains(targets, c.Name)
+	})
+}
+
 func accept(targets []workv1alpha2.TargetCluster, affinity, message string) Decision {
 	return Decision{Targets: targets, Affinity: affinity, Condition: metav1.Condition{
 		Type: workv1alpha2.ConditionScheduled, Status: metav1.ConditionTrue, Reason: workv1alpha2.ReasonSuccess, Message: message,

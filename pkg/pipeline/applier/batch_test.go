@@ -65,7 +65,7 @@ func (m troubled) Write(ctx context.Context, w *propagation.Work, hub string, ma
 }
 
 // Check holds nothing back.
-func (f *fleet) Check(_ context.Context, _ propagation.TemplateKey, _ propagation.BindingKey, cluster string) (suspension.Verdict, error) {
+func (f *fleet) Check(_ context.Context, _ propagation.TemplateKey, _ propagation.BindingKey, cluster string, _ uint64) (suspension.Verdict, error) {
 	return suspension.Verdict{Suspended: f.held[cluster], By: "somebody"}, nil
 }
 

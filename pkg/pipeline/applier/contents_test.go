@@ -27,7 +27,7 @@ import (
 // open suspends nothing.
 type open struct{}
 
-func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string) (suspension.Verdict, error) {
+func (open) Check(context.Context, propagation.TemplateKey, propagation.BindingKey, string, uint64) (suspension.Verdict, error) {
 	return suspension.Verdict{}, nil
 }
 

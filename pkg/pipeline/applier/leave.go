@@ -22,6 +22,11 @@ import (
 // hub says of template and binding takes the object out of the member. A Work that
 // should be there is not let go: the renderer makes it anew.
 func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propagation.TemplateKey, bound *propagation.Binding, urgent bool) (result, error) {
+	// Suspended or not, Redis has to know of it. It is asked first: nothing comes between
+	// the proof and what is done because of it.
+	if _, err := s.check(ctx, template, w); err != nil {
+		return result{}, err
+	}
 	evidence, err := proving.Of(ctx, s.hub, w, s.now())
 	if err != nil {
 		return result{}, err

@@ -67,7 +67,9 @@ type Hub interface {
 
 // Suspensions are the suspensions of policies and bindings, in Redis.
 type Suspensions interface {
-	Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (suspension.Verdict, error)
+	// Check also takes note that the hub has come to the version at which it said what
+	// is to be done in the member.
+	Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (suspension.Verdict, error)
 }
 
 // Member is one cluster.

@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/redis/suspension"
 )
 
 // Name of the stage.
@@ -169,15 +170,25 @@ func about(msg events.Data, w *propagation.Work, reason, message string) events.
 	return d
 }
 
+// check asks Redis for the suspension of the Work, and has it take note of the version of
+// that.
+func (s *Stage) check(ctx context.Context, template propagation.TemplateKey, w *propagation.Work) (suspension.Verdict, error) {
+	v, err := s.suspensions.Check(ctx, template, w.Binding(), w.Key.Cluster, propagation.Version(w.ResourceVersion))
+	if err != nil {
+		return v, fmt.Errorf("ask for the suspension of %s: %w", w.Key, err)
+	}
+	return v, nil
+}
+
 // held returns what suspends the Work; empty where nothing does. It is called before
 // each write to a member, and where it fails nothing is written. It looks at the
 // binding, too, which may be suspended before its Work and Redis say so. The field of a
 // Work that is being deleted does not count, for nobody writes it any more.
 func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *propagation.Work, bound *propagation.Binding) (string, error) {
-	v, err := s.suspensions.Check(ctx, template, w.Binding(), w.Key.Cluster)
+	v, err := s.check(ctx, template, w)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("ask for the suspension of %s: %w", w.Key, err)
+		return "", err
 	case v.Suspended:
 		return v.By + " suspends it", nil
 	case bound != nil && bound.SuspendedOn(w.Key.Cluster):

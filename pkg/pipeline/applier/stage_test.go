@@ -26,7 +26,7 @@ type suspends struct {
 	down     error
 }
 
-func (b suspends) Check(_ context.Context, t propagation.TemplateKey, _ propagation.BindingKey, _ string) (suspension.Verdict, error) {
+func (b suspends) Check(_ context.Context, t propagation.TemplateKey, _ propagation.BindingKey, _ string, _ uint64) (suspension.Verdict, error) {
 	return suspension.Verdict{Suspended: t == b.template, By: "policy p"}, b.down
 }
 

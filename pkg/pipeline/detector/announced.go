@@ -30,7 +30,8 @@ type announced struct{ last *lru.Cache }
 func newAnnounced() announced { return announced{lru.New(remembered)} }
 
 // told is what was told of an object, at which version of a template, and the event
-// that it was told for.
+// that it was told for. A version or a generation alone tells nothing: where the hub was
+// restored from a backup, each comes once more.
 type told struct{ state, version, event string }
 
 // about returns what was announced last about an object; false where that says nothing
@@ -49,7 +50,7 @@ func (x *announced) about(ctx context.Context, e event.Event, key any) (told, bo
 // left it, or only Sluice has written it since, and only its status.
 func (x *announced) hasTemplate(ctx context.Context, e event.Event, t *propagation.Template) bool {
 	w, ok := x.about(ctx, e, t.Key)
-	return ok && (w.version == t.ResourceVersion || t.Ours && w.state == stateOf(t))
+	return ok && (w.version == t.ResourceVersion || t.Ours) && w.state == stateOf(t)
 }
 
 func (x *announced) noteTemplate(e event.Event, t *propagation.Template) {
@@ -76,5 +77,5 @@ func (x *announced) notePolicy(e event.Event, p *propagation.Policy) {
 
 // contentOf is all of a policy but its status.
 func contentOf(p *propagation.Policy) string {
-	return fmt.Sprintf("%s/%d/%s", p.UID, p.Generation, p.ID)
+	return fmt.Sprintf("%s/%d/%s/%s", p.UID, p.Generation, p.ID, propagation.HashJSON(p.Spec))
 }

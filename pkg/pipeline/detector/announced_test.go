@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/redis/go-redis/v9"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -17,6 +18,7 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/detector"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/positions"
 	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -26,24 +28,25 @@ import (
 // scene is a detector that has told of a policy and of the Deployment that it holds.
 type scene struct {
 	*testing.T
-	hub      *pipelinetest.Hub
-	now      time.Time
-	detector *detector.Stage
-	template propagation.TemplateKey
-	policy   propagation.PolicyKey
-	heard    int
+	hub       *pipelinetest.Hub
+	redis     *redis.Client
+	index     *claims.Map
+	positions *positions.Map
+	now       time.Time
+	detector  *detector.Stage
+	template  propagation.TemplateKey
+	policy    propagation.PolicyKey
+	heard     int
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{T: t, now: fixture.Start, template: fixture.Deployment("nginx").Template().Key}
 	s.hub = pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return s.now }})
-	rdb := redistest.Embedded(t).Client(t)
-	index := claims.New(rdb)
-	if err := index.Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	s.detector = detector.New(s.hub, index, index, suspension.New(rdb))
+	s.redis = redistest.Embedded(t).Client(t)
+	s.index, s.positions = claims.New(s.redis), positions.New(s.redis)
+	s.rebuild()
+	s.detector = s.detectorOf(s.hub)
 
 	s.edit(func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(2)} })
 	p := fixture.Policy("p").Kind().To("m1").Policy()
@@ -57,6 +60,31 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
+// detectorOf is a detector that reads from this hub.
+func (s *scene) detectorOf(h detector.Hub) *detector.Stage {
+	return detector.New(h, s.index, s.index, suspension.New(s.redis))
+}
+
+// rebuild builds Redis from the hub.
+func (s *scene) rebuild() {
+	s.Helper()
+	err := s.index.Rebuild(s.Context(), func(ctx context.Context, r *claims.Rebuild) error {
+		for _, p := range s.hub.LivePolicies() {
+			if err := r.IndexPolicy(ctx, p, claims.SelectorsOf(p)); err != nil {
+				return err
+			}
+		}
+		t := s.hub.Live(s.template)
+		if t == nil || !t.Claim.Held() {
+			return nil
+		}
+		return r.Record(ctx, t.Key, t.Claim, propagation.Sighting{}.Of(t))
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 func (s *scene) aboutPolicy() propagation.TemplateKey {
 	about := hub.AboutPolicy(s.hub.LivePolicy(s.policy))
 	return propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}
@@ -66,6 +94,16 @@ func (s *scene) aboutPolicy() propagation.TemplateKey {
 // same; id: none is a new event.
 func (s *scene) hear(eventType string, key propagation.TemplateKey, id string, with ...string) []event.Event {
 	s.Helper()
+	out, err := s.handle(eventType, key, id, with...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return out
+}
+
+// handle is hear, and tells what went wrong.
+func (s *scene) handle(eventType string, key propagation.TemplateKey, id string, with ...string) ([]event.Event, error) {
+	s.Helper()
 	e, err := events.NewResource("https://hub", eventType, events.Object{TemplateKey: key, Version: "1"})
 	if err != nil {
 		s.Fatal(err)
@@ -74,11 +112,7 @@ func (s *scene) hear(eventType string, key propagation.TemplateKey, id string, w
 		id = "event " + string(rune('a'+s.heard))
 	}
 	e.SetID(id)
-	out, err := s.detector.Handle(coalesce.Covering(s.Context(), append(with, id)), e)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return out
+	return s.detector.Handle(coalesce.Covering(s.Context(), append(with, id)), e)
 }
 
 func (s *scene) edit(edit func(obj map[string]any)) { s.hub.Apply(s.template, edit) }

@@ -8,7 +8,8 @@
 // Reads: the template, its candidates through the index, the gates.
 // Decides with: pkg/core/claiming.
 // Commits: the claim on the template; the claim map, the selector index and the
-// waiting set; the policy's suspension.
+// waiting set; the policy's suspension. Where the API server has a policy in an older
+// version than Redis knows, that Redis is to be built anew (pkg/pipeline/inputs).
 // Emits: template.claimed, template.released, template.waiting,
 // template.contested; template.touched for each template that a changed policy
 // may concern, page by page; gates.changed where the ConfigMap of the gates did.

@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/redis/claims"
 	"sluice.dev/pkg/redis/suspension"
 )
@@ -35,12 +36,16 @@ const (
 // policy brings the suspension and the index up to the policy, in this order, and
 // starts the fan-out.
 func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.PolicyKey) ([]event.Event, error) {
-	p, err := s.hub.Policy(ctx, key)
+	known, err := s.policies.Known(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	p, err := inputs.Policy(ctx, s.hub, s.claims, key, known)
 	if errors.Is(err, outcome.ErrGone) || err == nil && p.Deleting {
 		return s.policyGone(ctx, e, key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
+		return nil, err
 	}
 	if err := s.suspensions.SetPolicy(ctx, key, suspension.Of(p)); err != nil {
 		return nil, fmt.Errorf("set the suspension of %s: %w", key, err)

@@ -15,7 +15,7 @@ import (
 
 // Hub is the control plane's API.
 type Hub interface {
-	inputs.Hub
+	inputs.ClaimHub
 	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	Mention(ctx context.Context, about hub.About, reason, message string)
@@ -31,6 +31,7 @@ type ClaimMap interface {
 
 // Policies is the index's other side: from policies to templates.
 type Policies interface {
+	Known(ctx context.Context, key propagation.PolicyKey) (claims.Known, error)
 	IndexPolicy(ctx context.Context, p *propagation.Policy, selectors []claims.Selector) (since uint64, changed bool, err error)
 	RemovePolicy(ctx context.Context, key propagation.PolicyKey) error
 	Held(ctx context.Context, key propagation.PolicyKey, cursor string, n int) ([]propagation.TemplateKey, string, error)

@@ -13,8 +13,10 @@
 //     it is the version of the policy that holds it.
 //   - A template's policies are found through the index: their number, not that
 //     of all policies, is what a read costs.
+//   - A policy is read no older than Redis knows it. What the API server itself has in
+//     an older version proves that the hub went back.
 //
-// It must not write. It decides only where the caller asks what would be decided
+// It must not write, but that Redis is not to be believed then. It decides only where the caller asks what would be decided
 // (Settled).
 package inputs
 
@@ -35,7 +37,7 @@ import (
 	"sluice.dev/pkg/redis/claims"
 )
 
-// Hub reads what claims and gates depend on. Each answers outcome.ErrGone for what
+// Hub reads what gates depend on. Each answers outcome.ErrGone for what
 // does not exist. Template reads in another version than the key's where that one
 // is not served, and answers outcome.ErrNotServed where none is.
 type Hub interface {
@@ -47,23 +49,31 @@ type Hub interface {
 	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
+// ClaimHub reads what claims depend on.
+type ClaimHub interface {
+	Hub
+	// PolicyNow is Policy, asked of the API server whatever is known.
+	PolicyNow(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
+}
+
 // Index finds the policies that may select a template.
 type Index interface {
 	Look(ctx context.Context, t propagation.TemplateKey) (claims.View, error)
+	Witness
 }
 
 // Load reads the input of claiming for one template, and the index's view that
 // a commit has to be conditional on. A template that is gone is outcome.ErrGone.
-func Load(ctx context.Context, hub Hub, index Index, key propagation.TemplateKey) (claiming.Input, claims.View, error) {
+func Load(ctx context.Context, hub ClaimHub, index Index, key propagation.TemplateKey) (claiming.Input, claims.View, error) {
 	view, err := index.Look(ctx, key)
 	if err != nil {
 		return claiming.Input{}, view, fmt.Errorf("look up the policies of %s: %w", key, err)
 	}
-	in, err := loadClaim(ctx, hub, view, key)
+	in, err := loadClaim(ctx, hub, index, view, key)
 	return in, view, err
 }
 
-func loadClaim(ctx context.Context, hub Hub, view claims.View, key propagation.TemplateKey) (in claiming.Input, err error) {
+func loadClaim(ctx context.Context, hub ClaimHub, w Witness, view claims.View, key propagation.TemplateKey) (in claiming.Input, err error) {
 	if in.Binding, err = binding(ctx, hub, key); err != nil {
 		return in, err
 	}
@@ -81,15 +91,12 @@ func loadClaim(ctx context.Context, hub Hub, view claims.View, key propagation.T
 		in.Recorded = view.Holder
 	}
 	for _, c := range candidates(in, view) {
-		p, err := hub.Policy(ctx, c.Policy)
+		p, err := Policy(ctx, hub, w, c.Policy, claims.Known{Version: c.Version, Epoch: view.Epoch})
 		if errors.Is(err, outcome.ErrGone) {
 			continue
 		}
 		if err != nil {
-			return in, fmt.Errorf("get %s: %w", c.Policy, ours(err))
-		}
-		if propagation.Version(p.ResourceVersion) < c.Version {
-			return in, outcome.Conflict(fmt.Errorf("%s was read older than it is indexed", c.Policy))
+			return in, err
 		}
 		in.Candidates = append(in.Candidates, claiming.Candidate{Policy: p, Since: c.SinceOf(p)})
 	}
@@ -246,7 +253,7 @@ func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagati
 }
 
 // Settled reads a template and asks whether its claim stays as it is.
-func Settled(ctx context.Context, hub Hub, index Index, key propagation.TemplateKey) (*propagation.Template, bool, error) {
+func Settled(ctx context.Context, hub ClaimHub, index Index, key propagation.TemplateKey) (*propagation.Template, bool, error) {
 	in, _, err := Load(ctx, hub, index, key)
 	if err != nil {
 		return nil, false, err

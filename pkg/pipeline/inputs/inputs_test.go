@@ -25,6 +25,8 @@ func (nobody) Look(context.Context, propagation.TemplateKey) (claims.View, error
 	return claims.View{}, nil
 }
 
+func (nobody) WentBack(context.Context, string) error { return nil }
+
 // A hub that does not serve bindings, as behind a deleted definition, or in the first
 // seconds of an API server, says nothing of the template: whoever took the one answer
 // for the other would be done with an event that nobody sends again.

@@ -13,7 +13,7 @@ import (
 
 // Hub is the control plane's API.
 type Hub interface {
-	inputs.Hub
+	inputs.ClaimHub
 	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }

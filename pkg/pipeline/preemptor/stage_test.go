@@ -38,6 +38,8 @@ func (i *index) Look(context.Context, propagation.TemplateKey) (claims.View, err
 	return v, nil
 }
 
+func (*index) WentBack(context.Context, string) error { return nil }
+
 func (i *index) Record(_ context.Context, _ propagation.TemplateKey, c propagation.Claim, _ propagation.Sighting, revision int64) error {
 	if i.fails != nil {
 		return i.fails

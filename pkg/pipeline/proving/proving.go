@@ -76,7 +76,8 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 			return e, fmt.Errorf("list linked bindings: %w", err)
 		}
 	}
-	e.Settled = scheduling.Settled(scheduling.Input{Binding: e.Binding.Value, Clusters: append(fleet, e.Cluster.Value)})
+	in := scheduling.Input{Binding: e.Binding.Value, Clusters: append(fleet, e.Cluster.Value)}
+	e.Settled = scheduling.Settled(in) && !scheduling.Forsaken(in)
 	return e, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,8 @@ func (built) Look(context.Context, propagation.TemplateKey) (claims.View, error)
 	return claims.View{}, nil
 }
 
+func (built) WentBack(context.Context, string) error { return nil }
+
 // add puts a binding with a Work in each cluster on the hub. Without a condition
 // nothing was said of the Works.
 func (c *crowded) add(name string, age time.Duration, conditions []metav1.Condition, clusters ...string) {
@@ -146,6 +149,13 @@ func (m *memory) Load(context.Context) (map[string]string, error) { return maps.
 
 func (m *memory) Save(_ context.Context, name, position string) error {
 	m.all[name] = position
+	return nil
+}
+
+func (m *memory) Raise(_ context.Context, name string, to uint64) error {
+	if to > propagation.Version(m.all[name]) {
+		m.all[name] = strconv.FormatUint(to, 10)
+	}
 	return nil
 }
 

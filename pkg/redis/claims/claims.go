@@ -90,6 +90,8 @@ type View struct {
 	// Seen is when the template was first seen with the content that it had when
 	// it was recorded or parked last; zero: never.
 	Seen propagation.Sighting
+	// Epoch tells the rebuild that built all this from others.
+	Epoch string
 	// Revision of the map at this moment: it grows with each change of indexed
 	// policies, and of templates' records. Record and Park refuse what was
 	// decided before the index or this template changed.
@@ -110,14 +112,15 @@ func (m *Map) Look(ctx context.Context, t propagation.TemplateKey) (View, error)
 }
 
 func parseView(values []string) (View, error) {
-	if len(values) < 2 || len(values)%2 != 0 {
+	if len(values) < 3 || len(values)%2 != 1 {
 		return View{}, fmt.Errorf("script replied %d values", len(values))
 	}
+	epoch, values := values[0], values[1:]
 	revision, err := strconv.ParseInt(values[0], 10, 64)
 	if err != nil {
 		return View{}, fmt.Errorf("revision: %w", err)
 	}
-	v := View{Revision: revision}
+	v := View{Epoch: epoch, Revision: revision}
 	if values[1] != "" {
 		r, err := parseRecord(values[1])
 		if err != nil {
@@ -172,6 +175,46 @@ func (m *Map) park(ctx context.Context, t propagation.TemplateKey, labels map[st
 func (m *Map) Drop(ctx context.Context, t propagation.TemplateKey) error {
 	if err := m.settle(ctx, t, anyRevision, record{}); err != nil {
 		return fmt.Errorf("drop %s: %w", t, err)
+	}
+	return nil
+}
+
+// Known is how far a policy is known.
+type Known struct {
+	// Version is the newest resourceVersion of the policy that was indexed, or whose
+	// suspension was set; 0: there is none.
+	Version uint64
+	// Epoch tells the rebuild that built what is known from others.
+	Epoch string
+}
+
+// Known is how far a policy is known: what it selects, and what it suspends.
+func (m *Map) Known(ctx context.Context, key propagation.PolicyKey) (Known, error) {
+	values, err := m.known(ctx, key)
+	if err != nil {
+		return Known{}, fmt.Errorf("ask how far %s is known: %w", key, err)
+	}
+	version, err := strconv.ParseUint(values[1], 10, 64)
+	if err != nil {
+		return Known{}, fmt.Errorf("version of %s: %w", key, err)
+	}
+	return Known{Version: version, Epoch: values[0]}, nil
+}
+
+// PositionHub is the position (pkg/redis/positions) that holds the newest version of the
+// hub that is known. Whoever looks at the hub raises it, and so does whoever is about to
+// write to a member, with the version of what is written (pkg/redis/suspension).
+const PositionHub = schema.PositionHub
+
+// NoticeBack is noted of the hub where it went back, until somebody has looked at what
+// members have.
+const NoticeBack = "the hub went back"
+
+// WentBack says that the hub went back, as what Redis knew in an epoch proves: from now on
+// Redis is not built. Where it was built anew meanwhile, it stays as it is.
+func (m *Map) WentBack(ctx context.Context, epoch string) error {
+	if err := m.back(ctx, epoch); err != nil {
+		return fmt.Errorf("say that the hub went back: %w", err)
 	}
 	return nil
 }

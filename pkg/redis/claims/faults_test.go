@@ -34,6 +34,10 @@ var life = []call{
 		_, err := m.Look(ctx, template("Deployment shop/nginx"))
 		return err
 	}},
+	{"Known", func(ctx context.Context, m *claims.Map) error {
+		_, err := m.Known(ctx, policyKey("shop/web"))
+		return err
+	}},
 	{"Park", func(ctx context.Context, m *claims.Map) error {
 		v, _ := m.Look(ctx, template("Deployment shop/nginx"))
 		return m.Park(ctx, template("Deployment shop/nginx"), nil, propagation.Sighting{}, v.Revision)

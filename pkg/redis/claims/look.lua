@@ -4,10 +4,10 @@
 -- ARGV[2]  template id
 -- ARGV[3…] the entries of the index that may select the template
 --
--- Returns {DONE, revision, what is kept of the template or "",
+-- Returns {DONE, epoch, revision, what is kept of the template or "",
 --          policy id, "version since digest", policy id, …}, each policy once.
 -- Nothing that happens later has a revision as low as that.
-local reply = {DONE, redis.call("GET", KEYS[2]) or "", redis.call("HGET", KEYS[3], ARGV[2]) or ""}
+local reply = {DONE, guard, redis.call("GET", KEYS[2]) or "", redis.call("HGET", KEYS[3], ARGV[2]) or ""}
 local seen = {}
 for i = 3, #ARGV do
 	local prefix = ARGV[i] .. "\n"

@@ -46,7 +46,7 @@ func TestRebuildLoadsTheHub(t *testing.T) {
 		a := look(t, m, template("Deployment shop/a"))
 		diff(t, claims.View{
 			Candidates: []claims.Candidate{{Policy: policyKey("shop/web"), Since: 5, Version: 5}},
-			Holder:     claimOf("shop/web"), Revision: a.Revision,
+			Holder:     claimOf("shop/web"), Epoch: a.Epoch, Revision: a.Revision,
 		}, a)
 		diff(t, []string{"Deployment shop/a"}, held(t, m, "shop/web", 10))
 		diff(t, []string{"Deployment shop/b"}, waiting(t, m, policy("web", 7, "Deployment app=web"), 10))
@@ -56,7 +56,7 @@ func TestRebuildLoadsTheHub(t *testing.T) {
 			"m2": {Suspended: true, By: "binding shop/a-deployment"},
 			"m3": {},
 		} {
-			got, err := suspensions.Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, cluster)
+			got, err := suspensions.Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{Namespace: "shop", Name: "a-deployment"}, cluster, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestRebuildBeginsFromEmpty(t *testing.T) {
 		}
 		for _, name := range []string{"Deployment shop/a", "Deployment shop/b"} {
 			v := look(t, m, template(name))
-			diff(t, claims.View{Revision: v.Revision}, v)
+			diff(t, claims.View{Epoch: v.Epoch, Revision: v.Revision}, v)
 		}
 		diff(t, []string(nil), held(t, m, "shop/web", 10))
 		diff(t, []string(nil), waiting(t, m, policy("web", 7, "Deployment"), 10))
@@ -242,7 +242,7 @@ func TestARebuildGoesOn(t *testing.T) {
 				if len(a.Candidates) > 0 || a.Holder.Held() != (tc.wantHeld != nil) {
 					t.Errorf("candidates %v, holder %v: want none of the policies that were loaded before", a.Candidates, a.Holder)
 				}
-				if verdict, err := suspension.New(rdb).Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{}, "m1"); err != nil || verdict.Suspended {
+				if verdict, err := suspension.New(rdb).Check(t.Context(), template("Deployment shop/a"), propagation.BindingKey{}, "m1", 0); err != nil || verdict.Suspended {
 					t.Errorf("suspended: %v, %v: want none of the suspensions that were loaded before", verdict, err)
 				}
 				if n := rdb.Exists(t.Context(), schema.Progress).Val(); n != 0 {

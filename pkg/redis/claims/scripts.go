@@ -6,6 +6,7 @@ package claims
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +36,10 @@ var (
 	beginSource string
 	//go:embed extend.lua
 	extendSource string
+	//go:embed known.lua
+	knownSource string
+	//go:embed back.lua
+	backSource string
 	//go:embed reach.lua
 	reachSource string
 	//go:embed finish.lua
@@ -50,6 +55,8 @@ var (
 	extendScript = schema.Guarded(extendSource)
 	reachScript  = schema.Guarded(reachSource)
 	finishScript = schema.Guarded(finishSource)
+	knownScript  = schema.Guarded(knownSource)
+	backScript   = schema.Guarded(backSource)
 )
 
 // run runs a guarded script whose reply has at least want values.
@@ -68,7 +75,7 @@ func (m *Map) run(ctx context.Context, s *redis.Script, want int, keys []string,
 
 func (m *Map) look(ctx context.Context, t propagation.TemplateKey) ([]string, error) {
 	keys := []string{schema.Revision, schema.Templates, schema.Index, schema.Policies}
-	_, values, err := m.run(ctx, lookScript, 2, keys, anys([]string{t.ID()}, entriesFor(t))...)
+	_, values, err := m.run(ctx, lookScript, 3, keys, anys([]string{t.ID()}, entriesFor(t))...)
 	return values, err
 }
 
@@ -90,6 +97,21 @@ func (m *Map) index(ctx context.Context, key propagation.PolicyKey, version uint
 	}
 	since, err = strconv.ParseUint(values[0], 10, 64)
 	return since, status == schema.Done, err
+}
+
+func (m *Map) known(ctx context.Context, key propagation.PolicyKey) ([]string, error) {
+	_, values, err := m.run(ctx, knownScript, 2, []string{schema.Policies, schema.PolicySuspensions}, key.ID())
+	return values, err
+}
+
+// back does nothing in another epoch.
+func (m *Map) back(ctx context.Context, epoch string) error {
+	keys := []string{schema.Progress, schema.Notices}
+	_, _, err := schema.BuiltIn(epoch).Run(ctx, m.rdb, backScript, keys, NoticeBack)
+	if errors.Is(err, outcome.ErrNotBuilt) {
+		return nil
+	}
+	return err
 }
 
 func (m *Map) remove(ctx context.Context, key propagation.PolicyKey) error {

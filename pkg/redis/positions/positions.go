@@ -17,6 +17,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,9 +29,12 @@ var (
 	loadSource string
 	//go:embed save.lua
 	saveSource string
+	//go:embed raise.lua
+	raiseSource string
 
-	loadScript = schema.Guarded(loadSource)
-	saveScript = schema.Guarded(saveSource)
+	loadScript  = schema.Guarded(loadSource)
+	saveScript  = schema.Guarded(saveSource)
+	raiseScript = schema.Guarded(raiseSource)
 )
 
 // Map is the positions. It may be used by many goroutines.
@@ -59,6 +63,14 @@ func (m *Map) Load(ctx context.Context) (map[string]string, error) {
 func (m *Map) Save(ctx context.Context, name, position string) error {
 	if _, _, err := m.guard.Run(ctx, m.rdb, saveScript, []string{schema.Positions}, name, position); err != nil {
 		return fmt.Errorf("save the position of %s: %w", name, err)
+	}
+	return nil
+}
+
+// Raise sets one position that is a number, unless it is that or a higher one.
+func (m *Map) Raise(ctx context.Context, name string, to uint64) error {
+	if _, _, err := m.guard.Run(ctx, m.rdb, raiseScript, []string{schema.Positions}, name, strconv.FormatUint(to, 10)); err != nil {
+		return fmt.Errorf("raise the position of %s: %w", name, err)
 	}
 	return nil
 }

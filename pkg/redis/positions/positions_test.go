@@ -38,6 +38,27 @@ func TestAPositionIsFoundAgainUntilRedisIsLost(t *testing.T) {
 	})
 }
 
+func TestAPositionThatIsRaisedNeverFalls(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		m := positions.New(rdb)
+		if err := m.Raise(t.Context(), schema.PositionHub, 1); !errors.Is(err, outcome.ErrNotBuilt) {
+			t.Errorf("raise before Redis was built: %v", err)
+		}
+		rdb.Set(t.Context(), schema.Epoch, "any", 0)
+		for _, step := range []struct {
+			to   uint64
+			want string
+		}{{9, "9"}, {100, "100"}, {99, "100"}, {100, "100"}, {4503599627370497, "4503599627370497"}} {
+			err := m.Raise(t.Context(), schema.PositionHub, step.to)
+			all, failed := m.Load(t.Context())
+			if all[schema.PositionHub] != step.want || errors.Join(err, failed) != nil {
+				t.Errorf("raised to %d it is %q, want %q: %v", step.to, all[schema.PositionHub], step.want, errors.Join(err, failed))
+			}
+		}
+	})
+}
+
 func TestANoticeOutlivesARebuild(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
 		rdb := s.Client(t)

@@ -59,6 +59,9 @@ const (
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
 	Positions = "{sluice3}:positions"
+	// PositionHub is the field of Positions that holds the newest version of the hub that
+	// is known, which is a number.
+	PositionHub = "hub"
 	// Notices is a set: what was noticed of the hub and has not been acted on yet. A
 	// rebuild leaves it, for it may be what the rebuild is for.
 	Notices = "{sluice3}:notices"

@@ -52,6 +52,9 @@ type Guard struct {
 // outcome.ErrNotBuilt.
 func Built() Guard { return Guard{key: Epoch, lost: outcome.ErrNotBuilt} }
 
+// BuiltIn is Built for what follows from what Redis knew in one epoch.
+func BuiltIn(epoch string) Guard { return Guard{key: Epoch, value: epoch, lost: outcome.ErrNotBuilt} }
+
 // Building guards what a rebuild does: Lock still has its token. Elsewise the
 // error is lost.
 func Building(token string, lost error) Guard { return Guard{key: Lock, value: token, lost: lost} }

@@ -11,6 +11,8 @@
 //   - Which policy holds a template is read from the claim map, so a policy's
 //     suspension follows the claim.
 //   - An older version of an object does not undo what a newer one said.
+//   - No member gets or loses anything that the hub said at a version which Redis does
+//     not know it to have come to: so it is noticed if the hub goes back behind that.
 //
 // It must not read the hub. The suspension that a Work's own field says is checked by
 // the applier itself.
@@ -91,18 +93,20 @@ func (m *Map) SetBinding(ctx context.Context, key propagation.BindingKey, v Susp
 }
 
 // Check tells whether t, whose binding is b, may be written to a cluster: neither
-// the policy that holds it nor the binding is suspended there.
-func (m *Map) Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (Verdict, error) {
-	v, err := m.check(ctx, t, b, cluster)
+// the policy that holds it nor the binding is suspended there. Version is that of the
+// hub at which it said what is to be written: Redis knows from now on that the hub has
+// come so far.
+func (m *Map) Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (Verdict, error) {
+	v, err := m.check(ctx, t, b, cluster, version)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("check suspension of %s: %w", t, err)
 	}
 	return v, nil
 }
 
-func (m *Map) check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string) (Verdict, error) {
-	keys := []string{schema.Templates, schema.PolicySuspensions, schema.BindingSuspensions}
-	_, values, err := m.guard.Run(ctx, m.rdb, checkScript, keys, t.ID(), b.ID())
+func (m *Map) check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (Verdict, error) {
+	keys := []string{schema.Templates, schema.PolicySuspensions, schema.BindingSuspensions, schema.Positions}
+	_, values, err := m.guard.Run(ctx, m.rdb, checkScript, keys, t.ID(), b.ID(), strconv.FormatUint(version, 10), schema.PositionHub)
 	if err != nil {
 		return Verdict{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/positions"
 	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/redistest"
 )
@@ -143,12 +144,34 @@ func TestCheck(t *testing.T) {
 		rdb := s.Client(t)
 		for name, tc := range checkRows {
 			t.Run(name, func(t *testing.T) {
-				got, err := fresh(t, rdb, tc.given...).Check(t.Context(), nginx, binding, "m1")
+				got, err := fresh(t, rdb, tc.given...).Check(t.Context(), nginx, binding, "m1", 0)
 				must(t, err)
 				if d := cmp.Diff(tc.want, got); d != "" {
 					t.Errorf("(-want +got)\n%s", d)
 				}
 			})
+		}
+	})
+}
+
+// What a member gets or loses, the hub said at a version that Redis knows from then on.
+func TestZ21WhoAsksTellsHowFarTheHubHasCome(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb := s.Client(t)
+		m, at := fresh(t, rdb, heldBy(web)), positions.New(rdb)
+		for _, step := range []struct {
+			suspended suspension.Suspension
+			version   uint64
+			want      string
+		}{{nowhere(0), 0, ""}, {nowhere(0), 9, "9"}, {nowhere(0), 100, "100"}, {nowhere(0), 99, "100"}, {everywhere(0), 101, "101"}} {
+			must(t, m.SetPolicy(t.Context(), web, step.suspended))
+			if v, err := m.Check(t.Context(), nginx, binding, "m1", step.version); err != nil || v.Suspended != step.suspended.All {
+				t.Errorf("asked at %d: %v, %v", step.version, v, err)
+			}
+			all, err := at.Load(t.Context())
+			if err != nil || all[claims.PositionHub] != step.want {
+				t.Errorf("asked at %d, the hub has come to %q, want %q: %v", step.version, all[claims.PositionHub], step.want, err)
+			}
 		}
 	})
 }
@@ -203,7 +226,7 @@ var calls = map[string]func(ctx context.Context, f *suspension.Map) error{
 		return f.SetBinding(ctx, binding, everywhere(0))
 	},
 	"Check": func(ctx context.Context, f *suspension.Map) error {
-		_, err := f.Check(ctx, nginx, binding, "m1")
+		_, err := f.Check(ctx, nginx, binding, "m1", 7)
 		return err
 	},
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -36,24 +37,29 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	if err != nil {
 		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
 	}
+	var told propagation.TemplateKey
 	for _, w := range works {
-		template, err := w.Template()
-		if err != nil {
-			continue // not ours
+		if template, err := w.Template(); err == nil { // else it is not ours
+			told = template
+			out.Emit(events.TemplateTouched, events.Data{Template: &told, Reason: "BindingDeleted"})
+			break
 		}
-		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingDeleted"})
-		return out.Events()
 	}
-	if err := a.unbound(ctx, out, key); err != nil {
+	if key.Name == told.Name+"-"+strings.ToLower(told.Kind) {
+		return out.Events() // no other template's binding has such a name
+	}
+	if err := a.unbound(ctx, out, key, told); err != nil {
 		return nil, err
 	}
 	return out.Events()
 }
 
-// unbound announces the template of a binding that is gone and of which no Work tells
-// anything, where a policy holds that template: it has to have one, or to wait for
-// one. Whether others take it along, those know.
-func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagation.BindingKey) error {
+// unbound announces the templates that the binding which is gone may have been of, but
+// for the one that its Works told of, where a policy holds them: each has to have one, or
+// to wait for one. Of two that have one name for it, one waits for the other's to go; who
+// that is stood on the binding, and the garbage collector may have been quicker than the
+// gate. Whether others take a template along, those know.
+func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagation.BindingKey, told propagation.TemplateKey) error {
 	policies, err := a.hub.Policies(ctx)
 	if err != nil {
 		return fmt.Errorf("list policies: %w", err)
@@ -66,9 +72,12 @@ func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagatio
 	}
 	templates := propagation.TemplatesOf(key, kinds)
 	if len(templates) == 0 {
-		return a.heldUnder(ctx, out, key, policies)
+		return a.heldUnder(ctx, out, key, policies, told)
 	}
 	for _, t := range templates {
+		if t.ID() == told.ID() {
+			continue
+		}
 		view, err := a.index.Look(ctx, t)
 		if err != nil {
 			return fmt.Errorf("ask who holds %s: %w", t, err)
@@ -86,9 +95,9 @@ func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagatio
 // heldAtOnce is how many templates are read at once.
 const heldAtOnce = 500
 
-// heldUnder announces the template whose binding has a name that does not tell its
-// own: that is sought among all that policies hold there.
-func (a *Auditor) heldUnder(ctx context.Context, out *events.Batch, key propagation.BindingKey, policies []*propagation.Policy) error {
+// heldUnder announces the templates whose binding has a name that does not tell its
+// own: they are sought among all that policies hold there.
+func (a *Auditor) heldUnder(ctx context.Context, out *events.Batch, key propagation.BindingKey, policies []*propagation.Policy, told propagation.TemplateKey) error {
 	for _, p := range policies {
 		if p.Key.Scope == propagation.Namespaced && p.Key.Namespace != key.Namespace {
 			continue
@@ -100,9 +109,8 @@ func (a *Auditor) heldUnder(ctx context.Context, out *events.Batch, key propagat
 			}
 			cursor = next
 			for _, t := range held {
-				if propagation.BindingOf(t) == key {
+				if propagation.BindingOf(t) == key && t.ID() != told.ID() {
 					out.Emit(events.TemplateTouched, events.Data{Template: &t, Reason: "BindingDeleted"})
-					return nil
 				}
 			}
 		}

@@ -5,7 +5,9 @@ package auditor
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,14 +26,22 @@ import (
 type unboundHub struct {
 	Hub
 	policies []*propagation.Policy
+	// tells is the template that a Work of the binding tells of; nil: there is no Work.
+	tells *propagation.TemplateKey
 }
 
 func (h unboundHub) Binding(context.Context, propagation.BindingKey) (*propagation.Binding, error) {
 	return nil, outcome.ErrGone
 }
 
-func (h unboundHub) WorksOf(context.Context, propagation.BindingKey) ([]*propagation.Work, error) {
-	return nil, nil
+func (h unboundHub) WorksOf(_ context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
+	if h.tells == nil {
+		return nil, nil
+	}
+	template, err := json.Marshal(h.tells)
+	return []*propagation.Work{{
+		Key: propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(key)}, Annotations: map[string]string{propagation.AnnotationTemplate: string(template)},
+	}}, err
 }
 
 func (h unboundHub) Policies(context.Context) ([]*propagation.Policy, error) { return h.policies, nil }
@@ -106,6 +116,58 @@ func TestZ3ABindingWithoutWorksThatIsDeleted(t *testing.T) {
 			slices.Sort(got)
 			if d := cmp.Diff(tc.want, got); d != "" || index.paged != tc.pages {
 				t.Errorf("%d pages were read, want %d; announced (-want +got):\n%s", index.paged, tc.pages, d)
+			}
+		})
+	}
+}
+
+// Of two templates whose bindings have one name, one waits, which stands on the other's
+// binding. The garbage collector takes that away before the gate comes to it: whoever
+// waits is woken all the same.
+func TestZ34WhoWaitsForABindingsNameIsWoken(t *testing.T) {
+	long := func(suffix string) propagation.TemplateKey {
+		return propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: strings.Repeat("a", 242) + suffix}
+	}
+	first, second := long("0031ed"), long("05564f")
+	nginx := fixture.Deployment("nginx").Template().Key
+	for name, tc := range map[string]struct {
+		gone  propagation.TemplateKey
+		tells bool // a Work is there, and tells of the one that is gone
+		holds []propagation.TemplateKey
+		want  []propagation.TemplateKey
+		// asks is that anybody was asked who else there is.
+		asks bool
+	}{
+		"a Work tells of the other one":       {gone: first, tells: true, holds: []propagation.TemplateKey{first, second}, want: []propagation.TemplateKey{first, second}, asks: true},
+		"and nothing is known of it any more": {gone: first, tells: true, holds: []propagation.TemplateKey{second}, want: []propagation.TemplateKey{first, second}, asks: true},
+		"no Work tells of either":             {gone: first, holds: []propagation.TemplateKey{first, second}, want: []propagation.TemplateKey{first, second}, asks: true},
+		"nobody waits":                        {gone: first, tells: true, holds: []propagation.TemplateKey{first}, want: []propagation.TemplateKey{first}, asks: true},
+		"a name that is one template's alone": {gone: nginx, tells: true, holds: []propagation.TemplateKey{nginx}, want: []propagation.TemplateKey{nginx}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fixture.Policy("p").Selecting(policyv1alpha1.ResourceSelector{APIVersion: tc.gone.APIVersion, Kind: tc.gone.Kind}).Policy()
+			index := &heldBy{policy: p, templates: tc.holds}
+			h := unboundHub{policies: []*propagation.Policy{p}}
+			if tc.tells {
+				h.tells = &tc.gone
+			}
+			e := event.New()
+			e.SetID("1")
+			e.SetSource("/test")
+			out, err := New(h, index, time.Now).Binding(t.Context(), e, propagation.BindingOf(tc.gone))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []propagation.TemplateKey
+			for _, one := range out {
+				d, err := events.Decode(one)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, *d.Template)
+			}
+			if d := cmp.Diff(tc.want, got); d != "" || (index.looked+index.paged > 0) != tc.asks {
+				t.Errorf("looked %d times, read %d pages; announced (-want +got):\n%s", index.looked, index.paged, d)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ const (
 
 // Hub is the control plane's API.
 type Hub interface {
-	inputs.Hub
+	inputs.ClaimHub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 }
 

@@ -47,6 +47,10 @@ func (g *gone) Policy(context.Context, propagation.PolicyKey) (*propagation.Poli
 	return nil, outcome.ErrGone
 }
 
+func (g *gone) PolicyNow(context.Context, propagation.PolicyKey) (*propagation.Policy, error) {
+	return nil, outcome.ErrGone
+}
+
 func (g *gone) Binding(context.Context, propagation.BindingKey) (*propagation.Binding, error) {
 	return nil, outcome.ErrGone
 }
@@ -59,6 +63,8 @@ func (g *gone) Policies(context.Context) ([]*propagation.Policy, error) { return
 func (g *gone) Look(context.Context, propagation.TemplateKey) (claims.View, error) {
 	return claims.View{}, nil
 }
+
+func (*gone) WentBack(context.Context, string) error { return nil }
 
 // bindings are so many of a namespace, that wait at a gate or that nobody holds.
 func bindings(namespace string, n int, waiting bool) (all []*propagation.Binding) {

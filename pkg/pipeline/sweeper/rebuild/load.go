@@ -43,6 +43,7 @@ type Index interface {
 type Positions interface {
 	Load(ctx context.Context) (map[string]string, error)
 	Save(ctx context.Context, name, position string) error
+	Raise(ctx context.Context, name string, to uint64) error
 	Note(ctx context.Context, what string) error
 	Noted(ctx context.Context, what string) (bool, error)
 	Forget(ctx context.Context, what string) error

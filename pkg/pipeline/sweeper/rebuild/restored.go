@@ -6,18 +6,9 @@ package rebuild
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"sluice.dev/pkg/core/propagation"
-)
-
-const (
-	// positionHub is the position that holds the newest version of the hub that was
-	// seen.
-	positionHub = "hub"
-	// noticeBack says that the hub went back, and that nobody has looked yet at what
-	// members have.
-	noticeBack = "the hub went back"
+	"sluice.dev/pkg/redis/claims"
 )
 
 // Restored finds out whether the hub went back, as one does that is restored from a
@@ -35,12 +26,12 @@ func (r *Rebuilder) Restored(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the hub for its version: %w", err)
 	}
-	known := propagation.Version(at[positionHub])
+	known := propagation.Version(at[claims.PositionHub])
 	if now == known {
 		return at, nil
 	}
 	if now < known {
-		if err := r.positions.Note(ctx, noticeBack); err != nil {
+		if err := r.positions.Note(ctx, claims.NoticeBack); err != nil {
 			return nil, err
 		}
 		if err := r.Start(ctx); err != nil {
@@ -50,7 +41,7 @@ func (r *Rebuilder) Restored(ctx context.Context) (map[string]string, error) {
 			return nil, err
 		}
 	}
-	if err := r.positions.Save(ctx, positionHub, strconv.FormatUint(now, 10)); err != nil {
+	if err := r.positions.Raise(ctx, claims.PositionHub, now); err != nil {
 		return nil, err
 	}
 	return at, nil
@@ -58,8 +49,10 @@ func (r *Rebuilder) Restored(ctx context.Context) (map[string]string, error) {
 
 // Back tells whether the hub went back, and nobody has said Looked since.
 func (r *Rebuilder) Back(ctx context.Context) (bool, error) {
-	return r.positions.Noted(ctx, noticeBack)
+	return r.positions.Noted(ctx, claims.NoticeBack)
 }
 
 // Looked says that somebody sees to it that what members have is looked at.
-func (r *Rebuilder) Looked(ctx context.Context) error { return r.positions.Forget(ctx, noticeBack) }
+func (r *Rebuilder) Looked(ctx context.Context) error {
+	return r.positions.Forget(ctx, claims.NoticeBack)
+}

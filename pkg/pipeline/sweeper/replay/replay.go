@@ -49,7 +49,7 @@ var announcer = events.Source(tick.Stage)
 
 // Hub is one that this process does not watch.
 type Hub interface {
-	inputs.Hub
+	inputs.ClaimHub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	Changes(ctx context.Context, gvk schema.GroupVersionKind, since string) (hub.Changes, error)

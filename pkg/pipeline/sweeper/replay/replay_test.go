@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -82,6 +83,7 @@ type indexOf struct {
 func (i indexOf) Look(context.Context, propagation.TemplateKey) (claims.View, error) {
 	return claims.View{Candidates: i.candidates}, nil
 }
+func (indexOf) WentBack(context.Context, string) error { return nil }
 
 // Binding is that of the template that is complete: the others have none yet.
 func (h *hubOf) Binding(_ context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
@@ -157,13 +159,12 @@ func (m *memory) Save(_ context.Context, name, position string) error {
 	return nil
 }
 
-func (m *memory) Note(_ context.Context, what string) error {
-	return m.Save(context.Background(), what, "noted")
+func (m *memory) Raise(ctx context.Context, name string, to uint64) error {
+	return m.Save(ctx, name, strconv.FormatUint(to, 10))
 }
+func (m *memory) Note(ctx context.Context, what string) error        { return m.Save(ctx, what, "noted") }
 func (m *memory) Noted(_ context.Context, what string) (bool, error) { return m.all[what] != "", nil }
-func (m *memory) Forget(_ context.Context, what string) error {
-	return m.Save(context.Background(), what, "")
-}
+func (m *memory) Forget(ctx context.Context, what string) error      { return m.Save(ctx, what, "") }
 
 // labelled are sources in namespaces with a label.
 type labelled struct {
