@@ -74,7 +74,18 @@ func spreads(b *propagation.Binding) bool {
 // is.
 func (w *world) stuck(b *propagation.Binding) bool {
 	n := len(w.eligible(b))
-	return n == 0 || spreads(b) && n < b.Spec.Placement.SpreadConstraints[0].MinGroups
+	return n == 0 || w.misnames(b) || spreads(b) && n < b.Spec.Placement.SpreadConstraints[0].MinGroups
+}
+
+// misnames tells whether a cluster has the template that the placement does not name,
+// while it names one that is not joined.
+func (w *world) misnames(b *propagation.Binding) bool {
+	if b.Spec.Placement == nil || b.Spec.Placement.ClusterAffinity == nil {
+		return false
+	}
+	names := b.Spec.Placement.ClusterAffinity.ClusterNames
+	return slices.ContainsFunc(names, func(c string) bool { return !w.hub.Joined(c) }) &&
+		slices.ContainsFunc(scheduledTo(b), func(c string) bool { return w.hub.Joined(c) && !slices.Contains(names, c) })
 }
 
 // misspread says in what the binding's clusters are not as many of the eligible as its
