@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -204,6 +205,25 @@ func (d drawer) placement() policyv1alpha1.Placement {
 		names = []string{pick(d, clusters)}
 	}
 	return policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: names}}
+}
+
+// nobody is the name of no cluster.
+const nobody = "m4"
+
+// misspell has some of the policies name a cluster that is not there, beside those that
+// they name, or in place of one.
+func (d drawer) misspell(h []op) {
+	for i := range h {
+		a := h[i].spec.Placement.ClusterAffinity
+		switch n := d.IntN(100); {
+		case a == nil:
+		case n < 10:
+			a.ClusterNames = append(slices.Clone(a.ClusterNames), nobody)
+		case n < 25:
+			a.ClusterNames = slices.Clone(a.ClusterNames)
+			a.ClusterNames[d.IntN(len(a.ClusterNames))] = nobody
+		}
+	}
 }
 
 func (d drawer) selectors(p propagation.PolicyKey, s style) []policyv1alpha1.ResourceSelector {

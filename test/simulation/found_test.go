@@ -38,6 +38,10 @@ func TestFound(t *testing.T) {
 				said(clusterWide("x"), "m2", labelled("back")), {verb: holdTemplate, key: nginx}, said(clusterWide("x"), "m2", lazily, labelled("front")),
 			},
 		},
+		"39, second family: no cluster fits a template that was made anew, and its former self is in one": {
+			climate{keeps: true, flights: 1},
+			[]op{said(namespaced("a"), "m1"), alone(1), {verb: rest}, {verb: dropTemplate, key: nginx}, said(namespaced("a"), "m4"), alone(2)},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := newLab(t).run(tc.climate, tc.history); err != nil {

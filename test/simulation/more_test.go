@@ -54,6 +54,9 @@ func TestMore(t *testing.T) {
 		"a hub that goes back wants again what it had wanted": {[]op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2"), everything, {verb: restoreHub}}, "m1::2 m2::2"},
 		"a backup may be younger than the last sweep":         {[]op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2"), everything, {verb: restoreHub, n: young}}, "m1::2 m2::2"},
 		"and its policy changes then":                         {[]op{said(policy, "m1"), alone(1), {verb: rest}, {verb: keepHub}, said(policy, "m2"), everything, {verb: restoreHub, n: young}, said(policy, "m3")}, "m2::2 m3::2"},
+		"a name that is nobody's takes nothing from another":  {[]op{said(policy, "m1+m2"), alone(1), everything, said(policy, "m1+m4")}, "m1::2 m2::2"},
+		"corrected, it acts":                                  {[]op{said(policy, "m1+m2"), alone(1), everything, said(policy, "m1+m4"), everything, said(policy, "m1+m3")}, "m1::2 m3::2"},
+		"a name beside that of each is nobody's":              {[]op{said(policy, "m1+m2"), alone(1), everything, said(policy, "m1+m2+m4")}, "m1::2 m2::2"},
 		"of a forged event nothing comes":                     {[]op{said(policy, "m1"), alone(1), everything, {verb: forgeEvent, n: slices.Index(forgeries, events.WorkRemoved), key: nginx, cluster: "m1"}, {verb: forgeEvent, n: slices.Index(forgeries, events.BindingRemoved), key: nginx, cluster: "m1"}}, "m1::2"},
 	} {
 		for climate, c := range map[string]climate{"one process": {lag: true, lanes: true, follow: true, flights: 1}, "many": {keeps: true, flights: 1}} {

@@ -20,6 +20,7 @@ func wider(seed int) (climate, []op) {
 	for range 4 + d.IntN(8) {
 		h = slices.Insert(h, d.IntN(len(h)+1), d.widely()...)
 	}
+	newDrawer(uint64(seed) ^ 0x45000000).misspell(h) //nolint:gosec // a seed
 	return c, h
 }
 

@@ -111,7 +111,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	}
 	s.synced(ctx, b, steps)
 	out := events.From(Name, e)
-	announce(out, msg, steps, works, d.failed)
+	announce(out, msg, b, steps, works, d.failed)
 	if d.lost {
 		// The gate puts it back, if the template still says it.
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
@@ -125,8 +125,8 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 
 // announce tells the applier of the Works. Of one that is being deleted and wanted,
 // and cannot be made anew now, there is nothing to tell: the applier would ask for it,
-// again and again.
-func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
+// again and again. Nor is there of one that a binding keeps which no cluster fits.
+func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
 	for i, step := range steps {
 		w := works[i]
 		if w == nil {
@@ -137,6 +137,7 @@ func announce(out *events.Batch, msg events.Data, steps []rendering.Step, works 
 		case step.Action == rendering.Leave && (step.Desired != nil || failed[w.Key.Cluster]):
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
+		case step.Action == rendering.Doubt && b != nil && !b.Deleting:
 		case step.Action == rendering.Doubt:
 			// What is missing, the gate makes anew.
 			out.EmitOnce(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})

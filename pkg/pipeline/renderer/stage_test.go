@@ -59,6 +59,19 @@ func TestRenderer(t *testing.T) {
 				}
 			}, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched},
 		},
+		"no cluster fits the binding, and another of its name brought something: that stays, and nobody is woken": {
+			before: func(r *scene) {
+				r.hub.Apply(r.key, func(map[string]any) {})
+				r.render()
+				r.to("m9")
+				next := *r.bound
+				next.Spec.Clusters = nil
+				var err error
+				if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, &next); err != nil {
+					r.t.Fatal(err)
+				}
+			}, works: []string{"m1", "m2"},
+		},
 		"binding and template are gone": {
 			before: func(r *scene) {
 				r.render()
