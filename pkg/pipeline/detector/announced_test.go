@@ -66,6 +66,16 @@ func (s *scene) aboutPolicy() propagation.TemplateKey {
 // same; id: none is a new event.
 func (s *scene) hear(eventType string, key propagation.TemplateKey, id string, with ...string) []event.Event {
 	s.Helper()
+	out, err := s.try(eventType, key, id, with...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return out
+}
+
+// try is hear of what may fail.
+func (s *scene) try(eventType string, key propagation.TemplateKey, id string, with ...string) ([]event.Event, error) {
+	s.Helper()
 	e, err := events.NewResource("https://hub", eventType, events.Object{TemplateKey: key, Version: "1"})
 	if err != nil {
 		s.Fatal(err)
@@ -74,11 +84,7 @@ func (s *scene) hear(eventType string, key propagation.TemplateKey, id string, w
 		id = "event " + string(rune('a'+s.heard))
 	}
 	e.SetID(id)
-	out, err := s.detector.Handle(coalesce.Covering(s.Context(), append(with, id)), e)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return out
+	return s.detector.Handle(coalesce.Covering(s.Context(), append(with, id)), e)
 }
 
 func (s *scene) edit(edit func(obj map[string]any)) { s.hub.Apply(s.template, edit) }
