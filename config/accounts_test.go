@@ -52,6 +52,7 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 	l.apply([]byte(at(things)))
 	l.apply([]byte(at("{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: of-a-daemonset, labels: {sluice.dev/binding: b}, " +
 		"ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: nginx, uid: " + l.uid(at("{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: HERE, name: nginx}}")) + "}]}, data: {}, revision: 1}")))
+	l.apply([]byte(at("{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: frozen, labels: {sluice.dev/binding: b}}, data: {}, revision: 1}")))
 	deployment := func(ns string) string {
 		return "{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: " + ns + ", name: nginx}}"
 	}
@@ -59,6 +60,8 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		claim    = "{metadata: {labels: {propagationpolicy.karmada.io/permanent-id: x}, annotations: {propagationpolicy.karmada.io/name: p, sluice.dev/baseline: b}}}"
 		revision = "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: r, labels: {sluice.dev/binding: b}}, data: {}, revision: 1}"
 		foreign  = "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: of-a-daemonset}}"
+		said     = "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: said, labels: {sluice.dev/policy-uid: u}}, data: {}, revision: 1}"
+		frozen   = "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: frozen}}"
 		hooks    = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: sluice}}"
 		source   = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: member1}}"
 		sources  = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: hub}}"
@@ -92,6 +95,10 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		"makes a revision of nobody":          {"gate", request{"create", strings.Replace(at(revision), "sluice.dev/binding", "app", 1), ""}, "sluice-revisions"},
 		"changes a DaemonSet's revision":      {"gate", request{"patch", at(foreign), "{revision: 7}"}, "sluice-revisions"},
 		"deletes a DaemonSet's revision":      {"gate", request{"delete", at(foreign), ""}, "sluice-revisions"},
+		"keeps what a policy says":            {"detector", request{"create", at(said), ""}, ""},
+		"keeps what nobody said":              {"detector", request{"create", strings.Replace(at(said), "sluice.dev/policy-uid", "app", 1), ""}, "sluice-history"},
+		"deletes what a controller keeps":     {"detector", request{"delete", at(foreign), ""}, "sluice-history"},
+		"deletes frozen content":              {"detector", request{"delete", at(frozen), ""}, "sluice-history"},
 		"brings replicas back":                {"reporter", request{"scale", deployment(elsewhere), "{spec: {replicas: 3}}"}, ""},
 		"stops what runs":                     {"reporter", request{"scale", deployment(elsewhere), "{spec: {replicas: 0}}"}, "sluice-scale"},
 		"makes a member's namespace":          {"renderer", request{"create", "{apiVersion: v1, kind: Namespace, metadata: {name: karmada-es-bounds}}", ""}, ""},

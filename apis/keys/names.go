@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -91,6 +92,12 @@ func RevisionName(k BindingKey, contentHash string) string {
 // keeps it, and none is made with it any more.
 func FormerRevisionName(k BindingKey, contentHash string) string {
 	return hashedName(k.Name, contentHash+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, indexHash)
+}
+
+// PolicyRevisionName is the name of what a policy of that uid said once, which has that
+// hash. It ends in 128 bits of a hash: nobody makes anything else that has it.
+func PolicyRevisionName(k PolicyKey, uid types.UID, specHash string) string {
+	return hashedName(k.Name, specHash+"/"+string(uid)+"/"+k.ID(), validation.DNS1123SubdomainMaxLength, nameHash)
 }
 
 // The bytes of the hashes that names end in: enough to tell names apart that nobody

@@ -83,6 +83,11 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return o.compare(ctx, h, raw)
+}
+
+// compare shows what the objects of a file would do.
+func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error {
 	before, err := world(ctx, h)
 	if err != nil {
 		return err

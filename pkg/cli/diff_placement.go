@@ -103,16 +103,12 @@ func (o *diffOptions) selected(ctx context.Context, h *hub.Hub, selectors placin
 
 // mistaken is the placer's refusal of what would take away what is there.
 func (s *gathering) mistaken(ctx context.Context, latest, content placing.Content) error {
-	idle := s.selectors.Idle(content, func(gk schema.GroupKind) bool { return slices.Contains(s.dark, gk) })
-	if len(idle) == 0 {
-		return nil
-	}
-	for _, key := range placing.LeftOut(latest, content) {
-		t, err := s.Template(ctx, key)
+	for _, m := range s.selectors.Mistakes(latest, content, func(gk schema.GroupKind) bool { return slices.Contains(s.dark, gk) }) {
+		t, err := s.Template(ctx, m.Left)
 		if errors.Is(err, outcome.ErrGone) || err == nil && placing.Leaving(t.Object) {
 			continue
 		}
-		return placing.Mistake(idle, key)
+		return m
 	}
 	return nil
 }

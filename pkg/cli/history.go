@@ -41,18 +41,23 @@ type revisionLine struct {
 func historyCommand(s *session) *cobra.Command {
 	o := &historyOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "history KIND/NAME | crp/NAME",
-		Short: "Show the contents of a template that were let through",
+		Use:   "history KIND/NAME | pp/NAME | cpp/NAME | crp/NAME",
+		Short: "Show the contents of a template that were let through, or what a policy said",
 		Long: `Show the contents of a template that were let through to the members, the newest
-first, and which of them is in force. What waits is not among them. Of a
-placement: its snapshots, and which clusters have which.`,
+first, and which of them is in force. What waits is not among them. Of a policy:
+what it said, as far as Sluice heard of it, whether or not templates have followed.
+Of a placement: its snapshots, and which clusters have which.`,
 		Example: examples(`
 			kubectl sluice history deployment/nginx -n shop
 
 			# What revision 3 said
-			kubectl sluice history deployment/nginx -n shop --revision 3 -o yaml`),
+			kubectl sluice history deployment/nginx -n shop --revision 3 -o yaml
+
+			# What a policy said, and what would happen if it said so again
+			kubectl sluice history pp/nginx -n shop
+			kubectl sluice history pp/nginx -n shop --revision 2 | kubectl sluice diff -f -`),
 		Args:              oneArg("KIND/NAME"),
-		ValidArgsFunction: s.completeObjects(false),
+		ValidArgsFunction: s.completeObjects(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := s.objects(args)
 			if err != nil {
@@ -73,6 +78,9 @@ func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) e
 	}
 	if _, ok := hub.PlacementKeyOf(key); ok {
 		return o.placement(ctx, h, key)
+	}
+	if policy, ok := hub.PolicyKeyOf(key); ok {
+		return o.policy(ctx, h, policy)
 	}
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) || err == nil && !b.IsOf(key) {
@@ -166,7 +174,7 @@ func revisionKind(b *propagation.Binding) schema.GroupVersionKind {
 	if gvk := b.Template().GroupVersionKind(); gvk.Group == "" && gvk.Kind == "Secret" {
 		return gvk
 	}
-	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+	return controllerRevision
 }
 
 // short is the beginning of a hash.

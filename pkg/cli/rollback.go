@@ -20,15 +20,18 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
+type rollbackOptions struct {
+	*session
+	index    int
+	revision int64
+	release  bool
+}
+
 func rollbackCommand(s *session) *cobra.Command {
-	var (
-		index    int
-		revision int64
-		release  bool
-	)
+	o := &rollbackOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "rollback crp/NAME --to-index INDEX | --release, or KIND/NAME --to-revision REVISION",
-		Short: "Roll a placement or a template back to what it was",
+		Short: "Roll a placement, a template or a policy back to what it was",
 		Long: `Roll out an earlier snapshot of a placement, at the pace of its strategy, and stay
 at it: what changes on the hub meanwhile makes snapshots, and reaches no member,
 until the placement is released with --release. 'kubectl sluice history crp/NAME'
@@ -37,44 +40,57 @@ lists the snapshots. The placement carries the annotation
 
 Or make a template say again what a revision says that was let through to the
 members ('kubectl sluice history KIND/NAME'). That is a change of the template as
-any other: it is let through as its policy says, and the next change replaces it.`,
+any other: it is let through as its policy says, and the next change replaces it.
+
+Or make a policy say again what it said ('kubectl sluice history pp/NAME'). What that
+changes is shown first, as 'kubectl sluice diff' does. It is an edit of the policy as
+any other: where it is Lazy, or policies are static, templates follow as after that.`,
 		Example: examples(`
 			kubectl sluice rollback crp/shop --to-index 3
 
 			# Go on with the newest
 			kubectl sluice rollback crp/shop --release
 
-			kubectl sluice rollback deployment/nginx -n shop --to-revision 2`),
+			kubectl sluice rollback deployment/nginx -n shop --to-revision 2
+
+			kubectl sluice rollback pp/nginx -n shop --to-revision 2`),
 		Args:              oneArg("crp/NAME or KIND/NAME"),
-		ValidArgsFunction: s.completeObjects(false),
+		ValidArgsFunction: s.completeObjects(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := s.objects(args)
 			if err != nil {
 				return err
 			}
-			if _, ok := hub.PlacementKeyOf(keys[0]); !ok {
-				if revision == 0 || release || cmd.Flags().Changed("to-index") {
-					return usagef("%q names no placement, and a template is rolled back with --to-revision", args[0])
-				}
-				return s.rewrite(cmd.Context(), keys[0], revision)
-			}
-			if revision != 0 {
-				return usagef("--to-revision is for templates: of a placement, say --to-index")
-			}
-			if chosen := cmd.Flags().Changed("to-index"); chosen == release {
-				return usagef("say either --to-index, with the index of a snapshot, or --release")
-			}
-			pin := strconv.Itoa(index)
-			if release {
-				pin = ""
-			}
-			return s.pin(cmd.Context(), keys[0], pin)
+			return o.run(cmd.Context(), args[0], keys[0], cmd.Flags().Changed("to-index"))
 		},
 	}
-	cmd.Flags().IntVar(&index, "to-index", 0, "index of the snapshot to roll out and to stay at")
-	cmd.Flags().Int64Var(&revision, "to-revision", 0, "of a template: the revision that it shall say again")
-	cmd.Flags().BoolVar(&release, "release", false, "roll out the newest snapshot again, and each that comes")
+	cmd.Flags().IntVar(&o.index, "to-index", 0, "index of the snapshot to roll out and to stay at")
+	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "of a template or a policy: the revision that it shall say again")
+	cmd.Flags().BoolVar(&o.release, "release", false, "roll out the newest snapshot again, and each that comes")
 	return cmd
+}
+
+// run rolls back what arg names; indexed: the index of a snapshot is said.
+func (o *rollbackOptions) run(ctx context.Context, arg string, key propagation.TemplateKey, indexed bool) error {
+	if _, ok := hub.PlacementKeyOf(key); ok {
+		pin := strconv.Itoa(o.index)
+		switch {
+		case o.revision != 0:
+			return usagef("--to-revision is for templates and policies: of a placement, say --to-index")
+		case indexed == o.release:
+			return usagef("say either --to-index, with the index of a snapshot, or --release")
+		case o.release:
+			pin = ""
+		}
+		return o.pin(ctx, key, pin)
+	}
+	if o.revision == 0 || o.release || indexed {
+		return usagef("%q names no placement, and a template or a policy is rolled back with --to-revision", arg)
+	}
+	if policy, ok := hub.PolicyKeyOf(key); ok {
+		return o.restate(ctx, policy, o.revision)
+	}
+	return o.rewrite(ctx, key, o.revision)
 }
 
 // pin has the placement stay at the snapshot of that index; empty: at none.

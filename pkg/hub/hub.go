@@ -38,7 +38,9 @@ type Hub struct {
 	works     map[propagation.Form]*kind[*propagation.Work]
 	clusters  *kind[*clusterv1alpha1.Cluster]
 	revisions *kind[*frozen]
-	placing   placing
+	// history is what policies said. It is never watched.
+	history *kind[*propagation.PolicyRevision]
+	placing placing
 	// interpreters are the rules of kinds.
 	interpreters *kind[*rules.Interpreter]
 	// secretRevisions are the frozen contents of Secrets, contents what the Secrets of
@@ -102,6 +104,7 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 		works:           map[propagation.Form]*kind[*propagation.Work]{},
 		clusters:        &kind[*clusterv1alpha1.Cluster]{resource: clusterKind, client: client, decode: decodeCluster},
 		revisions:       &kind[*frozen]{resource: revisionKind, client: client, selector: propagation.LabelBinding, decode: decodeRevision},
+		history:         &kind[*propagation.PolicyRevision]{resource: revisionKind, client: client, selector: propagation.LabelPolicyUID, decode: decodePolicyRevision},
 		secretRevisions: &kind[*frozen]{resource: secretKind, client: client, selector: propagation.LabelBinding, decode: decodeSecretRevision},
 		contents:        &kind[*propagation.KeptContents]{resource: secretKind, client: client, decode: decodeContents},
 		placing:         newPlacing(client),

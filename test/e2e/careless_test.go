@@ -215,6 +215,39 @@ func TestZ2PlacementOfANameThatIsNotThere(t *testing.T) {
 	})
 }
 
+// A label that nothing has takes nothing away either; an object that its owner
+// relabels leaves.
+func TestC4Z2PlacementByALabelThatNothingHas(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		key := "e2e-" + s.ns
+		label := func(value string) {
+			s.Patch(newThing(namespaces, "", s.ns), fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value))
+		}
+		by := func(value string) thing {
+			sel := selector(namespaces, "")
+			sel["labelSelector"] = map[string]any{"matchLabels": map[string]any{key: value}}
+			return s.everywhere().with("spec.resourceSelectors", []any{sel})
+		}
+		label("nginx")
+		nginx, p := s.Deployment("nginx"), by("nginx")
+		s.Apply(nginx, p)
+		s.Says(p, carried...)
+		s.Rest()
+		before := s.uids(nginx, members...)
+		s.Apply(by("ngnix"))
+		s.Says(p, "Scheduled InvalidResourceSelectors False")
+		if out, err := s.Sluice("explain", "crp/"+p.name()); err != nil || !strings.Contains(out, "Namespace with "+key+"=ngnix is selected and not there") {
+			s.Errorf("explain: %v\n%s", err, out)
+		}
+		s.same(nginx, before, members...)
+		s.Apply(p)
+		s.Says(p, carried...)
+		s.goesOn(nginx, 2, before, members...)
+		label("other")
+		s.Expect(nginx).Nowhere()
+	})
+}
+
 // Whoever puts one member's credentials into another's Secret has nothing run where it
 // was not to: the cluster says whose they are, and goes on when they are corrected.
 func TestSecretsOfMembersMixedUp(t *testing.T) {

@@ -125,6 +125,84 @@ func TestC64C68OneMemberAfterTheOther(t *testing.T) {
 	})
 }
 
+// boundAt is since when each member has, or loses, what the placement gives it; those
+// that got nothing yet are left out.
+func (s *scenario) boundAt(p thing) (map[string]time.Time, error) {
+	all, err := s.lab.hub.on(pickBindings, "").List(s.Context(), metav1.ListOptions{LabelSelector: fleet + "parent-CRP=" + p.name()})
+	if err != nil {
+		return nil, err
+	}
+	since := map[string]time.Time{}
+	for _, b := range all.Items {
+		if at := b.GetAnnotations()["sluice.dev/bound-at"]; at != "" {
+			if since[text(b.Object, "spec.targetCluster")], err = time.Parse(time.RFC3339Nano, at); err != nil {
+				return nil, fmt.Errorf("%s: %w", b.GetName(), err)
+			}
+		}
+	}
+	return since, nil
+}
+
+// Where one member makes room for two others, and there is no surge, the first of them
+// gets the placement, for there is room for one. Until it counts as available there, the
+// member that is left keeps it, and the other waits.
+func TestC63RemovalsAreUnavailableAndNewMembersSurge(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		const period = 4 * time.Second
+		old, first, second := members[0], members[1], members[2]
+		ingress := newThing(ingresses, s.ns, "front").with("spec.defaultBackend.service", map[string]any{"name": "web", "port": map[string]any{"number": int64(80)}})
+		on := func(in ...string) thing {
+			return s.picker(map[string]any{"placementType": "PickFixed", "clusterNames": list(in...)}).with("spec.strategy", map[string]any{
+				"type":          "RollingUpdate",
+				"rollingUpdate": map[string]any{"maxUnavailable": int64(1), "maxSurge": int64(0), "unavailablePeriodSeconds": int64(period.Seconds())},
+			})
+		}
+		p := on(old)
+		s.Apply(ingress, p)
+		s.Says(p, carried...)
+		s.Eventually(func() error { // what was given lately counts as unavailable, and may go at once
+			since, err := s.boundAt(p)
+			if err == nil && time.Since(since[old]) < period+2*time.Second {
+				err = fmt.Errorf("%s has it since %s", old, since[old])
+			}
+			return err
+		})
+
+		s.Apply(on(first, second))
+		waited := false
+		err := s.within(2*timeout, func() error {
+			asked := time.Now()
+			since, err := s.boundAt(p)
+			if err != nil {
+				return err
+			}
+			if len(since) > 2 {
+				s.Fatalf("%v have it, and no surge is allowed", since)
+			}
+			_, stays := since[old]
+			at, given := since[first]
+			if waited = waited || stays && given; given && !stays && asked.Before(at.Add(period)) {
+				s.Fatalf("%s lost it before %s, which got it at %s, counts as available", old, first, at)
+			}
+			if _, given := since[second]; !given || stays {
+				return fmt.Errorf("it is in %v", since)
+			}
+			if d := since[second].Sub(at); d < period {
+				s.Fatalf("%s got it %s after %s, want %s", second, d, first, period)
+			}
+			return nil
+		})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if !waited {
+			s.Errorf("%s was never seen to wait for %s", old, first)
+		}
+		s.Says(p, carried...)
+		s.Expect(ingress).In(first, second)
+	})
+}
+
 // Where what is selected and where it goes change at once, who is picked anew gets the
 // new content, and who is not picked any more loses the old.
 func TestC69ContentAndPolicyChangeAtOnce(t *testing.T) {

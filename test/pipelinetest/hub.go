@@ -101,9 +101,11 @@ type Hub struct {
 	bindings  *table[*propagation.Binding]
 	works     *table[*propagation.Work]
 	revisions *table[*propagation.Revision]
-	contents  map[propagation.WorkKey]*propagation.KeptContents
-	clusters  *table[*clusterv1alpha1.Cluster]
-	placing   placing
+	// history is what policies said, by namespace and name.
+	history  map[string]*historyRow
+	contents map[propagation.WorkKey]*propagation.KeptContents
+	clusters *table[*clusterv1alpha1.Cluster]
+	placing  placing
 
 	namespaces map[string]bool
 	// leaving are the namespaces, and dropped the kinds, that are on their way out.
@@ -116,7 +118,7 @@ type Hub struct {
 
 // NewHub is a hub without objects.
 func NewHub(o Options) *Hub {
-	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, leaving: map[string]bool{}, dropped: map[Kind]bool{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}}
+	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, leaving: map[string]bool{}, dropped: map[Kind]bool{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}, history: map[string]*historyRow{}}
 	h.templates = newTable[*propagation.Template](h)
 	h.policies = newTable[*propagation.Policy](h)
 	h.overrides = newTable[propagation.Override](h)

@@ -53,6 +53,9 @@ func policyText(s *workv1alpha2.ResourceBindingSpec) string {
 	return text(m)
 }
 
+// SpecDiff compares two specs of a policy.
+func SpecDiff(before, after map[string]any) string { return unified(text(before), text(after)) }
+
 // contentDiff compares two contents of a template.
 func contentDiff(k propagation.TemplateKey, before, after map[string]any) string {
 	if k.APIVersion == "v1" && k.Kind == "Secret" {

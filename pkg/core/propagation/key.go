@@ -5,6 +5,7 @@ package propagation
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/apis/keys"
 )
@@ -73,6 +74,11 @@ func FormerRevisionName(k BindingKey, contentHash string) string {
 
 // RevisionName is keys.RevisionName.
 func RevisionName(k BindingKey, contentHash string) string { return keys.RevisionName(k, contentHash) }
+
+// PolicyRevisionName is keys.PolicyRevisionName.
+func PolicyRevisionName(k PolicyKey, uid types.UID, specHash string) string {
+	return keys.PolicyRevisionName(k, uid, specHash)
+}
 
 // WorkName is keys.WorkName.
 func WorkName(k BindingKey) string { return keys.WorkName(k) }

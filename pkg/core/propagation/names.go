@@ -81,6 +81,9 @@ const (
 	// LabelBinding on a Work and on a revision is BindingLabel(key): an index.
 	LabelBinding = "sluice.dev/binding"
 
+	// LabelPolicyUID on a revision of a policy is the policy's uid: an index.
+	LabelPolicyUID = "sluice.dev/policy-uid"
+
 	// On a Work: its binding and its template, in the released form.
 	AnnotationBindingNamespace   = "resourcebinding.karmada.io/namespace"
 	AnnotationBindingName        = "resourcebinding.karmada.io/name"

@@ -56,6 +56,9 @@ func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.Polic
 	if s.announced.hasPolicy(ctx, e, p) {
 		return nil, nil
 	}
+	if err := s.keep(ctx, p); err != nil {
+		return nil, err
+	}
 	out, err := s.fanOut(ctx, e, key, phaseHeld+":")
 	if err == nil {
 		s.announced.notePolicy(e, p)

@@ -19,6 +19,15 @@ type Hub interface {
 	CommitClaim(ctx context.Context, t *propagation.Template, c propagation.Claim, b propagation.Baseline) (*propagation.Template, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	Mention(ctx context.Context, about hub.About, reason, message string)
+	History
+}
+
+// History keeps what policies said.
+type History interface {
+	PolicyRevision(ctx context.Context, p *propagation.Policy) (*propagation.PolicyRevision, error)
+	PolicyRevisions(ctx context.Context, p *propagation.Policy) ([]*propagation.PolicyRevision, error)
+	KeepPolicyRevision(ctx context.Context, p *propagation.Policy, r *propagation.PolicyRevision) error
+	DropPolicyRevision(ctx context.Context, r *propagation.PolicyRevision) error
 }
 
 // ClaimMap is the arbiter and index in Redis.

@@ -71,19 +71,16 @@ func (r *reading) all(ctx context.Context) (placing.Content, error) {
 // mistaken is a refusal where what is selected is not there, and what was selected
 // before, and is, would be taken away from members for it.
 func (r *reading) mistaken(ctx context.Context, content placing.Content) error {
-	idle := r.selectors.Idle(content, func(gk schema.GroupKind) bool { _, dark := r.dark[gk]; return dark })
-	if len(idle) == 0 {
-		return nil
-	}
-	for _, key := range placing.LeftOut(r.latest, content) {
-		t, err := r.objects.Template(ctx, key)
+	dark := func(gk schema.GroupKind) bool { _, ok := r.dark[gk]; return ok }
+	for _, m := range r.selectors.Mistakes(r.latest, content, dark) {
+		t, err := r.objects.Template(ctx, m.Left)
 		if errors.Is(err, outcome.ErrGone) || err == nil && placing.Leaving(t.Object) {
 			continue
 		}
 		if err != nil && !errors.Is(err, outcome.ErrNotServed) && !apierrors.IsForbidden(err) {
-			return fmt.Errorf("get %s: %w", key, err)
+			return fmt.Errorf("get %s: %w", m.Left, err)
 		}
-		return refusal{placing.Mistake(idle, key)}
+		return refusal{m}
 	}
 	return nil
 }

@@ -59,7 +59,10 @@ func TestAPlacementOfWhatIsNotThereTakesNothingAway(t *testing.T) {
 			selects: []placementv1.ClusterResourceSelector{named("ClusterRole", "absent")}, says: "ClusterRole absent is selected",
 		},
 		"another name that is there":  {selects: []placementv1.ClusterResourceSelector{named("ClusterRole", "reader")}, want: "crp-1-snapshot latest, ClusterRole reader"},
-		"C4: labels that nothing has": {selects: []placementv1.ClusterResourceSelector{labelled}, want: emptied},
+		"C4: labels that nothing has": {selects: []placementv1.ClusterResourceSelector{labelled}, says: "Namespace with team=shop is selected and not there, and Namespace shop, which is there, would be removed"},
+		"C4: labels that nothing has, beside what stays": {
+			selects: []placementv1.ClusterResourceSelector{labelled, named("ClusterRole", "reader")}, says: "Namespace with team=shop is selected",
+		},
 		"C16: what went before is not there any more": {
 			change:  func(w *world) { delete(w.objects, placing.NamespaceKey("shop").ID()) },
 			selects: []placementv1.ClusterResourceSelector{named("Namespace", "shpo")}, want: emptied,
@@ -93,6 +96,51 @@ func TestAPlacementOfWhatIsNotThereTakesNothingAway(t *testing.T) {
 				t.Error("it is refused although it was corrected")
 			}
 		})
+	}
+}
+
+// What its owner relabels leaves, also where all is read afresh; selectors by a label
+// that nothing has any more are not acted on, until something has it.
+func TestC4WhatIsRelabelledLeaves(t *testing.T) {
+	w := shop(t)
+	label := func(value string) map[string]any {
+		obj := object("Namespace", "", "shop", "")
+		obj["metadata"].(map[string]any)["labels"] = map[string]any{"app": value}
+		return obj
+	}
+	by := func(value string) []placementv1.ClusterResourceSelector {
+		return []placementv1.ClusterResourceSelector{{Version: "v1", Kind: "Namespace", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}}}}
+	}
+	key := placing.NamespaceKey("shop").ID()
+	w.objects[key] = label("nginx")
+	w.placements["crp"].Spec.ResourceSelectors = by("nginx")
+	w.touch(t)
+	second := strings.Replace(first, "crp-0", "crp-1", 1)
+	w.want(t, strings.Replace(first, " latest", "", 1), second)
+
+	w.placements["crp"].Spec.ResourceSelectors = by("ngnix")
+	w.touch(t)
+	w.want(t, strings.Replace(first, " latest", "", 1), second)
+	if !placing.Refused(w.placements["crp"]) {
+		t.Error("it is not refused")
+	}
+	w.placements["crp"].Spec.ResourceSelectors = by("web")
+	w.touch(t)
+	w.put(t, label("web")) // its owner follows
+	if !w.tick(t, time.Hour) {
+		t.Fatal("it is not due")
+	}
+	w.touch(t)
+	if placing.Refused(w.placements["crp"]) {
+		t.Error("it is refused although something has the label")
+	}
+	held := w.holds()
+	w.objects[key] = label("other")
+	w.states = map[string]*state{} // all is read afresh
+	w.now = w.now.Add(time.Hour)
+	w.touch(t)
+	if got := w.holds(); len(got) != len(held)+1 || !strings.HasSuffix(got[len(got)-1], "-snapshot latest") {
+		t.Errorf("holds %q, want one more that is empty", got)
 	}
 }
 

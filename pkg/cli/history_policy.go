@@ -1,0 +1,181 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+var controllerRevision = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+
+// policyLine is one revision of a policy.
+type policyLine struct {
+	Revision int64     `json:"revision"`
+	Name     string    `json:"name"`
+	Hash     string    `json:"hash"`
+	Present  bool      `json:"present"`
+	Created  time.Time `json:"created,omitzero"`
+}
+
+// policyHistory is a policy and what is kept of it, the newest first. What is kept
+// under its label and is not of it is left out.
+func policyHistory(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) (*propagation.Policy, []*propagation.PolicyRevision, error) {
+	p, err := h.Policy(ctx, key)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil, fmt.Errorf("%s not found: 'kubectl get %s%s' lists them", policyRef(key), shortNames[key.Scope], inNamespace(key.Namespace))
+	}
+	if err != nil {
+		return nil, nil, installed(err)
+	}
+	all, err := h.PolicyRevisions(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = slices.DeleteFunc(all, func(r *propagation.PolicyRevision) bool { return !r.Of(p) })
+	slices.SortFunc(all, func(x, y *propagation.PolicyRevision) int {
+		return cmp.Or(cmp.Compare(y.Number, x.Number), cmp.Compare(x.Name, y.Name))
+	})
+	return p, all, nil
+}
+
+// numbered is the revision of that number. Where there are two, somebody else made one.
+func numbered(key propagation.PolicyKey, all []*propagation.PolicyRevision, number int64) (*propagation.PolicyRevision, error) {
+	var found *propagation.PolicyRevision
+	kept := make([]string, 0, len(all))
+	for _, r := range all {
+		kept = append(kept, strconv.FormatInt(r.Number, 10))
+		switch {
+		case r.Number != number:
+		case found != nil:
+			return nil, fmt.Errorf("there are two revisions %d of %s, %s and %s: not both are Sluice's, delete the one that nobody wants", number, policyRef(key), found.Name, r.Name)
+		default:
+			found = r
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%s has no revision %d: there are %s ('%s history %s%s')", policyRef(key), number, cmp.Or(strings.Join(kept, ", "), "none"), name, policyRef(key), inNamespace(key.Namespace))
+	}
+	return found, nil
+}
+
+// asPolicy is the policy as it was, to be compared or applied.
+func asPolicy(p *propagation.Policy, r *propagation.PolicyRevision) map[string]any {
+	about, meta := hub.AboutPolicy(p), map[string]any{"name": p.Key.Name}
+	if p.Key.Namespace != "" {
+		meta["namespace"] = p.Key.Namespace
+	}
+	return map[string]any{"apiVersion": about.APIVersion, "kind": about.Kind, "metadata": meta, "spec": r.Spec}
+}
+
+// policy lists what is kept of a policy, or prints one of its revisions.
+func (o *historyOptions) policy(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) error {
+	p, all, err := policyHistory(ctx, h, key)
+	if err != nil {
+		return err
+	}
+	if o.revision != 0 {
+		r, err := numbered(key, all, o.revision)
+		if err != nil {
+			return err
+		}
+		return o.screen.Encode(cmp.Or(o.machineFormat(), formatYAML), asPolicy(p, r))
+	}
+	lines := o.policyLines(ctx, p, all)
+	switch o.format {
+	case formatJSON, formatYAML:
+		return o.screen.Encode(o.format, map[string]any{"items": lines})
+	case formatName:
+		for _, l := range lines {
+			o.screen.Println(l.Name)
+		}
+		return nil
+	}
+	if len(lines) == 0 {
+		o.screen.Note("Nothing is kept of %s yet.", policyRef(key))
+		return nil
+	}
+	columns := append(screen.Columns("REVISION", "HASH", "AGE", "PRESENT"), screen.Column{Title: "NAME", Wide: true})
+	rows := make([][]screen.Cell, 0, len(lines))
+	for _, l := range lines {
+		present := screen.Cell{}
+		if l.Present {
+			present = screen.Cell{Text: "yes", Paint: screen.Good}
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(strconv.FormatInt(l.Revision, 10)), screen.Text(short(l.Hash)), screen.Text(age(l.Created)), present, screen.Text(l.Name),
+		})
+	}
+	o.screen.Table("", columns, rows, o.wide())
+	return nil
+}
+
+func (o *historyOptions) policyLines(ctx context.Context, p *propagation.Policy, all []*propagation.PolicyRevision) []policyLine {
+	now := p.Revision()
+	lines := make([]policyLine, 0, len(all))
+	for _, r := range all {
+		lines = append(lines, policyLine{Revision: r.Number, Name: r.Name, Hash: propagation.HashJSON(r.Spec), Present: r.Name == now.Name})
+	}
+	created, err := o.created(ctx, controllerRevision, now.Namespace, propagation.LabelPolicyUID+"="+string(p.UID))
+	if err != nil {
+		return lines // who may not list the metadata sees no age
+	}
+	for i := range lines {
+		lines[i].Created = created[types.NamespacedName{Namespace: now.Namespace, Name: lines[i].Name}].CreationTimestamp.Time
+	}
+	return lines
+}
+
+// restate makes the policy say again what a revision says, with what that changes shown
+// first. To the hub it is an edit of the policy as any other.
+func (s *session) restate(ctx context.Context, key propagation.PolicyKey, revision int64) error {
+	h, err := s.hub()
+	if err != nil {
+		return err
+	}
+	return again(func() error {
+		p, all, err := policyHistory(ctx, h, key)
+		if err != nil {
+			return err
+		}
+		r, err := numbered(key, all, revision)
+		if err != nil {
+			return err
+		}
+		difference := explaining.SpecDiff(p.Revision().Spec, r.Spec)
+		if difference == "" {
+			s.screen.Printf("%s says already what revision %d says\n", policyRef(key), revision)
+			return nil
+		}
+		s.screen.Diff("", difference)
+		raw, err := json.Marshal(asPolicy(p, r))
+		if err != nil {
+			return err
+		}
+		if err := (&diffOptions{session: s, path: fmt.Sprintf("revision %d", revision)}).compare(ctx, h, raw); err != nil {
+			return err
+		}
+		if _, err := h.CommitPolicySpec(ctx, p, r.Spec); err != nil {
+			return err
+		}
+		s.screen.Printf("%s says again what revision %d says: it acts as every edit of it does\n", policyRef(key), revision)
+		return nil
+	})
+}
