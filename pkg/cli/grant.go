@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/core/kinds"
 )
 
 func grantCommand(s *session) *cobra.Command {
@@ -15,7 +16,8 @@ func grantCommand(s *session) *cobra.Command {
 		Use:   "grant KIND...",
 		Short: "Print the roles that let Sluice carry objects of a kind",
 		Long: `Print, as YAML, the roles that let Sluice read, watch and claim objects of a kind
-on the hub, and write their status. Nothing is written: look at it, and apply it.
+on the hub, and write their status; of a kind whose replicas members may change, also
+their number of replicas. Nothing is written: look at it, and apply it.
 
 On Knative each function has an account of its own, which may do with templates
 what these roles say; those of the usual kinds come with the installation. A
@@ -28,11 +30,11 @@ Secrets are granted in one namespace at a time, named with --namespace.`,
 			kubectl sluice grant secrets -n shop`),
 		Args: someArgs("KIND"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			kinds, err := s.granted(args)
+			all, err := s.granted(args)
 			if err != nil {
 				return err
 			}
-			raw, err := joining.Grant(kinds, *s.flags.Namespace)
+			raw, err := joining.Grant(all, *s.flags.Namespace)
 			if err != nil {
 				return usageError{err}
 			}
@@ -49,16 +51,17 @@ func (s *session) granted(args []string) ([]joining.Granted, error) {
 	if err != nil {
 		return nil, err
 	}
-	var kinds []joining.Granted
+	var out []joining.Granted
 	for _, arg := range args {
 		m, err := s.kind(arg)
 		if err != nil {
 			return nil, err
 		}
-		kinds = append(kinds, joining.Granted{
+		out = append(out, joining.Granted{
 			GroupResource: schema.GroupResource{Group: m.Resource.Group, Resource: m.Resource.Resource},
 			Status:        h.HasStatus(m.GroupVersionKind),
+			Scales:        kinds.Named(m.GroupVersionKind.GroupKind()).Scales(),
 		})
 	}
-	return kinds, nil
+	return out, nil
 }

@@ -34,8 +34,10 @@ func renderCommand(s *session) *cobra.Command {
 		Short: "Show what a member gets of a template or a placement",
 		Long: `Show what a member gets of a template, or would get with an override that is not
 applied yet: what is in force, without what the hub assigned, with the member's
-share of the replicas, and overridden. It is made by the functions that Sluice
-itself renders with; nothing is written.
+share of the replicas, overridden, and with the labels and annotations of the
+released API. It is made by the functions that Sluice itself renders with; nothing
+is written. What the applier adds for itself, as the label that it finds the object
+again by, is not shown.
 
 The override policy of --with, of either scope, counts in addition to those on the
 hub, or in place of the one of its name. The hub checks it as it would on apply.

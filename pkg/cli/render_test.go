@@ -53,12 +53,17 @@ func TestRender(t *testing.T) {
 		apiVersion: apps/v1
 		kind: Deployment
 		metadata:
+		annotations:
+		propagationpolicy.karmada.io/name: web
+		propagationpolicy.karmada.io/namespace: shop
+		labels:
+		resourcebinding.karmada.io/permanent-id: ID
 		name: nginx
 		namespace: shop
 		spec:
 		replicas: `
 	tiered := func(value, replicas string) string {
-		return strings.Replace(plain, "name: nginx", "labels:\ntier: "+value+"\nname: nginx", 1) + replicas
+		return strings.Replace(plain, "name: nginx", "tier: "+value+"\nname: nginx", 1) + replicas
 	}
 	for sentence, tc := range map[string]struct {
 		args, file string
@@ -85,13 +90,13 @@ func TestRender(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			hub := serve(t, "hub").shop()
 			hub.policy(divided(fixture.Policy("web").To("member1", "member2")))
-			hub.propagated(fixture.Deployment("nginx"), divided(fixture.Policy("web").To("member1", "member2")))
+			id := hub.propagated(fixture.Deployment("nginx"), divided(fixture.Policy("web").To("member1", "member2"))).PermanentID()
 			hub.overridden("labels", "silver", "member2")
 			before := hub.refs()
 			a := runWith(t, hub, tc.file, append([]string{"render", "deploy/nginx"}, strings.Fields(tc.args)...)...)
 			a.wants(t, tc.fails)
 			if tc.fails == "" {
-				wantText(t, tc.want, a.out)
+				wantText(t, strings.Replace(tc.want, "ID", id, 1), a.out)
 			}
 			if !strings.Contains(a.err, tc.notes) || tc.notes == "" && tc.fails == "" && a.err != "" {
 				t.Errorf("want the note %q, got %q", tc.notes, a.err)
@@ -144,10 +149,11 @@ func TestRenderWhatWaits(t *testing.T) {
 func TestRenderHidesSecrets(t *testing.T) {
 	hub := secretShop(t)
 	args := []string{"render", "secret/password", "--cluster", "member1"}
-	a := run(t, hub, args...)
-	a.wants(t, "")
-	wantText(t, "apiVersion: v1\ndata:\nkey: '***'\nkind: Secret\nmetadata:\nname: password\nnamespace: shop", a.out)
-	a = run(t, hub, append(args, "--show-secrets")...)
-	a.wants(t, "")
-	wantText(t, "apiVersion: v1\ndata:\nkey: b2xk\nkind: Secret\nmetadata:\nname: password\nnamespace: shop", a.out)
+	for more, value := range map[string]string{"": "'***'", "--show-secrets": "b2xk"} {
+		a := run(t, hub, append(args, strings.Fields(more)...)...)
+		a.wants(t, "")
+		if !strings.Contains(a.out, "data:\n  key: "+value+"\nkind: Secret\n") {
+			t.Errorf("%q: no value %s in\n%s", more, value, a.out)
+		}
+	}
 }

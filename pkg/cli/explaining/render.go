@@ -127,8 +127,7 @@ func manifestOf(known kinds.Table, b *propagation.Binding, content map[string]an
 	return opened(work, work.Spec.Workload.Manifests[0])
 }
 
-// opened is a manifest of a Work that was just rendered, with what its Secret holds, and
-// without what tells programs where it comes from, as the applier's marks are not shown.
+// opened is a manifest of a Work that was just rendered, with what its Secret holds.
 func opened(w *propagation.Work, m workv1alpha1.Manifest) (map[string]any, error) {
 	var manifest map[string]any
 	if err := utiljson.Unmarshal(m.Raw, &manifest); err != nil {
@@ -138,7 +137,7 @@ func opened(w *propagation.Work, m workv1alpha1.Manifest) (map[string]any, error
 	if !ok {
 		return nil, fmt.Errorf("what %s holds was not rendered with it", propagation.KeyOf(manifest))
 	}
-	return rendering.Unmarked(whole), nil
+	return whole, nil
 }
 
 // Masked is a manifest in which the values of a Secret are hidden.

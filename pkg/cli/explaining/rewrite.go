@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 )
 
 // Rewrite is what changes, alike, in members that have a template or get it.
@@ -147,8 +148,9 @@ func rewritten(key propagation.TemplateKey, cluster string, old, next Rendered) 
 	return r, r.Diff != "" || r.What != Changes
 }
 
-// manifestDiff is that of the contents; an absent manifest has no lines.
+// manifestDiff is the difference in what people wrote; an absent manifest has no lines.
 func manifestDiff(k propagation.TemplateKey, before, after map[string]any) string {
+	before, after = rendering.Unmarked(before), rendering.Unmarked(after)
 	if k.IsSecret() {
 		before, after = masked(orEmpty(before), orEmpty(after))
 	}

@@ -30,6 +30,8 @@ type Granted struct {
 	schema.GroupResource
 	// Status: its objects have a status that is written apart.
 	Status bool
+	// Scales: the replicas of its objects are brought back from members.
+	Scales bool
 }
 
 // Grant is what lets Sluice carry objects of these kinds, as YAML: for each a
@@ -48,7 +50,11 @@ func Grant(kinds []Granted, namespace string) ([]byte, error) {
 		}
 		objects = append(objects, share("read", k, "", "get"), share("watch", k, "", "list", "watch"), share("claim", k, "", "patch"))
 		if k.Status {
-			objects = append(objects, share("status", k, "/status", "patch"))
+			status := share("status", k, "/status", "patch")
+			if k.Scales {
+				status.Rules = append(status.Rules, rule(k, "/scale", "patch"))
+			}
+			objects = append(objects, status)
 		}
 	}
 	var out bytes.Buffer
@@ -73,8 +79,12 @@ func share(role string, k Granted, subresource string, verbs ...string) *rbacv1.
 				"app.kubernetes.io/part-of": "sluice", "sluice.dev/aggregate-to-templates-" + role: "true",
 			},
 		},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{k.Group}, Resources: []string{k.Resource + subresource}, Verbs: verbs}},
+		Rules: []rbacv1.PolicyRule{rule(k, subresource, verbs...)},
 	}
+}
+
+func rule(k Granted, subresource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{k.Group}, Resources: []string{k.Resource + subresource}, Verbs: verbs}
 }
 
 func secretsIn(namespace string) (*rbacv1.RoleBinding, error) {

@@ -17,8 +17,8 @@ import (
 )
 
 func TestZ28Grant(t *testing.T) {
-	widgets := schema.GroupResource{Group: "example.com", Resource: "widgets"}
-	raw, err := joining.Grant([]joining.Granted{{GroupResource: widgets, Status: true}, {GroupResource: schema.GroupResource{Resource: "limitranges"}}}, "")
+	widgets, replicaSets := schema.GroupResource{Group: "example.com", Resource: "widgets"}, schema.GroupResource{Group: "apps", Resource: "replicasets"}
+	raw, err := joining.Grant([]joining.Granted{{GroupResource: widgets, Status: true}, {GroupResource: schema.GroupResource{Resource: "limitranges"}}, {GroupResource: replicaSets, Status: true, Scales: true}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +53,10 @@ func TestZ28Grant(t *testing.T) {
 		"sluice-templates-read-limitranges":           rule("", "limitranges", "get"),
 		"sluice-templates-watch-limitranges":          rule("", "limitranges", "list", "watch"),
 		"sluice-templates-claim-limitranges":          rule("", "limitranges", "patch"),
+		"sluice-templates-read-replicasets.apps":      rule("apps", "replicasets", "get"),
+		"sluice-templates-watch-replicasets.apps":     rule("apps", "replicasets", "list", "watch"),
+		"sluice-templates-claim-replicasets.apps":     rule("apps", "replicasets", "patch"),
+		"sluice-templates-status-replicasets.apps":    append(rule("apps", "replicasets/status", "patch"), rule("apps", "replicasets/scale", "patch")...),
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("roles (-want +got)\n%s", d)
