@@ -111,7 +111,7 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		"tells templates' source its kinds":   {"sweeper", request{"patch", objects, "{spec: {resources: [{apiVersion: v1, kind: Secret}]}}"}, ""},
 		"gives templates' source an account":  {"sweeper", request{"patch", objects, "{spec: {serviceAccountName: other}}"}, "sluice-source-templates"},
 		"makes a source of members":           {"sweeper", request{"create", ofMembers("members-7", "i:2", "kubeconfig"), ""}, ""},
-		"makes one of another image":          {"sweeper", request{"create", ofMembers("members-8", "evil", "kubeconfig"), ""}, "sluice-sources-of-members"},
+		"makes one of another image":          {"sweeper", request{"create", ofMembers("members-8", "evil", "kubeconfig"), ""}, "sluice-sources-alike"},
 		"makes one that has other Secrets":    {"sweeper", request{"create", ofMembers("members-8", "i:2", "password"), ""}, "sluice-sources-of-members"},
 		"makes another source":                {"sweeper", request{"create", ofMembers("others", "i:2", "kubeconfig"), ""}, "sluice-sources-of-members"},
 		"has a source tell of a member":       {"sweeper", request{"patch", told, has("kubeconfig")}, ""},
