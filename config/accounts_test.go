@@ -64,6 +64,9 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		frozen   = "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {namespace: HERE, name: frozen}}"
 		hooks    = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: sluice}}"
 		source   = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: member1}}"
+		told     = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: members-1}}"
+		left     = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: members-2}}"
+		former   = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: member-m2}}"
 		sources  = "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: hub}}"
 		objects  = "{apiVersion: sources.knative.dev/v1, kind: ApiServerSource, metadata: {namespace: sluice-system, name: templates}}"
 		own      = "{apiVersion: eventing.knative.dev/v1, kind: Trigger, metadata: {namespace: sluice-system, name: gate}}"
@@ -114,6 +117,16 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		"changes the source that others copy": {"sweeper", request{"patch", sources, pod("i:2", "e", "new")}, "sluice-sources"},
 		"tells templates' source its kinds":   {"sweeper", request{"patch", objects, "{spec: {resources: [{apiVersion: v1, kind: Secret}]}}"}, ""},
 		"gives templates' source an account":  {"sweeper", request{"patch", objects, "{spec: {serviceAccountName: other}}"}, "sluice-source-templates"},
+		"makes a source of members":           {"sweeper", request{"create", ofMembers("members-7", "i:2", "kubeconfig"), ""}, ""},
+		"makes one of another image":          {"sweeper", request{"create", ofMembers("members-8", "evil", "kubeconfig"), ""}, "sluice-sources-alike"},
+		"makes one that has other Secrets":    {"sweeper", request{"create", ofMembers("members-8", "i:2", "password"), ""}, "sluice-sources-of-members"},
+		"makes another source":                {"sweeper", request{"create", ofMembers("others", "i:2", "kubeconfig"), ""}, "sluice-sources-of-members"},
+		"has a source tell of a member":       {"sweeper", request{"patch", told, has("kubeconfig")}, ""},
+		"gives a source another Secret":       {"sweeper", request{"patch", told, has("password")}, "sluice-sources"},
+		"gives a member's source a Secret":    {"sweeper", request{"patch", source, has("kubeconfig")}, "sluice-sources"},
+		"deletes a source of members":         {"sweeper", request{"delete", left, ""}, ""},
+		"deletes a member's old source":       {"sweeper", request{"delete", former, ""}, ""},
+		"deletes the hub's source":            {"sweeper", request{"delete", sources, ""}, "sluice-sources-of-members"},
 		"deletes a member's old Trigger":      {"sweeper", request{"delete", old, ""}, ""},
 		"deletes a stage's Trigger":           {"sweeper", request{"delete", own, ""}, "sluice-triggers"},
 	} {
@@ -125,6 +138,19 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 // pod is the template of a source with that image and what it watches.
 func pod(image, env, value string) string {
 	return "{spec: {template: {spec: {containers: [{name: source, image: '" + image + "', env: [{name: " + env + ", value: x}, {name: K_SOURCE_CONFIG, value: " + value + "}]}]}}}}"
+}
+
+// has is a source with a key of a member's Secret.
+func has(key string) string {
+	return "{spec: {template: {spec: {volumes: [{name: members, projected: {sources: [{secret: {name: m1, items: [{key: " + key + ", path: m1/x}]}}]}}]}}}}"
+}
+
+// ofMembers is a source of a member, with a key of its Secret.
+func ofMembers(name, image, key string) string {
+	return "{apiVersion: sources.knative.dev/v1, kind: ContainerSource, metadata: {namespace: sluice-system, name: " + name + ", labels: {sluice.dev/source: members}}, " +
+		"spec: {sink: {uri: 'http://broker'}, template: {spec: {automountServiceAccountToken: false, securityContext: {runAsNonRoot: true}, " +
+		"containers: [{name: source, image: '" + image + "', securityContext: {readOnlyRootFilesystem: true}, env: [{name: e, value: x}, {name: K_SOURCE_CONFIG, value: new}]}], " +
+		"volumes: [{name: members, projected: {sources: [{secret: {name: m1, items: [{key: " + key + ", path: m1/x}]}}]}}]}}}}"
 }
 
 // things are what the accounts want to change; Knative's are of sluice-system.
@@ -157,7 +183,22 @@ webhooks: [{name: a.sluice.dev, rules: [], clientConfig: {url: 'https://127.0.0.
 apiVersion: sources.knative.dev/v1
 kind: ContainerSource
 metadata: {namespace: sluice-system, name: hub}
-spec: {sink: {uri: 'http://broker'}, template: {spec: {containers: [{name: source, image: 'i:2', env: [{name: e, value: x}]}]}}}
+spec: {sink: {uri: 'http://broker'}, template: {spec: {securityContext: {runAsNonRoot: true}, containers: [{name: source, image: 'i:2', securityContext: {readOnlyRootFilesystem: true}, env: [{name: e, value: x}]}]}}}
+---
+apiVersion: sources.knative.dev/v1
+kind: ContainerSource
+metadata: {namespace: sluice-system, name: members-1, labels: {sluice.dev/source: members}}
+spec: {sink: {uri: 'http://broker'}, template: {spec: {containers: [{name: source, image: 'i:1', env: []}], volumes: [{name: members, projected: {sources: []}}]}}}
+---
+apiVersion: sources.knative.dev/v1
+kind: ContainerSource
+metadata: {namespace: sluice-system, name: members-2, labels: {sluice.dev/source: members}}
+spec: {sink: {uri: 'http://broker'}, template: {spec: {containers: [{name: source, image: 'i:1', env: []}]}}}
+---
+apiVersion: sources.knative.dev/v1
+kind: ContainerSource
+metadata: {namespace: sluice-system, name: member-m2, labels: {sluice.dev/cluster: m2}}
+spec: {sink: {uri: 'http://broker'}, template: {spec: {containers: [{name: source, image: 'i:1', env: []}]}}}
 ---
 apiVersion: sources.knative.dev/v1
 kind: ContainerSource

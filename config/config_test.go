@@ -229,16 +229,16 @@ func (c comparison) check(types []string, heard map[string]bool) error {
 	return nil
 }
 
-// TestTopologyIsConstant: what there is for a member is its source and who may read
-// its credentials. Triggers, through whose filters each event goes, are as many with a
+// TestTopologyIsConstant: what there is for a member is who may read its credentials,
+// and 32 of them share a source. Triggers, through whose filters each event goes, are as many with a
 // thousand members as with none.
 func TestTopologyIsConstant(t *testing.T) {
 	templates, err := fs.Glob(Eventing, "600-eventing/*.tmpl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"600-eventing/source-member.yaml.tmpl"}, templates); d != "" {
-		t.Errorf("made for each member (-want +got)\n%s", d)
+	if d := cmp.Diff([]string{"600-eventing/source-members.yaml.tmpl"}, templates); d != "" {
+		t.Errorf("made for members (-want +got)\n%s", d)
 	}
 	const most = 13
 	all := triggers(t)
@@ -289,22 +289,19 @@ func TestMemberAccessIsMadeForOneMember(t *testing.T) {
 	}
 }
 
-func TestMemberSourceIsMadeForOneMember(t *testing.T) {
-	tests := map[string]struct {
-		cluster, image string
-		wantName       string
+func TestMembersSource(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		image string
+		ok    bool
 	}{
-		"a cluster's name is in the source's":     {"member1", "example.com/adapter@sha256:1", "member-member1"},
-		"a name that YAML takes for a number":     {"12345", "example.com/adapter", "member-12345"},
-		"a name that would break out of the file": {"m1\n  x: y", "example.com/adapter", ""},
-		"an image that would break out":           {"member1", "a\n  x: y", ""},
-		"no image":                                {"member1", "", ""},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			s, err := MemberSource(tc.cluster, tc.image, `{"mode":"Reference"}`)
-			if (err == nil) != (tc.wantName != "") || s.Name != tc.wantName {
-				t.Fatalf("got %q, %v, want %q", s.Name, err, tc.wantName)
+		"an image is named":             {"example.com/adapter@sha256:1", true},
+		"an image that would break out": {"a\n  x: y", false},
+		"no image":                      {"", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s, err := MembersSource(2, tc.image, `{"mode":"Reference"}`)
+			if (err == nil) != tc.ok {
+				t.Fatal(err)
 			}
 			if err != nil {
 				return
@@ -312,10 +309,9 @@ func TestMemberSourceIsMadeForOneMember(t *testing.T) {
 			if err := s.Validate(t.Context()); err != nil {
 				t.Error(err)
 			}
-			pod := s.Spec.Template.Spec
-			c := pod.Containers[0]
-			if c.Image != tc.image || pod.Volumes[0].Secret.SecretName != tc.cluster || s.Spec.CloudEventOverrides.Extensions["cluster"] != tc.cluster {
-				t.Errorf("made %+v", s.Spec)
+			c := s.Spec.Template.Spec.Containers[0]
+			if c.Image != tc.image || s.Name != "members-2" {
+				t.Errorf("made %s of %s", s.Name, c.Image)
 			}
 			if last := c.Env[len(c.Env)-1]; last.Name != "K_SOURCE_CONFIG" || last.Value != `{"mode":"Reference"}` {
 				t.Errorf("watches %+v", last)

@@ -32,8 +32,8 @@ import (
 //go:embed 600-eventing
 var Eventing embed.FS
 
-//go:embed 600-eventing/source-member.yaml.tmpl
-var memberSource []byte
+//go:embed 600-eventing/source-members.yaml.tmpl
+var membersSource []byte
 
 //go:embed 200-rbac/member.yaml.tmpl
 var memberAccess []byte
@@ -44,15 +44,17 @@ var contentsAccess []byte
 // sourceConfig is the variable that tells Knative's adapter what to watch.
 const sourceConfig = "K_SOURCE_CONFIG"
 
-// MemberSource makes the source of one member's events: image is that of
-// functions/source, watching its K_SOURCE_CONFIG.
-func MemberSource(cluster, image, watching string) (sourcesv1.ContainerSource, error) {
+// MembersSource makes a source of members' events, the one of that number, of no member
+// yet: image is that of functions/source, watching its K_SOURCE_CONFIG.
+func MembersSource(number int, image, watching string) (sourcesv1.ContainerSource, error) {
 	var s sourcesv1.ContainerSource
 	if strings.ContainsAny(image, " \t\r\n#'\"") || image == "" {
-		return s, fmt.Errorf("source of %q: %q is no image", cluster, image)
+		return s, fmt.Errorf("source of members: %q is no image", image)
 	}
-	if err := fill(memberSource, cluster, image, &s); err != nil {
-		return s, fmt.Errorf("source of %q: %w", cluster, err)
+	manifest := bytes.ReplaceAll(membersSource, []byte("NUMBER"), []byte(strconv.Itoa(number)))
+	manifest = bytes.ReplaceAll(manifest, []byte("IMAGE"), []byte(image))
+	if err := yaml.UnmarshalStrict(manifest, &s); err != nil {
+		return s, fmt.Errorf("source of members: %w", err)
 	}
 	env := s.Spec.Template.Spec.Containers[0].Env
 	for i := range env {
@@ -71,7 +73,7 @@ func MemberAccess(cluster string) (rbacv1.Role, rbacv1.RoleBinding, error) {
 		binding rbacv1.RoleBinding
 	)
 	first, second, _ := bytes.Cut(memberAccess, []byte("\n---\n"))
-	if err := errors.Join(fill(first, cluster, "", &role), fill(second, cluster, "", &binding)); err != nil {
+	if err := errors.Join(fill(first, cluster, &role), fill(second, cluster, &binding)); err != nil {
 		return role, binding, fmt.Errorf("access to %q: %w", cluster, err)
 	}
 	return role, binding, nil
@@ -81,7 +83,7 @@ func MemberAccess(cluster string) (rbacv1.Role, rbacv1.RoleBinding, error) {
 // what the Secrets hold that the Works of one member carry.
 func ContentsAccess(cluster string) (write, read rbacv1.RoleBinding, err error) {
 	first, second, _ := bytes.Cut(contentsAccess, []byte("\n---\n"))
-	if err := errors.Join(fill(first, cluster, "", &write), fill(second, cluster, "", &read)); err != nil {
+	if err := errors.Join(fill(first, cluster, &write), fill(second, cluster, &read)); err != nil {
 		return write, read, fmt.Errorf("access to the contents of %q: %w", cluster, err)
 	}
 	return write, read, nil
@@ -89,12 +91,11 @@ func ContentsAccess(cluster string) (write, read rbacv1.RoleBinding, err error) 
 
 // fill reads a manifest with the name of a cluster, which is none that YAML takes
 // for anything else.
-func fill(manifest []byte, cluster, image string, into any) error {
+func fill(manifest []byte, cluster string, into any) error {
 	if errs := validation.IsDNS1123Label(cluster); len(errs) > 0 {
 		return errors.New(strings.Join(errs, "; "))
 	}
 	manifest = bytes.ReplaceAll(manifest, []byte("CLUSTER"), []byte(strconv.Quote(cluster)))
 	manifest = bytes.ReplaceAll(manifest, []byte("-"+strconv.Quote(cluster)), []byte("-"+cluster))
-	manifest = bytes.ReplaceAll(manifest, []byte("IMAGE"), []byte(image))
 	return yaml.UnmarshalStrict(manifest, into)
 }

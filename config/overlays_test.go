@@ -377,8 +377,8 @@ func identity(d document) string {
 
 func TestOnlySluiceMayPublishOnItsBroker(t *testing.T) {
 	all := render(t, "oidc")
-	// What each member has, and all that some hub has.
-	want := []string{"system:serviceaccount:sluice-system:member-*"}
+	// What members have, and all that some hub has.
+	want := []string{"system:serviceaccount:sluice-system:members-*"}
 	for _, d := range append(all, render(t, "hub-kubeconfig", "oidc")...) {
 		switch d.Kind {
 		case "ContainerSource":

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,19 +31,16 @@ import (
 const brokerName = "sluice"
 
 var (
-	brokers          = eventingv1.SchemeGroupVersion.WithResource("brokers")
-	triggers         = eventingv1.SchemeGroupVersion.WithResource("triggers")
-	apiServerSources = sourcesv1.SchemeGroupVersion.WithResource("apiserversources")
-	roles            = rbacv1.SchemeGroupVersion.WithResource("roles")
-	roleBindings     = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
+	brokers      = eventingv1.SchemeGroupVersion.WithResource("brokers")
+	triggers     = eventingv1.SchemeGroupVersion.WithResource("triggers")
+	roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
+	roleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
-// eventing is the pipeline's part of a Knative cluster, where every member has a
-// source of its own.
+// eventing is the pipeline's part of a Knative cluster.
 type eventing struct {
 	client dynamic.Interface
 	kube   kubernetes.Interface
-	mapper meta.RESTMapper
 }
 
 // knativeFlag names the cluster that Sluice runs on.
@@ -90,10 +86,7 @@ func (s *session) eventing(ctx context.Context) (*eventing, error) {
 		return nil, fmt.Errorf("look for the Broker %s: %w", brokerName, err)
 	}
 	e := &eventing{client: client}
-	if e.kube, err = s.kube(); err != nil {
-		return nil, err
-	}
-	e.mapper, err = s.mapper()
+	e.kube, err = s.kube()
 	return e, err
 }
 
@@ -104,8 +97,8 @@ type memberObject struct {
 	prefix   string
 }
 
-// What a member has on Knative, in the order in which it is made, but for the Trigger,
-// which those had that joined when each had one.
+// What a member has on Knative, in the order in which it is made, but for the Trigger
+// and the source, which those had that joined when each had one.
 var (
 	memberRole        = memberObject{roles, rbacv1.SchemeGroupVersion.WithKind("Role"), "member-"}
 	memberRoleBinding = memberObject{roleBindings, rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "member-"}
@@ -127,25 +120,10 @@ func (e *eventing) admit(ctx context.Context, cluster string) error {
 	return e.apply(ctx, memberRoleBinding, cluster, &binding)
 }
 
-// join admits the member and makes its source; undo takes back what was made.
+// join admits the member; undo takes back what was made. The sweeper has a source tell
+// of it.
 func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.Context) error, err error) {
-	undo = func(ctx context.Context) error { return e.unjoin(ctx, cluster) }
-	image, err := e.adapter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	watching, err := e.watching(ctx)
-	if err != nil {
-		return nil, err
-	}
-	source, err := config.MemberSource(cluster, image, watching)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.admit(ctx, cluster); err != nil {
-		return undo, err
-	}
-	return undo, e.apply(ctx, memberSource, cluster, &source)
+	return func(ctx context.Context) error { return e.unjoin(ctx, cluster) }, e.admit(ctx, cluster)
 }
 
 // apply makes an object, or takes over what a join left that was killed.
@@ -178,69 +156,4 @@ func (e *eventing) unjoin(ctx context.Context, cluster string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// adapter is the image of the sources, as it was installed.
-func (e *eventing) adapter(ctx context.Context) (string, error) {
-	u, err := e.client.Resource(knative.ContainerSources).Namespace(propagation.SystemNamespace).Get(ctx, knative.HubSource, metav1.GetOptions{})
-	if err != nil {
-		return "", fmt.Errorf("ask ContainerSource %s/%s for the image of the sources: %w", propagation.SystemNamespace, knative.HubSource, err)
-	}
-	image, err := knative.Image(u)
-	if err == nil && image == "" {
-		err = fmt.Errorf("ContainerSource %s/%s has no image: install Sluice again", propagation.SystemNamespace, knative.HubSource)
-	}
-	return image, err
-}
-
-// watching is what the member's source watches at first: the kinds that the hub's
-// source of templates does. The sweeper looks after it from then on.
-func (e *eventing) watching(ctx context.Context) (string, error) {
-	resources, err := e.templates(ctx)
-	if err != nil {
-		return "", err
-	}
-	return knative.Watching(resources)
-}
-
-// templates are what the hub's source of templates watches: an ApiServerSource, or
-// where the hub is elsewhere a ContainerSource.
-func (e *eventing) templates(ctx context.Context) (resources []schema.GroupVersionResource, err error) {
-	u, err := e.source(ctx, apiServerSources)
-	if u == nil && err == nil {
-		if u, err = e.source(ctx, knative.ContainerSources); u != nil {
-			return knative.Watched(u)
-		}
-	}
-	if u == nil || err != nil {
-		return nil, err
-	}
-	var s sourcesv1.ApiServerSource
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
-		return nil, fmt.Errorf("decode the source of the templates: %w", err)
-	}
-	for _, r := range s.Spec.Resources {
-		gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
-		m, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-		if meta.IsNoMatchError(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("find %s: %w", gvk.Kind, err)
-		}
-		resources = append(resources, m.Resource)
-	}
-	return resources, nil
-}
-
-// source is the source of templates of a kind; nil where there is none.
-func (e *eventing) source(ctx context.Context, of schema.GroupVersionResource) (*unstructured.Unstructured, error) {
-	u, err := e.client.Resource(of).Namespace(propagation.SystemNamespace).Get(ctx, "templates", metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get the source of the templates: %w", err)
-	}
-	return u, nil
 }

@@ -14,7 +14,6 @@ import (
 
 const (
 	broker      = "eventing.knative.dev/v1/Broker/sluice-system/sluice"
-	hubSource   = "sources.knative.dev/v1/ContainerSource/sluice-system/hub"
 	credentials = "v1/Secret/sluice-system/member1"
 	access      = "rbac.authorization.k8s.io/v1/Role/sluice-system/member-member1"
 )
@@ -23,17 +22,11 @@ const (
 var onKnative = []string{
 	access,
 	"rbac.authorization.k8s.io/v1/RoleBinding/sluice-system/member-member1",
-	"sources.knative.dev/v1/ContainerSource/sluice-system/member-member1",
 	credentials,
 }
 
 // knative installs Sluice on the cluster.
-func (a *api) knative() {
-	a.put(broker, map[string]any{})
-	a.put(hubSource, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
-		map[string]any{"name": "adapter", "image": "example.com/adapter"},
-	}}}}})
-}
+func (a *api) knative() { a.put(broker, map[string]any{}) }
 
 // onHub are what a join makes beside the member's Works where the pipeline runs.
 var onHub = []string{
@@ -89,10 +82,11 @@ func TestJoinOnKnative(t *testing.T) {
 			}
 
 			// Joined by an older version, which granted nothing one by one, and made a
-			// Trigger for each member.
+			// Trigger and a source for each member.
 			runs.remove(access)
 			hub.remove(onHub[1])
 			runs.put("eventing.knative.dev/v1/Trigger/sluice-system/applier-member1", map[string]any{"spec": map[string]any{"broker": "sluice"}})
+			runs.put("sources.knative.dev/v1/ContainerSource/sluice-system/member-member1", map[string]any{"spec": map[string]any{}})
 			run(t, hub, append(flags, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())...).wants(t, "")
 			if runs.get(access) == nil {
 				t.Error("joined once more, nobody may read the credentials")
@@ -114,10 +108,8 @@ func TestJoinOnKnativeLeavesNothingBehind(t *testing.T) {
 		given func(runs *api)
 		want  string
 	}{
-		"Sluice does not run there":           {func(runs *api) { runs.remove(broker) }, "there is no Broker sluice-system/sluice"},
-		"nobody says which image sources run": {func(runs *api) { runs.remove(hubSource) }, "ask ContainerSource sluice-system/hub for the image of the sources"},
-		"nobody may grant the credentials":    {func(runs *api) { runs.refuse = failing("/rolebindings/member-member1", 403) }, "make RoleBinding member-member1"},
-		"the source cannot be made":           {func(runs *api) { runs.refuse = failing("/containersources/member-member1", 500) }, "make ContainerSource member-member1"},
+		"Sluice does not run there":        {func(runs *api) { runs.remove(broker) }, "there is no Broker sluice-system/sluice"},
+		"nobody may grant the credentials": {func(runs *api) { runs.refuse = failing("/rolebindings/member-member1", 403) }, "make RoleBinding member-member1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub, member, runs := serve(t, "hub"), serve(t, "one"), serve(t, "knative")

@@ -43,9 +43,9 @@ in Secret sluice-system/NAME. They need not be an administrator's: --print-role
 prints an account with the least rights, for --kinds or for what applications are
 mostly made of. To join a member again replaces its credentials: so a token that
 lasts for days is followed by the next one. Certificates and tokens that the file only
-refers to are put into it. Where Sluice runs on Knative, the member gets a source of
-its own, and the functions that talk to members may read the Secret; if Sluice runs
-on another cluster than the hub, both and the Secret are made there.
+refers to are put into it. Where Sluice runs on Knative, the functions that talk to
+members may read the Secret, and a source tells of what happens in the member; if
+Sluice runs on another cluster than the hub, the Secret is made there.
 
 If anything fails, nothing stays behind.`,
 		Example: examples(`

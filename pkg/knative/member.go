@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/propagation"
@@ -63,22 +62,6 @@ func (c watchConfig) encode() (string, error) {
 // these kinds, and nothing else.
 func Watching(resources []schema.GroupVersionResource) (string, error) {
 	return watching(resources, applied).encode()
-}
-
-// Watched is what the adapter of a ContainerSource watches.
-func Watched(u *unstructured.Unstructured) (resources []schema.GroupVersionResource, err error) {
-	containers, err := containersOf(u)
-	if err != nil {
-		return nil, err
-	}
-	for _, container := range containers {
-		config, err := configured(container)
-		if err != nil {
-			return nil, fmt.Errorf("ContainerSource %s: %w", u.GetName(), err)
-		}
-		resources = append(resources, config.resources()...)
-	}
-	return resources, nil
 }
 
 // configured is what a container is told to watch.

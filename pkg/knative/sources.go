@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -56,16 +57,22 @@ type Resources interface {
 	Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error)
 }
 
+// Hub is what the sources tell of.
+type Hub interface {
+	Resources
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+}
+
 // Sources are the sources of a Knative cluster.
 type Sources struct {
-	client    dynamic.Interface
-	reviews   authorization.SubjectAccessReviewInterface
-	resources Resources
-	retired   atomic.Bool // the Triggers that each member once had are gone
+	client  dynamic.Interface
+	reviews authorization.SubjectAccessReviewInterface
+	hub     Hub
+	retired atomic.Bool // the Triggers that each member once had are gone
 }
 
 // InCluster is the sources of the cluster that this process is in.
-func InCluster(r Resources) (*Sources, error) {
+func InCluster(h Hub) (*Sources, error) {
 	cfg, err := rest.InClusterConfig()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster's own API: %w", err)
@@ -78,17 +85,17 @@ func InCluster(r Resources) (*Sources, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster's own API: %w", err)
 	}
-	return New(client, kube.AuthorizationV1().SubjectAccessReviews(), r), nil
+	return New(client, kube.AuthorizationV1().SubjectAccessReviews(), h), nil
 }
 
 // New makes them of their parts.
-func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInterface, r Resources) *Sources {
-	return &Sources{client: client, reviews: reviews, resources: r}
+func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInterface, h Hub) *Sources {
+	return &Sources{client: client, reviews: reviews, hub: h}
 }
 
 // Follow has the sources watch the kinds: that of the templates those that it
-// may watch, those of the members all. Keep: what else they watch they go on
-// watching. It returns the labels that namespaces of templates have; empty: all are,
+// may watch, those of the members all, of all members that there are. Keep: what else
+// they watch they go on watching. It returns the labels that namespaces of templates have; empty: all are,
 // also where there is no source of templates. And whether a source has to start
 // anew, which tells of nothing meanwhile. It also removes the Triggers that members once
 // had.
@@ -129,7 +136,7 @@ type kind struct {
 func (s *Sources) served(kinds []schema.GroupVersionKind) ([]kind, error) {
 	var served []kind
 	for _, gvk := range kinds {
-		r, err := s.resources.Resource(gvk)
+		r, err := s.hub.Resource(gvk)
 		if errors.Is(err, outcome.ErrNotServed) {
 			continue
 		}
@@ -241,9 +248,6 @@ func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource,
 // watch what was applied there, that of the templates all objects. The members'
 // are of the image that the hub's is of: that one comes with an installation.
 func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (changed bool, err error) {
-	if len(kinds) == 0 {
-		return false, nil
-	}
 	resources := make([]schema.GroupVersionResource, len(kinds))
 	for i, k := range kinds {
 		resources[i] = k.resource
@@ -260,11 +264,18 @@ func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (chan
 			}
 		}
 	}
+	watching, err := Watching(resources)
+	if err != nil {
+		return false, err
+	}
+	if err := s.members(ctx, list.Items, image, watching); err != nil || len(kinds) == 0 { // a source needs a kind
+		return false, err
+	}
 	for i := range list.Items {
 		u := &list.Items[i]
 		patched := false
 		switch labels := u.GetLabels(); {
-		case labels[LabelCluster] != "":
+		case labels[LabelCluster] != "", labels[labelSource] == MembersSources:
 			patched, err = s.container(ctx, u, resources, keep, applied, image)
 		case labels[labelSource] == templatesName:
 			patched, err = s.container(ctx, u, resources, keep, unfrozen, "")

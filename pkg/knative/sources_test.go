@@ -4,6 +4,7 @@
 package knative
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -28,8 +30,22 @@ var (
 	widgets     = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 )
 
-// catalog serves all kinds but widgets.
-type catalog struct{}
+// catalog serves all kinds but widgets, and has members.
+type catalog struct{ members *[]string }
+
+// Clusters are the members, each with its credentials.
+func (c catalog) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	if c.members == nil {
+		return nil, nil
+	}
+	out := make([]*clusterv1alpha1.Cluster, len(*c.members))
+	for i, name := range *c.members {
+		out[i] = &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: clusterv1alpha1.ClusterSpec{
+			SecretRef: &clusterv1alpha1.LocalSecretReference{Namespace: "sluice-system", Name: name},
+		}}
+	}
+	return out, nil
+}
 
 func (catalog) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	if gvk == widgets {

@@ -76,6 +76,18 @@ func credentials(c *clusterv1alpha1.Cluster, secret map[string][]byte) (*rest.Co
 	}, nil
 }
 
+// Kubeconfig is how a member is reached that a kubeconfig leads to, and the client that
+// holds the member to what it may cost.
+func Kubeconfig(raw []byte) (*rest.Config, *http.Client, error) {
+	cfg, err := fromKubeconfig(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.UserAgent, cfg.QPS, cfg.WarningHandlerWithContext = "sluice", -1, rest.NoWarnings{}
+	client, err := httpClient(cfg, nil)
+	return cfg, client, err
+}
+
 // fromKubeconfig reads the current context. A kubeconfig comes from whoever may
 // write the Secret, so it must not make this process run a program or read its
 // files.

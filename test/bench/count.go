@@ -205,14 +205,14 @@ func (b *bench) restart(ctx context.Context) error {
 		}
 		say("  %d more templates in %s", more, seconds(took))
 	}
-	if _, err := b.since(ctx); err != nil {
-		return err
-	}
 	return b.startAgain(ctx, 500)
 }
 
 // startAgain times a start on what is there.
 func (b *bench) startAgain(ctx context.Context, megabytes int) error {
+	if _, err := b.since(ctx); err != nil {
+		return err
+	}
 	if err := b.pipeline.kill(); err != nil {
 		return err
 	}

@@ -28,8 +28,9 @@ var inward = map[string][]string{
 	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
 	"pkg/redis/schema":        {"pkg/outcome"},
-	"pkg/knative":             {"pkg/core", "pkg/outcome"},
+	"pkg/knative":             {"apis", "config", "pkg/core", "pkg/outcome"},
 	"pkg/function":            {"apis", "pkg/coalesce", "pkg/outcome"},
+	"pkg/function/source":     {"apis", "pkg/coalesce", "pkg/function", "pkg/member"},
 	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome"},
 	"pkg/pipeline":            {"apis", "pkg/core", "pkg/coalesce", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
 	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,6 +47,52 @@ func TestQuickstart(t *testing.T) {
 			t.Errorf("the hub runs %d %s itself, %v", len(list.Items), r.Resource, err)
 		}
 	}
+}
+
+// unwell is how long it may take until somebody is told that what was applied is not
+// healthy, and the box for the events until then.
+const unwell = 20 * time.Second
+
+// What never becomes healthy is told as applied, with its health, and not with the next
+// sweep only.
+func TestZ30NeverHealthy(t *testing.T) {
+	w := newWorld(t)
+	w.apply(configMaps, "configmap.yaml", nil)
+	w.apply(policies, "policy.yaml", nil)
+	w.eventually(recovery, func() string { // its namespace is watched
+		_, err := w.members[members[0]].Resource(configMaps).Namespace(w.namespace).Get(t.Context(), "nginx-pages", metav1.GetOptions{})
+		return said(err)
+	})
+	w.apply(deployments, "deployment.yaml", func(u *unstructured.Unstructured) {
+		if err := unstructured.SetNestedStringMap(u.Object, map[string]string{"there-is": "none"}, "spec", "template", "spec", "nodeSelector"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	w.eventually(unwell, func() string {
+		b, err := w.hub.Resource(bindings).Namespace(w.namespace).Get(t.Context(), "nginx-deployment", metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		items, _, err := unstructured.NestedSlice(b.Object, "status", "aggregatedStatus")
+		if err != nil || len(items) == 0 {
+			return fmt.Sprintf("nothing is told of any member, %v", err)
+		}
+		for _, i := range items {
+			item, _ := i.(map[string]any)
+			if item["applied"] != true || item["health"] != "Unhealthy" {
+				return fmt.Sprintf("%v: applied %v, health %v", item["clusterName"], item["applied"], item["health"])
+			}
+		}
+		return ""
+	})
+}
+
+// said is what an error says; empty: there is none.
+func said(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // apply applies a file of examples/quickstart, in the test's namespace.

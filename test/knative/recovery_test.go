@@ -44,7 +44,7 @@ func TestWhateverDiesInTheMiddleAllArriveOnce(t *testing.T) {
 		templates int
 		victims   []victim
 	}{
-		{"source", 100, []victim{{system, "app.kubernetes.io/name=source,!sluice.dev/cluster"}}},
+		{"source", 100, []victim{{system, "app.kubernetes.io/name=source,sluice.dev/source!=members"}}},
 		{"gate", 20, stage("gate")},
 		{"renderer", 20, stage("renderer")},
 		{"applier", 20, stage("applier")},
@@ -112,11 +112,11 @@ func TestAnOutageLosesNothing(t *testing.T) {
 func TestAMemberLeavesAndJoinsAgain(t *testing.T) {
 	w := newWorld(t)
 	w.policy()
-	w.eventually(time.Second, func() string { return w.parts(1) })
+	w.eventually(recovery, func() string { return w.told(1) })
 	w.sluice("unjoin", members[1], "--purge")
-	w.eventually(time.Second, func() string { return w.parts(0) })
+	w.eventually(recovery, func() string { return w.told(0) })
 	w.sluice("join", members[1], "--cluster-kubeconfig", kubeconfig(members[1]), "--timeout", "3m")
-	w.eventually(time.Second, func() string { return w.parts(1) })
+	w.eventually(recovery, func() string { return w.told(1) })
 	w.template("second", "2")
 	w.arrive(recovery, 2)
 }

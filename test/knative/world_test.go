@@ -429,17 +429,33 @@ func kubeconfig(member string) string {
 	return filepath.Join(os.Getenv("SLUICE_KNATIVE_DIR"), "run", "members", member)
 }
 
-// parts says whether the last member has its n sources, and no Trigger.
-func (w *world) parts(n int) string {
+// told says whether so many sources tell of the last member, which has neither a Trigger
+// nor a source of its own.
+func (w *world) told(n int) string {
 	w.Helper()
-	for r, n := range map[schema.GroupVersionResource]int{
-		triggers: 0,
-		{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"}: n,
-	} {
+	sources := schema.GroupVersionResource{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"}
+	for _, r := range []schema.GroupVersionResource{triggers, sources} {
 		list, err := w.hub.Resource(r).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/cluster=" + members[1]})
-		if err != nil || len(list.Items) != n {
-			return fmt.Sprintf("%s has %d %s, %v; want %d", members[1], len(list.Items), r.Resource, err, n)
+		if err != nil || len(list.Items) > 0 {
+			return fmt.Sprintf("%s has %d %s of its own, %v", members[1], len(list.Items), r.Resource, err)
 		}
+	}
+	list, err := w.hub.Resource(sources).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/source=members"})
+	if err != nil {
+		return err.Error()
+	}
+	tell := 0
+	for _, source := range list.Items {
+		raw, err := source.MarshalJSON()
+		if err != nil {
+			return err.Error()
+		}
+		if strings.Contains(string(raw), `"`+members[1]+`/kubeconfig"`) {
+			tell++
+		}
+	}
+	if tell != n {
+		return fmt.Sprintf("%d of %d sources tell of %s, want %d", tell, len(list.Items), members[1], n)
 	}
 	return ""
 }

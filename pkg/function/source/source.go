@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package source is the receive adapter of Knative's ApiServerSource, for the
-// ContainerSources that tell of the hub and of the members: its events carry the
-// token that Knative keeps in the pod for the broker. Knative's own adapter asks
+// ContainerSources that tell of the hub, and of several members each: its events carry
+// the token that Knative keeps in the pod for the broker. Knative's own adapter asks
 // for that token where its kubeconfig leads, which is the member.
 //
 // Invariants:
 //   - What is watched, and what is told of it, is Knative's adapter's alone, except
 //     that a group which the cluster does not serve keeps it from nothing else.
+//   - No member waits for another one, and none costs more than a member may.
 //
 // It must not hold content of objects: the adapter runs in Reference mode.
 package source

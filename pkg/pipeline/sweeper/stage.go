@@ -167,7 +167,7 @@ func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]
 		return s.policy(ctx, e)
 	}
 	if cluster, ok := hub.ClusterOf(o.TemplateKey); ok {
-		return s.registrar.Changed(ctx, e, cluster)
+		return s.cluster(ctx, e, cluster)
 	}
 	if member, ok := hub.MemberOf(o.TemplateKey); ok {
 		return s.registrar.Relabelled(ctx, e, member)
@@ -182,6 +182,18 @@ func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]
 		return nil, nil // of which only those have to know that do not watch themselves
 	}
 	return nil, outcome.Terminal(fmt.Errorf("%w: the sweeper watches no %s", events.ErrMalformed, o.Kind))
+}
+
+// cluster looks after one that was changed, and has a source tell of one that joined.
+func (s *Stage) cluster(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
+	told, err := s.registrar.Changed(ctx, e, name)
+	if err != nil || s.replay == nil || e.Type() != events.ResourceAdded {
+		return told, err
+	}
+	out := events.From(Name, e)
+	replay.Again(out)
+	more, err := out.Events()
+	return append(told, more...), err
 }
 
 // policy has the sources follow a policy.

@@ -1,0 +1,209 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package knative
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
+
+	"sluice.dev/config"
+	"sluice.dev/pkg/core/propagation"
+)
+
+const (
+	// MembersSources is the label of the sources that tell of members.
+	MembersSources = "members"
+	// membersPerSource is how many members one source tells of.
+	membersPerSource = 32
+	// formerPrefix begins the name of the source that each member once had.
+	formerPrefix = "member-"
+	// keyKubeconfig is the key of a member's Secret that holds its kubeconfig.
+	keyKubeconfig = "kubeconfig"
+)
+
+// share shares the members out among the sources, which have some already: the names
+// of the members of each, by the number of the source. Nobody moves, for whom that
+// concerns starts anew; who is new goes where there is room first. A source without
+// members is not among them.
+func share(has map[int][]string, members []string) map[int][]string {
+	out, placed := map[int][]string{}, map[string]bool{}
+	for _, n := range slices.Sorted(maps.Keys(has)) {
+		for _, m := range has[n] {
+			if slices.Contains(members, m) && !placed[m] {
+				out[n], placed[m] = append(out[n], m), true
+			}
+		}
+	}
+	n := 1
+	for _, m := range slices.Sorted(slices.Values(members)) {
+		if placed[m] {
+			continue
+		}
+		for len(out[n]) >= membersPerSource {
+			n++
+		}
+		out[n], placed[m] = append(out[n], m), true
+	}
+	return out
+}
+
+// members has the sources tell of the clusters that have credentials here, each of
+// which one of them tells of. The sources that members once had each go when another
+// tells of theirs.
+func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, image, watching string) error {
+	clusters, err := s.hub.Clusters(ctx)
+	if err != nil {
+		return fmt.Errorf("list clusters: %w", err)
+	}
+	var joined []string
+	for _, c := range clusters {
+		if c.DeletionTimestamp == nil && c.Spec.SecretRef != nil && c.Spec.SecretRef.Namespace == propagation.SystemNamespace && c.Spec.SecretRef.Name == c.Name {
+			joined = append(joined, c.Name)
+		}
+	}
+	has, found := map[int][]string{}, map[int]*unstructured.Unstructured{}
+	for i := range all {
+		if n := numberOf(&all[i]); n > 0 {
+			if has[n], err = toldOf(&all[i]); err != nil {
+				return err
+			}
+			found[n] = &all[i]
+		}
+	}
+	want := share(has, joined)
+	for _, n := range slices.Sorted(maps.Keys(want)) {
+		switch {
+		case found[n] == nil && image == "":
+			slog.WarnContext(ctx, "nobody tells of what happens in members: there is no ContainerSource "+HubSource+" to take the image from")
+		case found[n] == nil:
+			err = s.makeMembers(ctx, n, image, watching, want[n])
+		case !slices.Equal(has[n], want[n]):
+			patch := map[string]any{}
+			if err = unstructured.SetNestedSlice(patch, volumes(want[n]), volumesField...); err == nil {
+				err = s.patch(ctx, ContainerSources, found[n], patch)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for n, u := range found {
+		if len(want[n]) == 0 {
+			if err := s.remove(ctx, u); err != nil {
+				return err
+			}
+		}
+	}
+	return s.former(ctx, all, has)
+}
+
+// former deletes the source that a member once had, when another tells of it, or it
+// is no member any more.
+func (s *Sources) former(ctx context.Context, all []unstructured.Unstructured, has map[int][]string) error {
+	for i := range all {
+		u := &all[i]
+		member := u.GetLabels()[LabelCluster]
+		if member == "" || u.GetName() != formerPrefix+member {
+			continue
+		}
+		told := slices.ContainsFunc(slices.Collect(maps.Values(has)), func(names []string) bool { return slices.Contains(names, member) })
+		if !told {
+			continue
+		}
+		if err := s.remove(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sources) remove(ctx context.Context, u *unstructured.Unstructured) error {
+	uid, version := u.GetUID(), u.GetResourceVersion()
+	err := s.client.Resource(ContainerSources).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete ContainerSource %s: %w", u.GetName(), err)
+	}
+	return nil
+}
+
+// makeMembers makes the source of that number.
+func (s *Sources) makeMembers(ctx context.Context, n int, image, watching string, members []string) error {
+	source, err := config.MembersSource(n, image, watching)
+	if err != nil {
+		return err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&source)
+	if err != nil {
+		return fmt.Errorf("encode ContainerSource %s: %w", source.Name, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(sourcesv1.SchemeGroupVersion.WithKind("ContainerSource"))
+	for _, field := range [][]string{{"status"}, {"metadata", "creationTimestamp"}, {"spec", "template", "metadata", "creationTimestamp"}} {
+		unstructured.RemoveNestedField(u.Object, field...)
+	}
+	if err := unstructured.SetNestedSlice(u.Object, volumes(members), volumesField...); err != nil {
+		return fmt.Errorf("encode ContainerSource %s: %w", source.Name, err)
+	}
+	_, err = s.client.Resource(ContainerSources).Namespace(propagation.SystemNamespace).Create(ctx, u, metav1.CreateOptions{FieldManager: propagation.FieldManager})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make ContainerSource %s: %w", source.Name, err)
+	}
+	return nil
+}
+
+// volumesField is where a source's pod has the kubeconfigs of its members.
+var volumesField = []string{"spec", "template", "spec", "volumes"}
+
+// volumes are the kubeconfigs of the members, each in a folder of its member's name. One
+// that is missing hinders no other.
+func volumes(members []string) []any {
+	sources := make([]any, len(members))
+	for i, m := range members {
+		sources[i] = map[string]any{"secret": map[string]any{
+			"name": m, "optional": true, "items": []any{map[string]any{"key": keyKubeconfig, "path": m + "/" + keyKubeconfig}},
+		}}
+	}
+	return []any{map[string]any{"name": MembersSources, "projected": map[string]any{"sources": sources}}}
+}
+
+// toldOf are the members that a source tells of.
+func toldOf(u *unstructured.Unstructured) ([]string, error) {
+	all, _, err := unstructured.NestedSlice(u.Object, volumesField...)
+	if err != nil {
+		return nil, fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
+	}
+	var members []string
+	for _, v := range all {
+		volume, _ := v.(map[string]any)
+		sources, _, _ := unstructured.NestedSlice(volume, "projected", "sources") // none: of no member
+		for _, source := range sources {
+			projected, _ := source.(map[string]any)
+			if name, _, _ := unstructured.NestedString(projected, "secret", "name"); name != "" {
+				members = append(members, name)
+			}
+		}
+	}
+	return members, nil
+}
+
+// numberOf is the number of a source that tells of members; 0: it is none of those.
+func numberOf(u *unstructured.Unstructured) int {
+	text, found := strings.CutPrefix(u.GetName(), MembersSources+"-")
+	n, err := strconv.Atoi(text)
+	if !found || err != nil || n < 1 || u.GetLabels()[labelSource] != MembersSources {
+		return 0
+	}
+	return n
+}
