@@ -28,16 +28,18 @@ var inward = map[string][]string{
 	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome", "pkg/source/watch", "pkg/source/discovery"},
 	"pkg/source/watch":        {"pkg/core"},
 	"pkg/source/discovery":    {"pkg/outcome"},
+	"pkg/source/knative":      {"pkg/core", "pkg/outcome"},
+	"pkg/source/adapter":      {"pkg/function/token"},
+	"pkg/source":              {}, // which only tells what is below it
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
 	"pkg/redis/schema":        {"pkg/outcome"},
-	"pkg/knative":             {"pkg/core", "pkg/outcome"},
 	"pkg/function":            {"apis", "pkg/coalesce", "pkg/outcome"},
 	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome"},
 	"pkg/pipeline":            {"apis", "pkg/core", "pkg/coalesce", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
 	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does
-	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
+	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/source/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},
-	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative", "pkg/pipeline/carrying"}, // which only reads
+	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/source/knative", "pkg/pipeline/carrying"}, // which only reads
 	"pkg/webhookserver":       {"pkg/core"},
 	"functions":               {"apis", "config", "pkg"},
 	"cmd":                     {"apis", "config", "pkg"},

@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source is the receive adapter of Knative's ApiServerSource, for the
+// Package adapter is the receive adapter of Knative's ApiServerSource, for the
 // ContainerSources that tell of the hub and of the members: its events carry the
 // token that Knative keeps in the pod for the broker. Knative's own adapter asks
 // for that token where its kubeconfig leads, which is the member.
@@ -11,7 +11,7 @@
 //     that a group which the cluster does not serve keeps it from nothing else.
 //
 // It must not hold content of objects: the adapter runs in Reference mode.
-package source
+package adapter
 
 import (
 	"context"
