@@ -15,7 +15,7 @@ import (
 	filtered "knative.dev/pkg/client/injection/kube/informers/factory/filtered"
 	"knative.dev/pkg/signals"
 
-	"sluice.dev/pkg/function/source"
+	source "sluice.dev/pkg/source/adapter"
 )
 
 func main() {

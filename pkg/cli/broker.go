@@ -24,7 +24,7 @@ import (
 
 	"sluice.dev/config"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/knative"
+	"sluice.dev/pkg/source/knative"
 )
 
 // brokerName is the Broker of the pipeline.

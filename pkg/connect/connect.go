@@ -30,8 +30,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"sluice.dev/pkg/hub"
-	"sluice.dev/pkg/knative"
 	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/source/knative"
 )
 
 // Hub connects to the hub and watches the small kinds that are named: what

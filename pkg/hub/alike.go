@@ -17,8 +17,12 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// alikeFor is how long it is believed which versions of a kind are alike.
-const alikeFor = 10 * time.Second
+const (
+	// alikeFor is how long it is believed which versions of a kind are alike.
+	alikeFor = 10 * time.Second
+	// alikeTimeout ends a question that nobody answers.
+	alikeTimeout = 10 * time.Second
+)
 
 // alikes is what is known of which versions of kinds are alike.
 type alikes struct {
@@ -56,14 +60,14 @@ func (h *Hub) Alike(ctx context.Context, gvk schema.GroupVersionKind) ([]string,
 }
 
 func (h *Hub) alike(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error) {
-	r, err := h.catalog.locate(gvk)
+	r, err := h.catalog.Locate(gvk)
 	if errors.Is(err, outcome.ErrNotServed) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
+	ctx, cancel := context.WithTimeout(ctx, alikeTimeout)
 	defer cancel()
 	raw, err := h.definition(ctx, r)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

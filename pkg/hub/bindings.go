@@ -100,7 +100,7 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 	k, name := h.bindingKind(next.Key)
 	if old == nil {
 		return k.create(ctx, name, "", bindingObject{
-			TypeMeta: k.typeMeta(),
+			TypeMeta: k.TypeMeta(),
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: name.Namespace, Name: name.Name, Labels: next.Labels, Annotations: next.Annotations,
 				OwnerReferences: h.templateOwner(next),
@@ -141,7 +141,7 @@ func (h *Hub) templateOwner(b *propagation.Binding) []metav1.OwnerReference {
 	}
 	yes := true
 	return []metav1.OwnerReference{{
-		APIVersion: h.catalog.lasting(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)), Kind: r.Kind,
+		APIVersion: h.catalog.Lasting(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)), Kind: r.Kind,
 		Name: r.Name, UID: r.UID, Controller: &yes, BlockOwnerDeletion: &yes,
 	}}
 }
@@ -155,7 +155,7 @@ func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, s
 	}
 	k, name := h.bindingKind(b.Key)
 	return k.put(ctx, name, object[struct{}, workv1alpha2.ResourceBindingStatus]{
-		TypeMeta: k.typeMeta(), ObjectMeta: identity(name, b.UID, b.ResourceVersion), Status: status,
+		TypeMeta: k.TypeMeta(), ObjectMeta: identity(name, b.UID, b.ResourceVersion), Status: status,
 	}, "status")
 }
 

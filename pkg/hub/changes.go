@@ -4,35 +4,17 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"strconv"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"sluice.dev/pkg/core/propagation"
-)
-
-// Only the metadata of objects is asked for: what changed is a key.
-const (
-	metadataOnly  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-	metadataLists = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-)
-
-const (
-	// An API server sends a bookmark two seconds before it ends a watch, at which
-	// all that came before has been told.
-	changesSeconds = 4
-	// changesGrace is for one that answers slowly.
-	changesGrace = 6 * time.Second
+	"sluice.dev/pkg/source/watch"
 )
 
 // Written is a Change of which it is known who made it.
@@ -64,9 +46,9 @@ func (h *Hub) Changes(ctx context.Context, gvk schema.GroupVersionKind, since st
 	if err != nil {
 		return Changes{}, err
 	}
-	if from := propagation.Version(since); from > 0 {
-		c, err := h.changesFrom(ctx, r, selector, from)
-		if !expired(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+	if propagation.Version(since) > 0 {
+		c, err := h.changesFrom(ctx, r, selector, since)
+		if !watch.Forgotten(err) {
 			return c, explain(err, "watch "+gvk.Kind)
 		}
 	}
@@ -82,7 +64,7 @@ func (h *Hub) Ours(ctx context.Context, key propagation.TemplateKey) (bool, erro
 		return false, ignoreAbsent(err)
 	}
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
-	raw, err := do(ctx, h.client.Get().AbsPath(r.path(name)...).SetHeader("Accept", metadataOnly))
+	raw, err := do(ctx, h.client.Get().AbsPath(r.Path(name)...).SetHeader("Accept", watch.MetadataOnly))
 	if err != nil {
 		return false, ignoreAbsent(explain(err, "get "+key.String()))
 	}
@@ -96,7 +78,7 @@ func (h *Hub) Ours(ctx context.Context, key propagation.TemplateKey) (bool, erro
 // Namespaces are the names of the namespaces with these labels; an empty
 // selector means all.
 func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error) {
-	r, err := h.catalog.find(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	r, err := h.catalog.Find(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +96,14 @@ func (h *Hub) Namespaces(ctx context.Context, selector string) ([]string, error)
 // Resource is the name and version under which the hub serves a kind; outcome.ErrNotServed
 // where it does not.
 func (h *Hub) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
-	r, err := h.catalog.locate(gvk)
-	return r.GroupVersion().WithResource(r.plural), err
+	r, err := h.catalog.Locate(gvk)
+	return r.GVR(), err
 }
 
 // HasStatus tells whether the status of the kind's objects is written apart.
 func (h *Hub) HasStatus(gvk schema.GroupVersionKind) bool {
-	r, err := h.catalog.locate(gvk)
-	return err == nil && r.status
+	r, err := h.catalog.Locate(gvk)
+	return err == nil && r.Status
 }
 
 // changing is where a kind is served, and which of its objects count.
@@ -138,96 +120,38 @@ func (h *Hub) changing(gvk schema.GroupVersionKind) (resource, string, error) {
 			}
 		}
 	}
-	r, err := h.catalog.locate(gvk)
+	r, err := h.catalog.Locate(gvk)
 	return r, templatesOnly(r.GroupVersionKind), err
 }
 
-func (h *Hub) everything(ctx context.Context, r resource, selector string) (Changes, error) {
-	all := Changes{Listed: true}
-	for cont := ""; ; {
-		req := h.client.Get().AbsPath(r.path(types.NamespacedName{})...).SetHeader("Accept", metadataLists).
-			Param("limit", strconv.Itoa(pageSize))
-		if selector != "" {
-			req.Param("labelSelector", selector)
-		}
-		if cont != "" {
-			req.Param("continue", cont)
-		}
-		raw, err := do(ctx, req)
-		if expired(err) && cont != "" {
-			all, cont = Changes{Listed: true}, ""
-			continue
-		}
-		if err != nil {
-			return Changes{}, err
-		}
-		var list metav1.PartialObjectMetadataList
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return Changes{}, err
-		}
-		for i := range list.Items {
-			all.All = append(all.All, written(r, Updated, &list.Items[i].ObjectMeta))
-		}
-		all.Until = cmp.Or(all.Until, list.ResourceVersion)
-		if cont = list.Continue; cont == "" {
-			return all, nil
-		}
-	}
+// objects are the metadata of those that are selected by labels.
+func (h *Hub) objects(r resource, selector string) watch.Objects {
+	return watch.Objects{Client: h.client, Path: r.Path(types.NamespacedName{}), Labels: selector, Bare: true}
 }
 
-func (h *Hub) changesFrom(ctx context.Context, r resource, selector string, from uint64) (Changes, error) {
-	ctx, cancel := context.WithTimeout(ctx, changesSeconds*time.Second+changesGrace)
-	defer cancel()
-	req := h.client.Get().AbsPath(r.path(types.NamespacedName{})...).SetHeader("Accept", metadataOnly).
-		Param("watch", "true").
-		Param("allowWatchBookmarks", "true").
-		Param("resourceVersion", strconv.FormatUint(from, 10)).
-		Param("timeoutSeconds", strconv.Itoa(changesSeconds))
-	if selector != "" {
-		req.Param("labelSelector", selector)
-	}
-	body, err := req.Stream(ctx)
+func (h *Hub) everything(ctx context.Context, r resource, selector string) (Changes, error) {
+	all, err := watch.List(ctx, h.objects(r, selector), pageSize, func(raw []byte) (Written, error) {
+		var o metav1.PartialObjectMetadata
+		err := json.Unmarshal(raw, &o)
+		return written(r, Updated, &o.ObjectMeta), err
+	})
+	return Changes{All: all.Objects, Until: all.Version, Listed: true}, err
+}
+
+var changeTypes = map[apiwatch.EventType]ChangeType{apiwatch.Added: Added, apiwatch.Modified: Updated, apiwatch.Deleted: Deleted}
+
+func (h *Hub) changesFrom(ctx context.Context, r resource, selector, from string) (Changes, error) {
+	var c Changes
+	last := propagation.Version(from)
+	until, err := h.objects(r, selector).Since(ctx, from, 0, func(what apiwatch.EventType, m *metav1.ObjectMeta) {
+		c.All = append(c.All, written(r, changeTypes[what], m))
+		last = max(last, propagation.Version(m.ResourceVersion))
+	})
 	if err != nil {
 		return Changes{}, err
 	}
-	defer func() { _ = body.Close() }()
-	return readChanges(body, r, from)
-}
-
-var changeTypes = map[watch.EventType]ChangeType{watch.Added: Added, watch.Modified: Updated, watch.Deleted: Deleted}
-
-// readChanges reads to the first bookmark, or to the end: then the last change
-// is where to go on.
-func readChanges(body io.Reader, r resource, from uint64) (Changes, error) {
-	var c Changes
-	last := from
-	for d := json.NewDecoder(body); ; {
-		var e struct {
-			Type   watch.EventType `json:"type"`
-			Object json.RawMessage `json:"object"`
-		}
-		err := d.Decode(&e)
-		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
-		switch {
-		case err != nil && !ended:
-			return Changes{}, err
-		case e.Type == watch.Error:
-			return Changes{}, errorOf(e.Object)
-		case err == nil:
-			var o metav1.PartialObjectMetadata
-			if err := json.Unmarshal(e.Object, &o); err != nil {
-				return Changes{}, err
-			}
-			last = max(last, propagation.Version(o.ResourceVersion))
-			if what, ok := changeTypes[e.Type]; ok {
-				c.All = append(c.All, written(r, what, &o.ObjectMeta))
-			}
-		}
-		if ended || e.Type == watch.Bookmark {
-			c.Until = strconv.FormatUint(last, 10)
-			return c, nil
-		}
-	}
+	c.Until = strconv.FormatUint(max(last, propagation.Version(until)), 10)
+	return c, nil
 }
 
 func written(r resource, what ChangeType, m *metav1.ObjectMeta) Written {

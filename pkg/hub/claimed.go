@@ -40,14 +40,14 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	)
 	g.SetLimit(listsAtOnce)
 	for _, gv := range groups {
-		kinds, err := h.catalog.discover(gv)
+		kinds, err := h.catalog.Kinds(gv)
 		if err != nil {
 			mu.Lock()
-			failed = append(failed, fmt.Errorf("discover %s: %w", gv, err))
+			failed = append(failed, err)
 			mu.Unlock()
 		}
 		for _, r := range kinds {
-			if !r.lists || matching.Exempt(propagation.TemplateKey{APIVersion: gv.String(), Kind: r.Kind}) != "" {
+			if !r.Lists || matching.Exempt(propagation.TemplateKey{APIVersion: gv.String(), Kind: r.Kind}) != "" {
 				continue
 			}
 			g.Go(func() error {
@@ -98,7 +98,7 @@ func (h *Hub) claimed(ctx context.Context, gvk schema.GroupVersionKind) (bool, e
 		if err != nil {
 			return false, explain(err, "list claimed "+gvk.Kind)
 		}
-		if len(p.records) > 0 {
+		if len(p.Objects) > 0 {
 			return true, nil
 		}
 	}

@@ -28,19 +28,19 @@ type commit struct {
 
 // create makes an object. Where another has its name, that one may be owner's.
 func (k *kind[T]) create(ctx context.Context, name types.NamespacedName, owner string, object any) (T, error) {
-	req := k.client.Post().AbsPath(k.path(types.NamespacedName{Namespace: name.Namespace})...)
+	req := k.client.Post().AbsPath(k.Path(types.NamespacedName{Namespace: name.Namespace})...)
 	return k.write(ctx, commit{verb: "create", request: req, content: runtime.ContentTypeJSON, body: object, name: name, owner: owner})
 }
 
 // put replaces an object, or a subresource of it.
 func (k *kind[T]) put(ctx context.Context, name types.NamespacedName, object any, subresource ...string) (T, error) {
-	req := k.client.Put().AbsPath(k.path(name, subresource...)...)
+	req := k.client.Put().AbsPath(k.Path(name, subresource...)...)
 	return k.write(ctx, commit{verb: "update", request: req, content: runtime.ContentTypeJSON, body: object, name: name})
 }
 
 // patch applies a JSON merge patch to an object, or to a subresource of it.
 func (k *kind[T]) patch(ctx context.Context, name types.NamespacedName, patch any, subresource ...string) (T, error) {
-	req := k.client.Verb(http.MethodPatch).AbsPath(k.path(name, subresource...)...)
+	req := k.client.Verb(http.MethodPatch).AbsPath(k.Path(name, subresource...)...)
 	return k.write(ctx, commit{verb: "patch", request: req, content: string(types.MergePatchType), body: patch, name: name})
 }
 
@@ -106,7 +106,7 @@ func (k *kind[T]) remove(ctx context.Context, name types.NamespacedName, uid typ
 	s := k.store.Load()
 	s.begin(name)
 	defer s.end(name)
-	raw, err := send(ctx, k.client.Delete().AbsPath(k.path(name)...), runtime.ContentTypeJSON, metav1.DeleteOptions{
+	raw, err := send(ctx, k.client.Delete().AbsPath(k.Path(name)...), runtime.ContentTypeJSON, metav1.DeleteOptions{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &only,
 	})
 	if beaten(err) && only.ResourceVersion != nil { // another version, or another object

@@ -47,8 +47,8 @@ func (h *Hub) CommitContents(ctx context.Context, w *propagation.Work, old *prop
 	if old != nil && old.Owner == w.UID && maps.EqualFunc(old.Contents, contents, slices.Equal[[]byte]) {
 		return nil
 	}
-	t := workKinds[w.Key.Form].typeMeta()
-	o := corev1.Secret{TypeMeta: secretKind.typeMeta(), Type: contentsType, Data: contents}
+	t := workKinds[w.Key.Form].TypeMeta()
+	o := corev1.Secret{TypeMeta: secretKind.TypeMeta(), Type: contentsType, Data: contents}
 	if old == nil {
 		o.ObjectMeta = metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}
 	} else {

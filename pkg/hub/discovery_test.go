@@ -5,7 +5,6 @@ package hub
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/outcome"
 )
 
 // widgets is an API server that serves the kind Widget in some versions, the preferred
@@ -63,45 +61,6 @@ func widgets(t *testing.T, versions ...string) (*Hub, *atomic.Value) {
 
 func widget(version string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.org", Version: version, Kind: "Widget"}
-}
-
-func (c *catalog) ages(gv schema.GroupVersion) {
-	g := c.group(gv)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.asked = g.asked.Add(-foundFor)
-}
-
-func TestZ14AVersionThatIsServedNoMoreIsNoticedWhileItsWatchIsSilent(t *testing.T) {
-	h, served := widgets(t, "v1", "v1beta1")
-	old := widget("v1beta1")
-	find := func() error { _, err := h.catalog.find(old); return err }
-	if err := find(); err != nil {
-		t.Fatal(err)
-	}
-	served.Store([]string{"v1"})
-	if err := find(); err != nil {
-		t.Errorf("it is asked for with each read: %v", err)
-	}
-	h.catalog.ages(old.GroupVersion())
-	if err := find(); !errors.Is(err, outcome.ErrNotServed) {
-		t.Errorf("after a while: %v, want ErrNotServed", err)
-	}
-}
-
-func TestWhileNobodyAnswersWhatIsKnownStays(t *testing.T) {
-	h, served := widgets(t, "v1")
-	if _, err := h.catalog.find(widget("v1")); err != nil {
-		t.Fatal(err)
-	}
-	served.Store([]string{})
-	h.catalog.ages(widget("v1").GroupVersion())
-	if _, err := h.catalog.find(widget("v1")); err != nil {
-		t.Errorf("it was served, and nobody says otherwise: %v", err)
-	}
-	if _, err := h.catalog.find(widget("v2")); err == nil {
-		t.Error("nobody has heard of v2")
-	}
 }
 
 // A binding's owner is asked for by the hub's garbage collector, in the version that

@@ -27,20 +27,9 @@
 // it does not serve outcome.ErrNotServed, which says nothing of what exists, what the
 // API server calls invalid is outcome.Terminal. All say what was tried.
 //
-// Two parts of it look like parts of client-go, and are not those because of what
-// was measured:
-//
-//   - Lists and watches (watch.go) are decoded into what the stages need, an object
-//     at a time. A Reflector decodes each object into maps first: of 5,000 bindings
-//     of 3.1 kB it allocates 49 kB each, not 18, the heap grows by 140 MB, not 40,
-//     and a store of them keeps 19 kB each, not 3.5. It also neither notices a hub
-//     that was restored from a backup (verify), nor leaves out what the process wrote
-//     itself. pkg/member, where objects are of any kind, uses a Reflector.
-//   - Kinds are discovered one group and version at a time (discovery.go): 1 request
-//     and 2 kB for a first kind of a hub, where the deferred RESTMapper on a memory
-//     cache makes 2 requests and reads all, 25 kB. What is found is believed for 30
-//     seconds and what is not for one; that mapper makes no further request until it
-//     is reset, so a kind that is installed later is never found.
+// Lists and watches are those of pkg/source/watch, and where kinds are served is asked
+// with pkg/source/discovery; pkg/member does the same. What is found is believed for 30
+// seconds.
 //
 // This package must not decide, log, or remember anything that it cannot read
 // again.

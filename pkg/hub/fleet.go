@@ -23,7 +23,7 @@ func decodeCluster(raw []byte) (record[*clusterv1alpha1.Cluster], error) {
 	if err := utiljson.Unmarshal(raw, c); err != nil {
 		return record[*clusterv1alpha1.Cluster]{}, fmt.Errorf("decode: %w", err)
 	}
-	c.TypeMeta, c.ManagedFields = clusterKind.typeMeta(), nil
+	c.TypeMeta, c.ManagedFields = clusterKind.TypeMeta(), nil
 	return recordOf(&c.ObjectMeta, c), nil
 }
 
@@ -45,7 +45,7 @@ func (h *Hub) CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluste
 	}
 	name := types.NamespacedName{Name: c.Name}
 	_, err := h.clusters.put(ctx, name, object[struct{}, clusterv1alpha1.ClusterStatus]{
-		TypeMeta: clusterKind.typeMeta(), ObjectMeta: identity(name, c.UID, c.ResourceVersion), Status: status,
+		TypeMeta: clusterKind.TypeMeta(), ObjectMeta: identity(name, c.UID, c.ResourceVersion), Status: status,
 	}, "status")
 	return err
 }

@@ -56,9 +56,9 @@ func (h *Hub) KeepPolicyRevision(ctx context.Context, p *propagation.Policy, r *
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", r.Name, err)
 	}
-	name, t, yes := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, policyKinds[p.Key.Scope].typeMeta(), true
+	name, t, yes := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, policyKinds[p.Key.Scope].TypeMeta(), true
 	_, err = h.history.create(ctx, name, "", appsv1.ControllerRevision{
-		TypeMeta: revisionKind.typeMeta(),
+		TypeMeta: revisionKind.TypeMeta(),
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: r.Namespace, Name: r.Name, Labels: map[string]string{propagation.LabelPolicyUID: string(p.UID)},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: t.APIVersion, Kind: t.Kind, Name: p.Key.Name, UID: p.UID, Controller: &yes}},

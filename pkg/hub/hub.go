@@ -5,10 +5,12 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,13 +26,14 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/kinds/rules"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/source/discovery"
 )
 
 // Hub is a connection to the control plane's API, and what this process knows
 // of the kinds that it watches. It is safe for concurrent use.
 type Hub struct {
 	client    api
-	catalog   *catalog
+	catalog   *discovery.Cache
 	alikes    alikes
 	policies  scoped[*propagation.Policy]
 	overrides scoped[propagation.Override]
@@ -72,6 +75,21 @@ type api struct {
 	manager string
 }
 
+// foundFor is how long a kind is taken to be served where no request says otherwise.
+const foundFor = 30 * time.Second
+
+// discover asks what is served at a path.
+func (c api) discover(ctx context.Context, path []string, into any) error {
+	raw, err := do(ctx, c.Get().AbsPath(path...))
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		return fmt.Errorf("discover %s: %w", strings.Join(path, "/"), err)
+	}
+	return nil
+}
+
 // Connect makes a Hub. It makes no request. The pace is the caller's: requests
 // are not limited here, but by what the API server answers.
 func Connect(cfg *rest.Config) (*Hub, error) { return ConnectAs(cfg, propagation.FieldManager) }
@@ -97,7 +115,7 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	client := api{at, manager}
 	h := &Hub{
 		client:          client,
-		catalog:         &catalog{client: client, groups: map[schema.GroupVersion]*served{}, versions: map[string]*versions{}},
+		catalog:         discovery.New(client.discover, foundFor, time.Now),
 		policies:        both(client, policyKinds, decodePolicy),
 		overrides:       both(client, overrideKinds, decodeOverride),
 		bindings:        both(client, bindingKinds, decodeBinding),
@@ -172,7 +190,7 @@ func (h *Hub) Version(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, h.clusters.explain(err, "list "+h.clusters.Kind)
 	}
-	return p.version, nil
+	return propagation.Version(p.Version), nil
 }
 
 // Unwatch ends the watch of a kind. Reads of it are live again.
@@ -192,8 +210,8 @@ func (h *Hub) watchable(gvk schema.GroupVersionKind) (watched, error) {
 // Namespaced tells whether objects of the kind live in namespaces.
 // outcome.ErrNotServed: the kind is not.
 func (h *Hub) Namespaced(gvk schema.GroupVersionKind) (bool, error) {
-	r, err := h.catalog.find(gvk)
-	return r.namespaced, err
+	r, err := h.catalog.Find(gvk)
+	return r.Namespaced, err
 }
 
 // object is the wire form of every kind of our own, of either scope.

@@ -21,7 +21,7 @@ import (
 
 var interpreterKind = resource{
 	GroupVersionKind: configv1alpha1.SchemeGroupVersion.WithKind(configv1alpha1.KindResourceInterpreter),
-	plural:           configv1alpha1.ResourceResourceInterpreters, status: true,
+	Plural:           configv1alpha1.ResourceResourceInterpreters, Status: true,
 }
 
 // InterpreterKind is the kind of the rules that owners give their kinds. A process that
@@ -64,7 +64,7 @@ func (h *Hub) CommitInterpreterStatus(ctx context.Context, i *rules.Interpreter,
 	}
 	name := types.NamespacedName{Name: i.Name}
 	_, err := h.interpreters.put(ctx, name, object[struct{}, configv1alpha1.ResourceInterpreterStatus]{
-		TypeMeta: interpreterKind.typeMeta(), ObjectMeta: identity(name, i.UID, i.ResourceVersion), Status: status,
+		TypeMeta: interpreterKind.TypeMeta(), ObjectMeta: identity(name, i.UID, i.ResourceVersion), Status: status,
 	}, "status")
 	return err
 }

@@ -6,59 +6,28 @@ package hub
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redact"
+	"sluice.dev/pkg/source/discovery"
+	"sluice.dev/pkg/source/watch"
 )
 
 // pageSize is the number of objects that one request lists at most.
-const pageSize = 500
+const pageSize = watch.PageSize
 
 // resource is where the API serves a kind.
-type resource struct {
-	schema.GroupVersionKind
-	plural     string
-	namespaced bool
-	// status says that there is a subresource for it.
-	status bool
-	// lists says that it can be listed.
-	lists bool
-}
-
-// path of a collection, of an object, or of a subresource of an object.
-func (r resource) path(name types.NamespacedName, subresource ...string) []string {
-	p := []string{"/apis", r.Group, r.Version}
-	if r.Group == "" {
-		p = []string{"/api", r.Version}
-	}
-	if r.namespaced && name.Namespace != "" {
-		p = append(p, "namespaces", name.Namespace)
-	}
-	p = append(p, r.plural)
-	if name.Name != "" {
-		p = append(p, name.Name)
-	}
-	return append(p, subresource...)
-}
-
-func (r resource) typeMeta() metav1.TypeMeta {
-	return metav1.TypeMeta{APIVersion: r.GroupVersion().String(), Kind: r.Kind}
-}
+type resource = discovery.Resource
 
 // kind is one kind of objects: where they are served, what they are here, and,
 // where this process watches them, what it knows.
@@ -115,7 +84,7 @@ func (k *kind[T]) get(ctx context.Context, name types.NamespacedName) (T, error)
 
 func (k *kind[T]) getLive(ctx context.Context, name types.NamespacedName) (*record[T], error) {
 	s := k.store.Load()
-	raw, err := do(ctx, k.client.Get().AbsPath(k.path(name)...))
+	raw, err := do(ctx, k.client.Get().AbsPath(k.Path(name)...))
 	if missing(err) {
 		s.missed(name)
 	}
@@ -187,75 +156,31 @@ type query struct {
 	cont      string
 }
 
-// page is a part of a list.
-type page[T any] struct {
-	records []*record[T]
-	cont    string
-	version uint64
+// objects are those that q asks for.
+func (k *kind[T]) objects(q query) watch.Objects {
+	return watch.Objects{
+		Client: k.client, Path: k.Path(types.NamespacedName{Namespace: q.namespace}),
+		Labels: cmp.Or(q.labels, k.selector), Fields: q.fields, Bare: k.bare,
+	}
 }
 
+// record is what JSON says of an object.
+func (k *kind[T]) record(raw []byte) (*record[T], error) {
+	r, err := k.decode(raw)
+	return &r, err
+}
+
+// listLive is all that q asks for, sorted.
 func (k *kind[T]) listLive(ctx context.Context, q query) ([]T, error) {
-	all, err := k.listPages(ctx, q)
+	all, err := watch.List(ctx, k.objects(q), q.limit, k.record)
 	if err != nil {
-		return nil, err
+		return nil, k.explain(err, "list "+k.Kind)
 	}
-	return k.resolve(ctx, all.records, nil)
+	return k.resolve(ctx, all.Objects, nil)
 }
 
-// listPages is all pages of one consistent list.
-func (k *kind[T]) listPages(ctx context.Context, q query) (page[T], error) {
-	var all page[T]
-	for {
-		p, err := k.listPage(ctx, q)
-		if apierrors.IsResourceExpired(err) && q.cont != "" {
-			q.cont, all = "", page[T]{}
-			continue
-		}
-		if err != nil {
-			return all, k.explain(err, "list "+k.Kind)
-		}
-		all.records = append(all.records, p.records...)
-		all.version = cmp.Or(all.version, p.version)
-		if q.cont = p.cont; q.cont == "" {
-			return all, nil
-		}
-	}
-}
-
-func (k *kind[T]) listPage(ctx context.Context, q query) (page[T], error) {
-	req := k.client.Get().AbsPath(k.path(types.NamespacedName{Namespace: q.namespace})...)
-	q.labels = cmp.Or(q.labels, k.selector)
-	for param, value := range map[string]string{"labelSelector": q.labels, "fieldSelector": q.fields, "continue": q.cont} {
-		if value != "" {
-			req.Param(param, value)
-		}
-	}
-	if k.bare {
-		req.SetHeader("Accept", metadataLists)
-	}
-	if q.limit > 0 {
-		req.Param("limit", strconv.FormatInt(q.limit, 10))
-	}
-	raw, err := do(ctx, req)
-	if err != nil {
-		return page[T]{}, err
-	}
-	var list struct {
-		Metadata metav1.ListMeta   `json:"metadata"`
-		Items    []json.RawMessage `json:"items"`
-	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return page[T]{}, fmt.Errorf("decode list: %w", err)
-	}
-	p := page[T]{cont: list.Metadata.Continue, version: propagation.Version(list.Metadata.ResourceVersion)}
-	for _, item := range list.Items {
-		// What cannot be decoded was let in by an older schema. It hides no
-		// other object; a live read says what is wrong with it.
-		if r, err := k.decode(item); err == nil {
-			p.records = append(p.records, &r)
-		}
-	}
-	return p, nil
+func (k *kind[T]) listPage(ctx context.Context, q query) (watch.Page[*record[T]], error) {
+	return watch.ListPage(ctx, k.objects(q), q.limit, q.cont, k.record)
 }
 
 // do makes a request, and returns the body of the answer.

@@ -72,7 +72,7 @@ func (h *Hub) asked(ctx context.Context, r resource) (bool, error) {
 
 // definition is that of a kind which the hub was extended by.
 func (h *Hub) definition(ctx context.Context, r resource) ([]byte, error) {
-	return do(ctx, h.catalog.client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r.plural+"."+r.Group))
+	return do(ctx, h.client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r.Plural+"."+r.Group))
 }
 
 // MemberNow is Member, asked of the API server whatever is known.

@@ -40,8 +40,8 @@ func (k *kind[T]) listSome(ctx context.Context, q query) ([]T, string, error) {
 	if err != nil {
 		return nil, "", k.explain(err, "list "+k.Kind)
 	}
-	values, err := k.resolve(ctx, p.records, nil)
-	return values, p.cont, err
+	values, err := k.resolve(ctx, p.Objects, nil)
+	return values, p.Continue, err
 }
 
 // pageAfter is the part of a list after the object named last, and where to go on.

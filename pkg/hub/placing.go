@@ -33,16 +33,16 @@ var (
 	resourceOverrideSnaps    = inNamespaces(placed(placementv1.KindResourceOverrideSnapshot, placementv1.ResourceResourceOverrideSnapshots, false))
 	memberKind               = resource{
 		GroupVersionKind: memberclusterv1.SchemeGroupVersion.WithKind(memberclusterv1.KindMemberCluster),
-		plural:           memberclusterv1.ResourceMemberClusters, status: true,
+		Plural:           memberclusterv1.ResourceMemberClusters, Status: true,
 	}
 )
 
 func placed(kind, plural string, status bool) resource {
-	return resource{GroupVersionKind: placementv1.SchemeGroupVersion.WithKind(kind), plural: plural, status: status}
+	return resource{GroupVersionKind: placementv1.SchemeGroupVersion.WithKind(kind), Plural: plural, Status: status}
 }
 
 func inNamespaces(r resource) resource {
-	r.namespaced = true
+	r.Namespaced = true
 	return r
 }
 
@@ -157,7 +157,7 @@ func createWire[O wire](ctx context.Context, k *kind[O], o O, owner string) (O, 
 	if err != nil {
 		return o, fmt.Errorf("create %s: %w", k.about(wireName(o)), err)
 	}
-	t, meta := k.typeMeta(), part["metadata"].(map[string]any)
+	t, meta := k.TypeMeta(), part["metadata"].(map[string]any)
 	part["apiVersion"], part["kind"] = t.APIVersion, t.Kind
 	meta["name"] = o.GetName()
 	if o.GetNamespace() != "" {
@@ -232,7 +232,7 @@ func putStatus[O wire, S any](ctx context.Context, k *kind[O], o O, old, status 
 	}
 	name := wireName(o)
 	return k.put(ctx, name, object[struct{}, S]{
-		TypeMeta: k.typeMeta(), ObjectMeta: identity(name, o.GetUID(), o.GetResourceVersion()), Status: status,
+		TypeMeta: k.TypeMeta(), ObjectMeta: identity(name, o.GetUID(), o.GetResourceVersion()), Status: status,
 	}, "status")
 }
 

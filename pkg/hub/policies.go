@@ -84,7 +84,7 @@ func (h *Hub) notServed(selectors []policyv1alpha1.ResourceSelector) []schema.Gr
 		if slices.Contains(kinds, gvk) {
 			continue
 		}
-		if _, err := h.catalog.find(gvk); errors.Is(err, outcome.ErrNotServed) {
+		if _, err := h.catalog.Find(gvk); errors.Is(err, outcome.ErrNotServed) {
 			kinds = append(kinds, gvk)
 		}
 	}
@@ -99,7 +99,7 @@ func (h *Hub) CommitPolicyStatus(ctx context.Context, p *propagation.Policy, sta
 	k := h.policies[p.Key.Scope]
 	name := types.NamespacedName{Namespace: p.Key.Namespace, Name: p.Key.Name}
 	_, err := k.put(ctx, name, object[struct{}, policyv1alpha1.PropagationStatus]{
-		TypeMeta: k.typeMeta(), ObjectMeta: identity(name, p.UID, p.ResourceVersion), Status: status,
+		TypeMeta: k.TypeMeta(), ObjectMeta: identity(name, p.UID, p.ResourceVersion), Status: status,
 	}, "status")
 	return err
 }

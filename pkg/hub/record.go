@@ -104,18 +104,18 @@ func (r *recorder) queue(about About) events.EventRecorder {
 // sink is an events.EventSink.
 type sink struct{ client rest.Interface }
 
-var eventKind = resource{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"), plural: "events", namespaced: true}
+var eventKind = resource{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"), Plural: "events", Namespaced: true}
 
 func (s sink) Create(e *corev1.Event) (*corev1.Event, error) {
-	return s.send(s.client.Post().AbsPath(eventKind.path(types.NamespacedName{Namespace: e.Namespace})...), runtime.ContentTypeJSON, e)
+	return s.send(s.client.Post().AbsPath(eventKind.Path(types.NamespacedName{Namespace: e.Namespace})...), runtime.ContentTypeJSON, e)
 }
 
 func (s sink) Update(e *corev1.Event) (*corev1.Event, error) {
-	return s.send(s.client.Put().AbsPath(eventKind.path(types.NamespacedName{Namespace: e.Namespace, Name: e.Name})...), runtime.ContentTypeJSON, e)
+	return s.send(s.client.Put().AbsPath(eventKind.Path(types.NamespacedName{Namespace: e.Namespace, Name: e.Name})...), runtime.ContentTypeJSON, e)
 }
 
 func (s sink) Patch(e *corev1.Event, patch []byte) (*corev1.Event, error) {
-	req := s.client.Verb(http.MethodPatch).AbsPath(eventKind.path(types.NamespacedName{Namespace: e.Namespace, Name: e.Name})...)
+	req := s.client.Verb(http.MethodPatch).AbsPath(eventKind.Path(types.NamespacedName{Namespace: e.Namespace, Name: e.Name})...)
 	return s.send(req, string(types.StrategicMergePatchType), json.RawMessage(patch))
 }
 

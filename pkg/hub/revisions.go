@@ -186,19 +186,19 @@ func revisionObject(kind resource, name types.NamespacedName, b *propagation.Bin
 	}
 	if kind == revisionKind {
 		return appsv1.ControllerRevision{
-			TypeMeta: kind.typeMeta(), ObjectMeta: meta, Data: runtime.RawExtension{Raw: content}, Revision: r.Number,
+			TypeMeta: kind.TypeMeta(), ObjectMeta: meta, Data: runtime.RawExtension{Raw: content}, Revision: r.Number,
 		}, nil
 	}
 	meta.Annotations[secretRevisionNumber] = strconv.FormatInt(r.Number, 10)
 	immutable := true
 	return corev1.Secret{
-		TypeMeta: kind.typeMeta(), ObjectMeta: meta, Type: secretRevisionType, Immutable: &immutable,
+		TypeMeta: kind.TypeMeta(), ObjectMeta: meta, Type: secretRevisionType, Immutable: &immutable,
 		Data: map[string][]byte{secretRevisionKey: content},
 	}, nil
 }
 
 func bindingOwner(b *propagation.Binding) []metav1.OwnerReference {
-	t := bindingKinds[b.Key.Scope()].typeMeta()
+	t := bindingKinds[b.Key.Scope()].TypeMeta()
 	yes := true
 	return []metav1.OwnerReference{{
 		APIVersion: t.APIVersion, Kind: t.Kind, Name: b.Key.Name, UID: b.UID, Controller: &yes, BlockOwnerDeletion: &yes,

@@ -20,31 +20,31 @@ var (
 	policyKinds = map[propagation.Scope]resource{
 		propagation.Namespaced: {
 			GroupVersionKind: policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.KindPropagationPolicy),
-			plural:           policyv1alpha1.ResourcePropagationPolicies, namespaced: true, status: true,
+			Plural:           policyv1alpha1.ResourcePropagationPolicies, Namespaced: true, Status: true,
 		},
 		propagation.Cluster: {
 			GroupVersionKind: policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.KindClusterPropagationPolicy),
-			plural:           policyv1alpha1.ResourceClusterPropagationPolicies, status: true,
+			Plural:           policyv1alpha1.ResourceClusterPropagationPolicies, Status: true,
 		},
 	}
 	overrideKinds = map[propagation.Scope]resource{
 		propagation.Namespaced: {
 			GroupVersionKind: policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.KindOverridePolicy),
-			plural:           policyv1alpha1.ResourceOverridePolicies, namespaced: true,
+			Plural:           policyv1alpha1.ResourceOverridePolicies, Namespaced: true,
 		},
 		propagation.Cluster: {
 			GroupVersionKind: policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.KindClusterOverridePolicy),
-			plural:           policyv1alpha1.ResourceClusterOverridePolicies,
+			Plural:           policyv1alpha1.ResourceClusterOverridePolicies,
 		},
 	}
 	bindingKinds = map[propagation.Scope]resource{
 		propagation.Namespaced: {
 			GroupVersionKind: workv1alpha2.SchemeGroupVersion.WithKind(workv1alpha2.KindResourceBinding),
-			plural:           workv1alpha2.ResourceResourceBindings, namespaced: true, status: true,
+			Plural:           workv1alpha2.ResourceResourceBindings, Namespaced: true, Status: true,
 		},
 		propagation.Cluster: {
 			GroupVersionKind: workv1alpha2.SchemeGroupVersion.WithKind(workv1alpha2.KindClusterResourceBinding),
-			plural:           workv1alpha2.ResourceClusterResourceBindings, status: true,
+			Plural:           workv1alpha2.ResourceClusterResourceBindings, Status: true,
 		},
 	}
 )
@@ -53,11 +53,11 @@ var (
 var workKinds = map[propagation.Form]resource{
 	propagation.PolicyForm: {
 		GroupVersionKind: workv1alpha1.SchemeGroupVersion.WithKind(workv1alpha1.KindWork),
-		plural:           workv1alpha1.ResourceWorks, namespaced: true, status: true,
+		Plural:           workv1alpha1.ResourceWorks, Namespaced: true, Status: true,
 	},
 	propagation.PlacementForm: {
 		GroupVersionKind: placementv1.SchemeGroupVersion.WithKind(placementv1.KindWork),
-		plural:           placementv1.ResourceWorks, namespaced: true, status: true,
+		Plural:           placementv1.ResourceWorks, Namespaced: true, Status: true,
 	},
 }
 
@@ -65,10 +65,10 @@ var workKinds = map[propagation.Form]resource{
 var (
 	clusterKind = resource{
 		GroupVersionKind: clusterv1alpha1.SchemeGroupVersion.WithKind(clusterv1alpha1.KindCluster),
-		plural:           clusterv1alpha1.ResourceClusters, status: true,
+		Plural:           clusterv1alpha1.ResourceClusters, Status: true,
 	}
-	revisionKind = resource{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, plural: "controllerrevisions", namespaced: true}
-	secretKind   = resource{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, plural: "secrets", namespaced: true}
+	revisionKind = resource{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, Plural: "controllerrevisions", Namespaced: true}
+	secretKind   = resource{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Plural: "secrets", Namespaced: true}
 )
 
 // scoped is the kinds of both scopes.

@@ -28,7 +28,7 @@ func (h *Hub) templateKind(gvk schema.GroupVersionKind) (*kind[*propagation.Temp
 	if k != nil {
 		return k, nil
 	}
-	r, err := h.catalog.locate(gvk)
+	r, err := h.catalog.Locate(gvk)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (h *Hub) templateKind(gvk schema.GroupVersionKind) (*kind[*propagation.Temp
 	if h.templates[gvk] == nil {
 		k := &kind[*propagation.Template]{
 			resource: r, client: h.client, selector: templatesOnly(gvk),
-			decode: func(raw []byte) (record[*propagation.Template], error) { return decodeTemplate(r.typeMeta(), raw) },
+			decode: func(raw []byte) (record[*propagation.Template], error) { return decodeTemplate(r.TypeMeta(), raw) },
 		}
 		k.lost = func() { h.forget(gvk, k) }
 		h.templates[gvk] = k
@@ -58,7 +58,7 @@ func templatesOnly(gvk schema.GroupVersionKind) string {
 // forget ends what is known of a kind that is not served there any more. Whoever
 // asks for it next asks the API server where it is.
 func (h *Hub) forget(gvk schema.GroupVersionKind, k *kind[*propagation.Template]) {
-	h.catalog.forget(gvk.GroupVersion())
+	h.catalog.Forget(gvk.Group)
 	h.mu.Lock()
 	if h.templates[gvk] == k {
 		delete(h.templates, gvk)
@@ -201,7 +201,7 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 	if err != nil {
 		return false, fmt.Errorf("report %s: %w", t.Key, err)
 	}
-	if !k.status {
+	if !k.Status {
 		return false, nil
 	}
 	have, _ := t.Object["status"].(map[string]any)
@@ -230,7 +230,7 @@ func (h *Hub) ScaleTemplate(ctx context.Context, t *propagation.Template, replic
 		{"op": "test", "path": "/spec/replicas", "value": spec["replicas"]},
 		{"op": "replace", "path": "/spec/replicas", "value": replicas},
 	}
-	req := k.client.Verb(http.MethodPatch).AbsPath(k.path(nameOf(t), "scale")...).Param("fieldManager", propagation.ReplicasManager)
+	req := k.client.Verb(http.MethodPatch).AbsPath(k.Path(nameOf(t), "scale")...).Param("fieldManager", propagation.ReplicasManager)
 	_, err = send(ctx, req, string(types.JSONPatchType), patch)
 	if apierrors.IsInvalid(err) { // so a test that fails is answered
 		return outcome.Conflict(fmt.Errorf("scale %s: %w", k.about(nameOf(t)), err))

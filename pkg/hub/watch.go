@@ -5,29 +5,10 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"math/rand/v2"
 	"strconv"
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice.dev/pkg/core/propagation"
-)
-
-const (
-	// A watch is opened anew after this many seconds, and up to twice as many.
-	watchSeconds = 300
-	// The pause before a broken watch is opened again doubles from firstPause
-	// to longestPause, until one lasts for steady or tells anything.
-	firstPause   = 100 * time.Millisecond
-	longestPause = 10 * time.Second
-	steady       = 5 * time.Second
+	"sluice.dev/pkg/source/watch"
 )
 
 // ChangeType says what happened to an object.
@@ -77,7 +58,9 @@ func (k *kind[T]) start(ctx context.Context, f func(Change)) error {
 	}
 	s := newStore[T]()
 	k.store.Store(s)
-	version, err := k.relist(ctx, s)
+	loop := k.loop(s)
+	version, err := loop.List(ctx)
+	err = k.explain(err, "list "+k.Kind)
 	w.err = err
 	if err != nil {
 		k.end(w, s)
@@ -85,7 +68,7 @@ func (k *kind[T]) start(ctx context.Context, f func(Change)) error {
 		go k.announce(ctx, s, f)
 		go func() {
 			defer k.end(w, s)
-			k.follow(ctx, s, version)
+			loop.Follow(ctx, version)
 		}()
 	}
 	close(w.ready)
@@ -138,133 +121,27 @@ func (k *kind[T]) change(n news) Change {
 	return Change{Type: n.what, Key: key, Version: strconv.FormatUint(n.version, 10)}
 }
 
-func (k *kind[T]) relist(ctx context.Context, s *store[T]) (uint64, error) {
-	known := s.newest()
-	all, err := k.listPages(ctx, query{limit: pageSize})
-	if err != nil {
-		return 0, err
-	}
-	if all.version < known {
-		s.setBack()
-	}
-	s.replace(all.records, all.version)
-	return all.version, nil
-}
-
-// follow keeps the store up to date until ctx ends.
-func (k *kind[T]) follow(ctx context.Context, s *store[T], version uint64) {
-	pause := firstPause
-	for fresh := true; ctx.Err() == nil; fresh = false {
-		opened, before := time.Now(), version
-		var err error
-		version, err = k.stream(ctx, s, version, !fresh)
-		if unserved(err) && k.lost != nil {
-			k.lost()
-			return
-		}
-		if expired(err) {
-			if listed, err := k.relist(ctx, s); err == nil {
-				version = listed
+// loop keeps the store up to date.
+func (k *kind[T]) loop(s *store[T]) *watch.Loop[*record[T]] {
+	return &watch.Loop[*record[T]]{
+		Objects:  k.objects(query{}),
+		PageSize: pageSize,
+		Decode:   k.record,
+		Replace:  func(all []*record[T], version string) { s.replace(all, propagation.Version(version)) },
+		Progress: func(version string) { s.progress(propagation.Version(version)) },
+		Known:    func() string { return strconv.FormatUint(s.newest(), 10) },
+		Back:     s.setBack,
+		Tell: func(r *record[T], deleted bool) string {
+			s.observe(r, deleted)
+			return strconv.FormatUint(r.version, 10)
+		},
+		Reached: func(err error) {
+			switch {
+			case !unserved(err):
+				s.setBroken(err != nil) // as long as nobody can tell, it knows nothing
+			case k.lost != nil:
+				k.lost()
 			}
-		}
-		// The API server closes a watch that lags behind a burst: one that told
-		// anything is not broken.
-		if time.Since(opened) > steady || version > before {
-			pause = firstPause
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, longestPause)
-	}
-}
-
-// verify makes sure that the API server has come to the version that an open watch
-// began from, and to those that this process's own writes made, of which the watch may
-// not have told. Where the hub was restored from a backup it has not, and would tell
-// of nothing until it has: that version is as good as forgotten. As long as nobody
-// can tell, the store knows nothing.
-func (k *kind[T]) verify(ctx context.Context, s *store[T], version uint64) error {
-	known := max(version, s.newest())
-	now, err := k.listPage(ctx, query{limit: 1})
-	if err == nil && now.version < known {
-		s.setBack()
-		err = apierrors.NewResourceExpired(fmt.Sprintf("the hub has come to version %d, and %d was known", now.version, known))
-	}
-	s.setBroken(err != nil)
-	return err
-}
-
-func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
-
-// stream reads one watch to its end, and is the version that the next one
-// starts from. One that goes on from where another ended is verified.
-func (k *kind[T]) stream(ctx context.Context, s *store[T], version uint64, goesOn bool) (uint64, error) {
-	req := k.client.Get().AbsPath(k.path(types.NamespacedName{})...).
-		Param("watch", "true").
-		Param("allowWatchBookmarks", "true").
-		Param("resourceVersion", strconv.FormatUint(version, 10)).
-		Param("timeoutSeconds", strconv.Itoa(watchSeconds+rand.IntN(watchSeconds)))
-	if k.selector != "" {
-		req.Param("labelSelector", k.selector)
-	}
-	if k.bare {
-		req.SetHeader("Accept", metadataOnly)
-	}
-	body, err := req.Stream(ctx)
-	if err != nil {
-		if !unserved(err) {
-			s.setBroken(true)
-		}
-		return version, err
-	}
-	defer func() { _ = body.Close() }()
-	if goesOn {
-		if err := k.verify(ctx, s, version); err != nil {
-			return version, err
-		}
-	}
-	return k.read(body, s, version)
-}
-
-// errorOf is the error that ends a watch.
-func errorOf(raw []byte) error {
-	var status metav1.Status
-	if err := json.Unmarshal(raw, &status); err != nil {
-		return err
-	}
-	return apierrors.FromObject(&status)
-}
-
-func (k *kind[T]) read(body io.Reader, s *store[T], version uint64) (uint64, error) {
-	events := json.NewDecoder(body)
-	for {
-		var e struct {
-			Type   watch.EventType `json:"type"`
-			Object json.RawMessage `json:"object"`
-		}
-		if err := events.Decode(&e); err != nil {
-			return version, err // at the end of the stream: io.EOF
-		}
-		switch e.Type {
-		case watch.Error:
-			return version, errorOf(e.Object)
-		case watch.Bookmark:
-			var mark metav1.PartialObjectMetadata
-			if err := json.Unmarshal(e.Object, &mark); err != nil {
-				return version, err
-			}
-			version = max(version, propagation.Version(mark.ResourceVersion))
-			s.progress(version)
-		default:
-			r, err := k.decode(e.Object)
-			if err != nil {
-				continue // as in a list: a live read says what is wrong
-			}
-			version = max(version, r.version)
-			s.observe(&r, e.Type == watch.Deleted)
-		}
+		},
 	}
 }

@@ -201,7 +201,7 @@ func workPart(w *propagation.Work, uid types.UID, version string) any {
 	meta := identity(workName(w.Key), uid, version)
 	meta.Labels, meta.Annotations, meta.Finalizers = w.Labels, w.Annotations, w.Finalizers
 	if w.Key.Form == propagation.PolicyForm {
-		return policyWork{TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: meta, Spec: w.Spec}
+		return policyWork{TypeMeta: workKinds[w.Key.Form].TypeMeta(), ObjectMeta: meta, Spec: w.Spec}
 	}
 	spec := placementv1.WorkSpec{ApplyStrategy: w.Strategy, SuspendDispatching: w.Spec.SuspendDispatching}
 	for _, m := range w.Spec.Workload.Manifests {
@@ -210,7 +210,7 @@ func workPart(w *propagation.Work, uid types.UID, version string) any {
 	if p := w.Spec.PreserveResourcesOnDeletion; p != nil && *p {
 		spec.DeleteStrategy = &placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyAbandon}
 	}
-	return placementWork{TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: meta, Spec: spec}
+	return placementWork{TypeMeta: workKinds[w.Key.Form].TypeMeta(), ObjectMeta: meta, Spec: spec}
 }
 
 // CommitWorkStatus writes the status of a policy's Work as it was read, as far as
@@ -222,7 +222,7 @@ func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status 
 	}
 	name := workName(w.Key)
 	return h.works[w.Key.Form].put(ctx, name, object[struct{}, workv1alpha1.WorkStatus]{
-		TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
+		TypeMeta: workKinds[w.Key.Form].TypeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
 	}, "status")
 }
 
@@ -234,7 +234,7 @@ func (h *Hub) CommitWorkResults(ctx context.Context, w *propagation.Work, status
 	}
 	name := workName(w.Key)
 	return h.works[w.Key.Form].put(ctx, name, object[struct{}, placementv1.WorkStatus]{
-		TypeMeta: workKinds[w.Key.Form].typeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
+		TypeMeta: workKinds[w.Key.Form].TypeMeta(), ObjectMeta: identity(name, w.UID, w.ResourceVersion), Status: status,
 	}, "status")
 }
 

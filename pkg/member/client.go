@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -28,6 +29,7 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/source/discovery"
 )
 
 // Ref names an object in a member: by the key of its template.
@@ -39,7 +41,9 @@ type Client struct {
 	http    *http.Client
 	objects dynamic.Interface
 	plain   rest.Interface
-	kinds   *kinds
+	kinds   *discovery.Cache
+	// alike asks the hub in which versions an object says the same.
+	alike func(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error)
 
 	// doubted tells that the member could not be asked: are the credentials
 	// still the present ones?
@@ -73,8 +77,8 @@ func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte, hub S
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	c := &Client{name: cluster.Name, http: h, objects: objects, plain: plain, retired: make(chan struct{}), stores: map[schema.GroupVersionKind]*store{}}
-	c.kinds = &kinds{list: c.list, alike: hub.Alike, now: time.Now, known: map[schema.GroupVersion]listing{}}
+	c := &Client{name: cluster.Name, http: h, objects: objects, plain: plain, alike: hub.Alike, retired: make(chan struct{}), stores: map[schema.GroupVersionKind]*store{}}
+	c.kinds = discovery.New(c.ask, 0, time.Now) // what is not served any more, an apply is told
 	return c, nil
 }
 
@@ -123,35 +127,6 @@ func (c *Client) version(ctx context.Context) (string, error) {
 	return v.GitVersion, nil
 }
 
-// list asks which kinds of a group and version are served.
-func (c *Client) list(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
-	path := "/apis/" + gv.String()
-	if gv.Group == "" {
-		path = "/api/" + gv.Version
-	}
-	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, c.classify(ctx, err, schema.GroupVersionKind{}, "")
-	}
-	var l metav1.APIResourceList
-	if err := json.Unmarshal(raw, &l); err != nil {
-		return nil, c.unreachable(fmt.Errorf("decode the kinds of %s: %w", gv, err))
-	}
-	return l.APIResources, nil
-}
-
-// served is how the kind is served.
-func (c *Client) served(ctx context.Context, gvk schema.GroupVersionKind) (resource, error) {
-	r, served, err := c.kinds.find(ctx, gvk)
-	if err == nil && !served {
-		err = &NotServed{c.name, gvk}
-	}
-	return r, err
-}
-
 // resource is where objects of the kind are served, in the namespace of one, and in
 // which version.
 func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterface, schema.GroupVersion, error) {
@@ -159,9 +134,9 @@ func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterfa
 	if err != nil {
 		return nil, schema.GroupVersion{}, err
 	}
-	at := c.objects.Resource(r.GroupVersionResource)
+	at := c.objects.Resource(r.GVR())
 	switch {
-	case !r.namespaced:
+	case !r.Namespaced:
 		return at, r.GroupVersion(), nil
 	case ref.Namespace == "":
 		return nil, r.GroupVersion(), &Refused{c.name, fmt.Sprintf("%s %s has no namespace", ref.Kind, ref.Name)}
@@ -246,14 +221,7 @@ func went(answer []byte) bool {
 // path is where the object is served.
 func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
 	r, err := c.served(ctx, ref.GroupVersionKind())
-	if err != nil {
-		return nil, err
-	}
-	path := r.prefix()
-	if r.namespaced {
-		path = append(path, "namespaces", ref.Namespace)
-	}
-	return append(path, r.Resource, ref.Name), nil
+	return r.Path(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}), err
 }
 
 // autoscaled tells whether a HorizontalPodAutoscaler of the member sets the number

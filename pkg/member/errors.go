@@ -135,7 +135,7 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 	s := status.Status()
 	switch {
 	case s.Code == http.StatusNotFound && unknownPath(s.Details):
-		c.kinds.forget(gvk.Group)
+		c.kinds.Forget(gvk.Group)
 		return &NotServed{c.name, gvk}
 	case s.Code == http.StatusNotFound && s.Details != nil && s.Details.Kind == "namespaces" && s.Details.Name == namespace && gvk.Kind != "Namespace":
 		return &NoNamespace{c.name, namespace}

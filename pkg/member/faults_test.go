@@ -17,6 +17,7 @@ import (
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/source/discovery"
 )
 
 func TestWhatTheMemberAnswers(t *testing.T) {
@@ -90,7 +91,7 @@ func TestAKindThatIsNotServed(t *testing.T) {
 		return false
 	}
 	now := time.Now()
-	w.kinds.now = func() time.Time { return now }
+	w.kinds = discovery.New(w.ask, 0, func() time.Time { return now })
 	m := w.manifest(`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: %s}}`)
 	var notServed *NotServed
 	for range 3 {
@@ -105,7 +106,7 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	w.api.mu.Lock()
 	w.api.kinds["example.com/v1"] = things
 	w.api.mu.Unlock()
-	now = now.Add(relist)
+	now = now.Add(discovery.Again)
 	if _, err := bring(t.Context(), w.Client, work("x"), m, applying.TakeOverNever); err != nil {
 		t.Fatalf("after the kind was defined: %v", err)
 	}

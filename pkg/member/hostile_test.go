@@ -19,8 +19,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice.dev/pkg/outcome"
 )
 
@@ -168,7 +166,11 @@ func TestZ31ARedirectTakesNoCredentialsAway(t *testing.T) {
 		if !errors.As(err, new(*Unreachable)) || !strings.Contains(err.Error(), "redirect") {
 			t.Errorf("%d: error %v", code, err)
 		}
-		if _, err := w.watch(t.Context(), w.objects.Resource(configMaps.GroupVersion().WithResource("configmaps")), configMaps, metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "redirect") {
+		r, err := w.served(t.Context(), configMaps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.ours(r).Since(t.Context(), "1", 0, nil); err == nil || !strings.Contains(err.Error(), "redirect") {
 			t.Errorf("%d: watch: error %v", code, err)
 		}
 	}

@@ -4,14 +4,17 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/source/watch"
 )
 
 // Change says that somebody else changed an object of ours.
@@ -24,8 +27,8 @@ type Change struct {
 	Deleted bool
 }
 
-// store is a reflector's store: it keeps the objects of ours of one kind as a watch
-// sees them, and tells of changes that others made.
+// store keeps the objects of ours of one kind as a watch sees them, and tells of changes
+// that others made.
 //
 // An event can come before the answer to the write that caused it. While an
 // object is being written, its last event waits for the answer.
@@ -112,7 +115,7 @@ func (s *store) begin(key string) {
 
 func (s *store) end(key string, answer *Observed) {
 	s.mu.Lock()
-	if have := s.objects[key]; answer != nil && (have == nil || newer(answer.Version, have.Version)) {
+	if have := s.objects[key]; answer != nil && (have == nil || watch.Newer(answer.Version, have.Version)) {
 		s.objects[key] = answer
 	}
 	w, told := s.writing[key], false
@@ -131,7 +134,7 @@ func (s *store) see(e event) {
 	s.mu.Lock()
 	s.told = max(s.told, propagation.Version(e.object.Version))
 	if w := s.writing[e.key]; w != nil {
-		if w.last == nil || newer(e.object.Version, w.last.object.Version) {
+		if w.last == nil || watch.Newer(e.object.Version, w.last.object.Version) {
 			w.last = &e
 		}
 		s.mu.Unlock()
@@ -148,7 +151,7 @@ func (s *store) see(e event) {
 // earlier state. The lock is held.
 func (s *store) record(e event) bool {
 	have := s.objects[e.key]
-	if have != nil && !newer(e.object.Version, have.Version) || have == nil && e.deleted {
+	if have != nil && !watch.Newer(e.object.Version, have.Version) || have == nil && e.deleted {
 		return false
 	}
 	if have != nil && have.UID == e.object.UID {
@@ -172,66 +175,33 @@ func (s *store) tell(e event) {
 	})
 }
 
-// newer orders versions. Those that are no numbers have no order: another one is
-// a newer one.
-func newer(a, b string) bool {
-	va, vb := propagation.Version(a), propagation.Version(b)
-	if va == 0 || vb == 0 {
-		return a != b
-	}
-	return va > vb
-}
-
 // older tells whether a is certainly of an earlier version than b.
 func older(a, b *Observed) bool {
 	va, vb := propagation.Version(a.Version), propagation.Version(b.Version)
 	return va != 0 && va < vb
 }
 
-func (s *store) eventOf(obj any, deleted bool) (event, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return event{}, fmt.Errorf("the watch sent a %T", obj)
+// decode is what JSON says of an object.
+func (s *store) decode(raw []byte) (event, error) {
+	var obj map[string]any
+	if err := json.Unmarshal(raw, &obj); err != nil {
+		return event{}, fmt.Errorf("decode: %w", err)
 	}
-	return event{keyOf(u.GetNamespace(), u.GetName()), observe(s.gvk.GroupVersion().String(), u.Object, false), deleted}, nil
+	if obj == nil {
+		return event{}, errors.New("decode: it is no object")
+	}
+	obj["kind"] = s.gvk.Kind // which the items of a list lack
+	o := observe(s.gvk.GroupVersion().String(), obj, false)
+	u := unstructured.Unstructured{Object: obj}
+	return event{key: keyOf(u.GetNamespace(), u.GetName()), object: o}, nil
 }
 
-// Add is part of a reflector's store.
-func (s *store) Add(obj any) error { return s.Update(obj) }
-
-// Update is part of a reflector's store.
-func (s *store) Update(obj any) error {
-	e, err := s.eventOf(obj, false)
-	if err == nil {
+// replace takes all that there is at that version. What is missing is gone, unless it was
+// written later.
+func (s *store) replace(all []event, version string) {
+	for _, e := range s.listed(all, version) {
 		s.see(e)
 	}
-	return err
-}
-
-// Delete is part of a reflector's store.
-func (s *store) Delete(obj any) error {
-	e, err := s.eventOf(obj, true)
-	if err == nil {
-		s.see(e)
-	}
-	return err
-}
-
-// Replace is part of a reflector's store: all that there is at that version.
-// What is missing is gone, unless it was written later.
-func (s *store) Replace(list []any, version string) error {
-	events := make([]event, 0, len(list))
-	for _, obj := range list {
-		e, err := s.eventOf(obj, false)
-		if err != nil {
-			return err
-		}
-		events = append(events, e)
-	}
-	for _, e := range s.listed(events, version) {
-		s.see(e)
-	}
-	return nil
 }
 
 // listed is what a list tells: each object that is in it, and the end of each that
@@ -255,7 +225,7 @@ func (s *store) listed(all []event, version string) []event {
 		}
 	}
 	for key, o := range s.objects {
-		if !in[key] && !newer(o.Version, version) {
+		if !in[key] && !watch.Newer(o.Version, version) {
 			last := *o
 			last.Version = version
 			all = append(all, event{key, &last, true})
@@ -276,6 +246,3 @@ func (s *store) forget(which func(*Observed) bool) {
 		s.objects[key] = &unknown
 	}
 }
-
-// Resync is part of a reflector's store.
-func (s *store) Resync() error { return nil }

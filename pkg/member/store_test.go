@@ -4,7 +4,7 @@
 package member
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -31,17 +31,41 @@ func seen(version string) *unstructured.Unstructured {
 	return u
 }
 
+// happened is what a watch tells of an object.
+func happened(s *store, u *unstructured.Unstructured, deleted bool) event {
+	raw, err := json.Marshal(u.Object)
+	if err != nil {
+		panic(err)
+	}
+	e, err := s.decode(raw)
+	if err != nil {
+		panic(err)
+	}
+	e.deleted = deleted
+	return e
+}
+
+// are is what a list tells of objects.
+func are(s *store, objects []*unstructured.Unstructured) (all []event) {
+	for _, u := range objects {
+		all = append(all, happened(s, u, false))
+	}
+	return all
+}
+
 func TestStore(t *testing.T) {
 	type step = func(s *store)
-	event := func(version string) step { return func(s *store) { _ = s.Update(seen(version)) } }
-	gone := func(version string) step { return func(s *store) { _ = s.Delete(seen(version)) } }
+	event := func(version string) step { return func(s *store) { s.see(happened(s, seen(version), false)) } }
+	gone := func(version string) step { return func(s *store) { s.see(happened(s, seen(version), true)) } }
 	begin := func(s *store) { s.begin("/a") }
 	answer := func(version string) step {
 		return func(s *store) { s.end("/a", applying.Observe(seen(version).Object, false)) }
 	}
 	failed := func(s *store) { s.end("/a", nil) }
-	list := func(version string, objects ...any) step {
-		return func(s *store) { _ = s.Replace(objects, version) }
+	list := func(version string, objects ...*unstructured.Unstructured) step {
+		return func(s *store) {
+			s.replace(are(s, objects), version)
+		}
 	}
 	for name, tc := range map[string]struct {
 		steps []step
@@ -103,8 +127,10 @@ func TestStore(t *testing.T) {
 		})
 	}
 	s := newStore(configMaps, nil)
-	if s.Update("what") == nil || s.Delete(3) == nil || s.Replace([]any{nil}, "1") == nil {
-		t.Error("something else than objects is accepted")
+	for _, raw := range []string{`"what"`, `3`, `null`, `[]`, `{`} {
+		if _, err := s.decode([]byte(raw)); err == nil {
+			t.Errorf("%s is taken for an object", raw)
+		}
 	}
 }
 
@@ -131,9 +157,8 @@ func TestZ20TheEndOfAJobIsRemembered(t *testing.T) {
 		written := applying.Observe(job(name, "5", "").Object, false)
 		written.For = "work"
 		s.end("/"+name, written)
-		if err := errors.Join(s.Update(job(name, "6", "")), s.Delete(job(name, "7", how))); err != nil {
-			t.Fatal(err)
-		}
+		s.see(happened(s, job(name, "6", ""), false))
+		s.see(happened(s, job(name, "7", how), true))
 	}
 	end("complete", "Complete")
 	if last := s.over("/complete"); last == nil || last.For != "work" || last.UID != "uid of complete" || s.get("/complete") != nil {

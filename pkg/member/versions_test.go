@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/source/discovery"
 )
 
 // TestZ17AVersionThatBothServe is used where the member does not serve the one that
@@ -27,7 +28,7 @@ func TestZ17AVersionThatBothServe(t *testing.T) {
 		w.api.kinds["example.com/"+version] = thing
 	}
 	now := time.Now()
-	w.kinds.now = func() time.Time { return now }
+	w.kinds = discovery.New(w.ask, 0, func() time.Time { return now })
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}
 	m := w.manifest(`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: %s}, spec: {size: 1}}`)
 	of := work("x")
@@ -71,7 +72,7 @@ func TestZ17AVersionThatBothServe(t *testing.T) {
 		t.Errorf("deleted: %v, %v", gone, err)
 	}
 	serve("v1")
-	now = now.Add(relist)
+	now = now.Add(discovery.Again)
 	if r, err := w.served(t.Context(), gvk); err != nil || r.Version != "v1" {
 		t.Errorf("the member serves the version by now, used is %s (%v)", r.Version, err)
 	}

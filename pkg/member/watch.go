@@ -7,20 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/source/discovery"
+	"sluice.dev/pkg/source/watch"
 )
 
 // ErrRetired says that another client has taken the place of this one: the watch
@@ -29,12 +24,6 @@ var ErrRetired = errors.New("the member's client was replaced")
 
 // ErrWatched says that the kind is watched already.
 var ErrWatched = errors.New("the kind is watched already")
-
-// The first and the longest pause after a watch that failed.
-const (
-	firstPause   = 200 * time.Millisecond
-	longestPause = 5 * time.Second
-)
 
 // Watch follows the objects of ours of a kind until ctx ends (nil), the client
 // is replaced (ErrRetired), or it cannot begin: the kind is not served, or the
@@ -61,88 +50,50 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 		case <-ctx.Done():
 		}
 	}()
-	follow(ctx, c.lister(r), r.gvk(), s)
+	ctx = klog.NewContext(ctx, logr.Discard()) // of what a member does its Works say enough
+	c.loop(ctx, r, s).Follow(ctx, "")
 	if errors.Is(context.Cause(ctx), ErrRetired) {
 		return ErrRetired
 	}
 	return nil
 }
 
-// follow lists and watches until ctx ends. The reflector is not left to its own
-// loop: that logs, and pauses for up to a minute.
-func follow(ctx context.Context, lw cache.ListerWatcher, gvk schema.GroupVersionKind, s *store) {
-	example := &unstructured.Unstructured{}
-	example.SetGroupVersionKind(gvk)
-	r := cache.NewReflectorWithOptions(lw, example, s, cache.ReflectorOptions{Name: "member/" + gvk.Kind})
-	quiet := klog.NewContext(ctx, logr.Discard())
-	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
-		began := time.Now()
-		err := r.ListAndWatchWithContext(quiet)
-		if err == nil && time.Since(began) > longestPause {
-			pause = firstPause
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-	}
+// pageShrinks is by how much a page of a list becomes smaller that was too large.
+const pageShrinks = 8
+
+// ours are the objects of a kind that are marked as ours.
+func (c *Client) ours(r discovery.Resource) watch.Objects {
+	return watch.Objects{Client: c.plain, Path: r.Path(types.NamespacedName{}), Labels: propagation.LabelMemberWork, Timeout: listTimeout}
 }
 
-// lister lists and watches the kind's objects that are marked as ours.
-func (c *Client) lister(r resource) cache.ListerWatcher {
-	at, gvk := c.objects.Resource(r.GroupVersionResource), r.gvk()
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			ctx, cancel := context.WithTimeout(ctx, listTimeout)
-			defer cancel()
-			opts.LabelSelector = propagation.LabelMemberWork
-			list, err := at.List(ctx, opts)
-			_ = c.classify(ctx, err, gvk, "") // takes note; the reflector needs the error as it is
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return c.watch(ctx, at, gvk, opts)
+// loop keeps the store up to date.
+func (c *Client) loop(ctx context.Context, r discovery.Resource, s *store) *watch.Loop[event] {
+	l := &watch.Loop[event]{
+		Objects: c.ours(r), PageSize: watch.PageSize,
+		Decode:  s.decode,
+		Replace: s.replace,
+		Tell: func(e event, deleted bool) string {
+			e.deleted = deleted
+			s.see(e)
+			return e.object.Version
 		},
 	}
-}
-
-// watch opens a watch. The reflector would try again by itself, with its own
-// pauses, after an error that it knows to be the network's: it does not get to
-// know.
-func (c *Client) watch(ctx context.Context, at dynamic.ResourceInterface, gvk schema.GroupVersionKind, opts metav1.ListOptions) (watch.Interface, error) {
-	opts.LabelSelector = propagation.LabelMemberWork
-	w, err := at.Watch(ctx, opts)
-	if err == nil {
-		if err = verify(ctx, at, opts); err != nil {
-			w.Stop()
-			w = nil
+	l.Reached = func(err error) {
+		_ = c.classify(ctx, err, r.GroupVersionKind, "") // takes note
+		if errors.Is(err, errTooLarge) {
+			l.PageSize = max(1, l.PageSize/pageShrinks)
 		}
 	}
-	var unreachable *Unreachable
-	if failure := c.classify(ctx, err, gvk, ""); errors.As(failure, &unreachable) {
-		return nil, fmt.Errorf("watch: %s", unreachable.Error())
+	// A member that is away, or whose line is cut, remembers what it told. One that refuses,
+	// or tells without end, has to say again what there is: what is gone is forgotten.
+	l.Anew = func(err error) bool {
+		if errors.Is(err, errTooLarge) {
+			return true
+		}
+		var unreachable *Unreachable
+		return !errors.As(c.classify(ctx, err, r.GroupVersionKind, ""), &unreachable)
 	}
-	return w, err
-}
-
-// verify makes sure that the member has come to the version that an open watch goes
-// on from. Where it was restored from a backup it has not, and would tell of nothing
-// until it has: everything has to be listed.
-func verify(ctx context.Context, at dynamic.ResourceInterface, opts metav1.ListOptions) error {
-	from := propagation.Version(opts.ResourceVersion)
-	if from == 0 || opts.SendInitialEvents != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	now, err := at.List(ctx, metav1.ListOptions{LabelSelector: propagation.LabelMemberWork, Limit: 1})
-	if err != nil {
-		return err
-	}
-	if to := propagation.Version(now.GetResourceVersion()); to < from {
-		return apierrors.NewResourceExpired(fmt.Sprintf("the member has come to version %d, and %d was known", to, from))
-	}
-	return nil
+	return l
 }
 
 func (c *Client) open(gvk schema.GroupVersionKind, f func(Change)) (*store, error) {

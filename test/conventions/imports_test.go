@@ -24,19 +24,22 @@ var inward = map[string][]string{
 	"pkg/coalesce":            {"apis"},
 	"pkg/redact":              {},
 	"pkg/core":                {"apis"},
-	"pkg/hub":                 {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
-	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome"},
+	"pkg/hub":                 {"apis", "pkg/core", "pkg/redact", "pkg/outcome", "pkg/source/watch", "pkg/source/discovery"},
+	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome", "pkg/source/watch", "pkg/source/discovery"},
+	"pkg/source/watch":        {"pkg/core"},
+	"pkg/source/discovery":    {"pkg/outcome"},
+	"pkg/source/knative":      {"apis", "config", "pkg/core", "pkg/outcome"},
+	"pkg/source/adapter":      {"apis", "pkg/coalesce", "pkg/function/token", "pkg/member"},
+	"pkg/source":              {}, // which only tells what is below it
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
 	"pkg/redis/schema":        {"pkg/outcome"},
-	"pkg/knative":             {"apis", "config", "pkg/core", "pkg/outcome"},
 	"pkg/function":            {"apis", "pkg/coalesce", "pkg/outcome"},
-	"pkg/function/source":     {"apis", "pkg/coalesce", "pkg/function", "pkg/member"},
 	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome"},
 	"pkg/pipeline":            {"apis", "pkg/core", "pkg/coalesce", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
 	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does
-	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative"},
+	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/source/knative"},
 	"pkg/standalone":          {"apis", "config", "pkg"},
-	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/knative", "pkg/pipeline/carrying"}, // which only reads
+	"pkg/cli":                 {"apis", "config", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/source/knative", "pkg/pipeline/carrying"}, // which only reads
 	"pkg/webhookserver":       {"pkg/core"},
 	"functions":               {"apis", "config", "pkg"},
 	"cmd":                     {"apis", "config", "pkg"},

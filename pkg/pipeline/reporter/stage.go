@@ -75,7 +75,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 }
 
 // object takes up the state of a member's object into its Work. Where it is not
-// what was applied, the applier is woken.
+// what was applied, or its kind is not served any more, the applier is woken.
 func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	binding := propagation.BindingOf(o.TemplateKey)
 	w, err := s.workOf(ctx, o.Cluster, binding)
@@ -113,7 +113,7 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 			return nil, err
 		}
 	}
-	if !d.Drift() {
+	if !d.Drift() && d.Reason != applying.ReasonKindNotServed {
 		return out, nil
 	}
 	drift, err := events.New(Name, e, events.WorkRendered, events.Data{

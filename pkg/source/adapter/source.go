@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source is the receive adapter of Knative's ApiServerSource, for the
+// Package adapter is the receive adapter of Knative's ApiServerSource, for the
 // ContainerSources that tell of the hub, and of several members each: its events carry
 // the token that Knative keeps in the pod for the broker. Knative's own adapter asks
 // for that token where its kubeconfig leads, which is the member.
@@ -12,7 +12,7 @@
 //   - No member waits for another one, and none costs more than a member may.
 //
 // It must not hold content of objects: the adapter runs in Reference mode.
-package source
+package adapter
 
 import (
 	"context"
