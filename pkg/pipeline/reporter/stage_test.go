@@ -86,3 +86,34 @@ func TestReporterLetsTheApplierSpeakFirst(t *testing.T) {
 		})
 	}
 }
+
+// unserved is a member that does not serve the kind any more.
+type unserved struct{}
+
+func (unserved) Observe(context.Context, member.Ref) (*member.Observed, error) {
+	return nil, &member.NotServed{}
+}
+
+// Z17: an object goes with its kind. That it is missing is for the applier to say, who
+// tries it again; nobody else tells when the kind is back.
+func TestZ17TheApplierIsToldOfAKindThatGoes(t *testing.T) {
+	ctx, key := t.Context(), propagation.TemplateKey{APIVersion: "example.com/v1", Kind: "Widget", Namespace: "shop", Name: "one"}
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	if err := h.EnsureNamespace(ctx, propagation.WorkNamespace("m1")); err != nil {
+		t.Fatal(err)
+	}
+	w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(propagation.BindingOf(key))}}
+	w.Spec.Workload.Manifests = []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"shop","name":"one"}}`)}}}
+	if _, err := h.CommitWork(ctx, nil, w); err != nil {
+		t.Fatal(err)
+	}
+	s := reporter.New(h, func(context.Context, string) (reporter.Member, error) { return unserved{}, nil }, func() time.Time { return fixture.Start })
+	e, err := events.NewResource("m1", events.ResourceDeleted, events.Object{TemplateKey: key, Cluster: "m1", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Handle(ctx, e)
+	if err != nil || len(out) == 0 || out[len(out)-1].Type() != events.WorkRendered {
+		t.Errorf("told %v, %v; want the applier to be woken", out, err)
+	}
+}
