@@ -59,10 +59,6 @@ func widgets(t *testing.T, versions ...string) (*Hub, *atomic.Value) {
 	return h, served
 }
 
-func widget(version string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "example.org", Version: version, Kind: "Widget"}
-}
-
 // A binding's owner is asked for by the hub's garbage collector, in the version that
 // is written there: one that drops out would have it delete the binding.
 func TestZ14ABindingIsOwnedInTheVersionThatLasts(t *testing.T) {

@@ -65,6 +65,12 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 	case w.Deleting:
 	case d.Placement == "" && !f.bound(w.Binding()):
 		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+		// Its template may wait for its owner, and the Work stays: that its member could
+		// not be reached is not true for ever.
+		if ready && sweeping.StateOf(w, f.now) == sweeping.Overdue {
+			d.Reason = events.ReasonUnfinished
+			add(&f.overdue, events.WorkRendered, d)
+		}
 	case ready:
 		again := d
 		again.Reason = events.ReasonRevisited
