@@ -30,6 +30,6 @@ func main() {
 			return nil, err
 		}
 		members := func(ctx context.Context, cluster string) (applier.Member, error) { return fleet.Client(ctx, cluster) }
-		return applier.New(h, suspension.New(rdb), members, time.Now), nil
+		return applier.New(h, suspension.New(rdb), members, time.Now).AtOnce(), nil
 	})
 }

@@ -31,6 +31,7 @@ type Stage struct {
 	now         func() time.Time
 	slow        slow
 	locks       *keyLock // nil: several events may be about one Work at once
+	atOnce      bool     // what was applied is said before it has settled
 	// patience is how long most Works of an event wait for the others, utmost how long
 	// any does.
 	patience, utmost time.Duration
@@ -44,6 +45,14 @@ func New(h Hub, b Suspensions, m Members, now func() time.Time) *Stage {
 		hub: h, suspensions: b, members: m, now: now, slow: slow{members: map[string]bool{}}, locks: &keyLock{open: map[propagation.WorkKey]*keyed{}},
 		patience: patience, utmost: utmost, together: sideBySide,
 	}
+}
+
+// AtOnce has the stage say on each Work at once what was applied, also where the object
+// is on its way. Without it that is said when the object has settled, or with the sweep
+// that finds that it does not: for where that is seconds away.
+func (s *Stage) AtOnce() *Stage {
+	s.atOnce = true
+	return s
 }
 
 // Name is that of the stage's function.
@@ -135,7 +144,7 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	case held != "":
 		return s.hold(ctx, w, held)
 	}
-	return s.apply(ctx, w, bound, urgent)
+	return s.apply(ctx, w, bound, urgent || s.atOnce)
 }
 
 // superseded tells whether another Work gives the member the object of this one. It
