@@ -41,7 +41,7 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 	}
 	defer c.close(gvk)
 
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(klog.NewContext(ctx, logr.Discard())) // of what a member does its Works say enough
 	defer cancel(nil)
 	go func() {
 		select {
@@ -50,7 +50,6 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 		case <-ctx.Done():
 		}
 	}()
-	ctx = klog.NewContext(ctx, logr.Discard()) // of what a member does its Works say enough
 	c.loop(ctx, r, s).Follow(ctx, "")
 	if errors.Is(context.Cause(ctx), ErrRetired) {
 		return ErrRetired

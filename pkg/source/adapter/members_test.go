@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,12 +81,24 @@ func TestEachMemberHasAnAdapter(t *testing.T) {
 // sent keeps the events that are sent.
 type sent struct {
 	client.Client
+	mu  sync.Mutex
 	all []event.Event
 }
 
 func (s *sent) Send(_ context.Context, e event.Event) protocol.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.all = append(s.all, e)
 	return nil
+}
+
+// take returns what was sent since it was taken last.
+func (s *sent) take() []event.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.all
+	s.all = nil
+	return all
 }
 
 func TestAnEventSaysOfWhichMemberItIs(t *testing.T) {
@@ -96,7 +109,7 @@ func TestAnEventSaysOfWhichMemberItIs(t *testing.T) {
 		}
 	}
 	var clusters []string
-	for _, e := range broker.all {
+	for _, e := range broker.take() {
 		clusters = append(clusters, e.Extensions()[events.ExtCluster].(string))
 	}
 	if !slices.Equal(clusters, []string{"m1", "m2"}) {
