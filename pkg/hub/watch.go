@@ -129,7 +129,7 @@ func (k *kind[T]) loop(s *store[T]) *watch.Loop[*record[T]] {
 		Decode:   k.record,
 		Replace:  func(all []*record[T], version string) { s.replace(all, propagation.Version(version)) },
 		Progress: func(version string) { s.progress(propagation.Version(version)) },
-		Known:    func() string { return strconv.FormatUint(s.newest(), 10) },
+		Known:    s.newest,
 		Back:     s.setBack,
 		Tell: func(r *record[T], deleted bool) string {
 			s.observe(r, deleted)

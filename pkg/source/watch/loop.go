@@ -43,7 +43,7 @@ type Loop[T any] struct {
 	Progress func(version string)
 	// Known is the newest version that is known besides, as of one's own writes of which
 	// no watch has told yet; nil: none is.
-	Known func() string
+	Known func() uint64
 	// Back takes that the API server has not come to a version that was known: it was
 	// restored from a backup, and its versions count anew; nil: nobody wants to know.
 	Back func()
@@ -67,25 +67,25 @@ func (l *Loop[T]) List(ctx context.Context) (version string, err error) {
 	return all.Version, err
 }
 
-// known is the newest version that is known besides; empty: none is.
-func (l *Loop[T]) known() string {
+// known is the newest version that is known besides; 0: none is.
+func (l *Loop[T]) known() uint64 {
 	if l.Known == nil {
-		return ""
+		return 0
 	}
 	return l.Known()
 }
 
 // reached is an error where the API server has come to the version now, and a newer one
 // was known.
-func (l *Loop[T]) reached(now, known string) error {
-	from, to := propagation.Version(known), propagation.Version(now)
-	if to >= from {
+func (l *Loop[T]) reached(now string, known uint64) error {
+	to := propagation.Version(now)
+	if to >= known {
 		return nil
 	}
 	if l.Back != nil {
 		l.Back()
 	}
-	return apierrors.NewResourceExpired(fmt.Sprintf("the API server has come to version %d, and %d was known", to, from))
+	return apierrors.NewResourceExpired(fmt.Sprintf("the API server has come to version %d, and %d was known", to, known))
 }
 
 // Follow tells what happens from a version on, which a list had, until ctx ends; where
@@ -161,7 +161,7 @@ func (l *Loop[T]) stream(ctx context.Context, version string, goesOn bool) (stri
 // from, and to what is known besides. Where it was restored from a backup it has not, and
 // would tell of nothing until it has: that version is as good as forgotten.
 func (l *Loop[T]) verify(ctx context.Context, version string) error {
-	known := newest(version, l.known())
+	known := max(propagation.Version(version), l.known())
 	now, err := l.Version(ctx)
 	if err != nil {
 		return err
