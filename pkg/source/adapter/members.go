@@ -155,22 +155,10 @@ func (f *fleet) once(ctx context.Context, member, file string) error {
 	if err != nil {
 		return fmt.Errorf("read its kubeconfig: %w", err)
 	}
-	running, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	go func() {
-		tick := time.NewTicker(f.reread)
-		defer tick.Stop()
-		for {
-			select {
-			case <-running.Done():
-				return
-			case <-tick.C:
-			}
-			if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, raw) { //nolint:gosec // as above
-				end(errChanged)
-			}
+	return until(ctx, f.reread, func() error {
+		if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, raw) { //nolint:gosec // as above
+			return errChanged
 		}
-	}()
-	err = f.run(running, member, raw)
-	return errors.Join(context.Cause(running), err)
+		return nil
+	}, func(ctx context.Context) error { return f.run(ctx, member, raw) })
 }

@@ -5,7 +5,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -78,25 +77,10 @@ type ending struct {
 
 // Start runs the adapter.
 func (e *ending) Start(ctx context.Context) error {
-	running, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	go func() {
-		tick := time.NewTicker(e.every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-running.Done():
-				return
-			case <-tick.C:
-			}
-			if groupVersion := e.cluster.come(); groupVersion != "" {
-				end(fmt.Errorf("%s is served by now, and watched by who starts anew", groupVersion))
-			}
+	return until(ctx, e.every, func() error {
+		if groupVersion := e.cluster.come(); groupVersion != "" {
+			return fmt.Errorf("%s is served by now, and watched by who starts anew", groupVersion)
 		}
-	}()
-	err := e.Adapter.Start(running)
-	if ctx.Err() == nil && running.Err() != nil {
-		return errors.Join(context.Cause(running), err)
-	}
-	return err
+		return nil
+	}, e.Adapter.Start)
 }
