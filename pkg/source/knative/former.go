@@ -17,8 +17,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Triggers is where Triggers are served.
-var Triggers = eventingv1.SchemeGroupVersion.WithResource("triggers")
+// triggers is where Triggers are served.
+var triggers = eventingv1.SchemeGroupVersion.WithResource("triggers")
 
 // applierTrigger is the one of all members, which takes the place of one for each.
 const applierTrigger = "applier"
@@ -29,8 +29,8 @@ func (s *Sources) retire(ctx context.Context) error {
 	if s.retired.Load() {
 		return nil
 	}
-	triggers := s.client.Resource(Triggers).Namespace(propagation.SystemNamespace)
-	list, err := triggers.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=sluice"})
+	all := s.client.Resource(triggers).Namespace(propagation.SystemNamespace)
+	list, err := all.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=sluice"})
 	if err != nil {
 		return fmt.Errorf("list Triggers: %w", err)
 	}
@@ -40,11 +40,11 @@ func (s *Sources) retire(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		u := &list.Items[i]
-		if member := u.GetLabels()[LabelCluster]; member == "" || u.GetName() != applierTrigger+"-"+member {
+		if member := u.GetLabels()[labelCluster]; member == "" || u.GetName() != applierTrigger+"-"+member {
 			continue
 		}
 		uid := u.GetUID()
-		err := triggers.Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		err := all.Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete Trigger %s: %w", u.GetName(), err)
 		}

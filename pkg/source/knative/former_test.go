@@ -28,7 +28,7 @@ func TestAnUpdateRetiresTheTriggersOfMembers(t *testing.T) {
 		u.SetName(name)
 		labels := map[string]string{"app.kubernetes.io/part-of": partOf}
 		if member != "" {
-			labels[LabelCluster] = member
+			labels[labelCluster] = member
 		}
 		u.SetLabels(labels)
 		return u
@@ -48,12 +48,12 @@ func TestAnUpdateRetiresTheTriggersOfMembers(t *testing.T) {
 		"nor where an update has not brought it": {former, all},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{Triggers: "TriggerList"}, tc.has...)
+			client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{triggers: "TriggerList"}, tc.has...)
 			s := New(client, nil, catalog{})
 			if err := s.retire(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			list, err := client.Resource(Triggers).Namespace("sluice-system").List(t.Context(), metav1.ListOptions{})
+			list, err := client.Resource(triggers).Namespace("sluice-system").List(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,12 +58,6 @@ func (c watchConfig) encode() (string, error) {
 	return string(raw), nil
 }
 
-// Watching is the adapter's configuration in a member: what was applied there of
-// these kinds, and nothing else.
-func Watching(resources []schema.GroupVersionResource) (string, error) {
-	return watching(resources, applied).encode()
-}
-
 // configured is what a container is told to watch.
 func configured(container any) (c watchConfig, err error) {
 	value, _ := variable(container)["value"].(string)

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// MembersSources is the label of the sources that tell of members.
-	MembersSources = "members"
+	// membersSource is the label of the sources that tell of members.
+	membersSource = "members"
 	// membersPerSource is how many members one source tells of.
 	membersPerSource = 32
 	// formerPrefix begins the name of the source that each member once had.
@@ -86,7 +86,7 @@ func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, 
 	for _, n := range slices.Sorted(maps.Keys(want)) {
 		switch {
 		case found[n] == nil && image == "":
-			slog.WarnContext(ctx, "nobody tells of what happens in members: there is no ContainerSource "+HubSource+" to take the image from")
+			slog.WarnContext(ctx, "nobody tells of what happens in members: there is no ContainerSource "+hubSource+" to take the image from")
 		case found[n] == nil:
 			err = s.makeMembers(ctx, n, image, watching, want[n])
 		case !slices.Equal(has[n], want[n]):
@@ -109,12 +109,11 @@ func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, 
 	return s.former(ctx, all, has)
 }
 
-// former deletes the source that a member once had, when another tells of it, or it
-// is no member any more.
+// former deletes the source that a member once had, when another tells of it.
 func (s *Sources) former(ctx context.Context, all []unstructured.Unstructured, has map[int][]string) error {
 	for i := range all {
 		u := &all[i]
-		member := u.GetLabels()[LabelCluster]
+		member := u.GetLabels()[labelCluster]
 		if member == "" || u.GetName() != formerPrefix+member {
 			continue
 		}
@@ -175,7 +174,7 @@ func volumes(members []string) []any {
 			"name": m, "optional": true, "items": []any{map[string]any{"key": keyKubeconfig, "path": m + "/" + keyKubeconfig}},
 		}}
 	}
-	return []any{map[string]any{"name": MembersSources, "projected": map[string]any{"sources": sources}}}
+	return []any{map[string]any{"name": membersSource, "projected": map[string]any{"sources": sources}}}
 }
 
 // toldOf are the members that a source tells of.
@@ -200,9 +199,9 @@ func toldOf(u *unstructured.Unstructured) ([]string, error) {
 
 // numberOf is the number of a source that tells of members; 0: it is none of those.
 func numberOf(u *unstructured.Unstructured) int {
-	text, found := strings.CutPrefix(u.GetName(), MembersSources+"-")
+	text, found := strings.CutPrefix(u.GetName(), membersSource+"-")
 	n, err := strconv.Atoi(text)
-	if !found || err != nil || n < 1 || u.GetLabels()[labelSource] != MembersSources {
+	if !found || err != nil || n < 1 || u.GetLabels()[labelSource] != membersSource {
 		return 0
 	}
 	return n

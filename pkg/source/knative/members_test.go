@@ -140,7 +140,7 @@ func TestSourcesFollowTheMembers(t *testing.T) {
 	members = nil
 	follow("delete members-1")
 	list, err := s.client.Resource(ContainerSources).Namespace("sluice-system").List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != HubSource {
+	if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != hubSource {
 		t.Errorf("left %v, %v", list.Items, err)
 	}
 }

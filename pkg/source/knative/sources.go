@@ -36,11 +36,11 @@ import (
 // templatesName is the ApiServerSource of the templates.
 const templatesName = "templates"
 
-// HubSource is the ContainerSource of the hub's own objects.
-const HubSource = "hub"
+// hubSource is the ContainerSource of the hub's own objects.
+const hubSource = "hub"
 
-// LabelCluster, on what a member has on the hub, is the member's name.
-const LabelCluster = "sluice.dev/cluster"
+// labelCluster, on what a member has on the hub, is the member's name.
+const labelCluster = "sluice.dev/cluster"
 
 // labelSource says what a ContainerSource tells of.
 const labelSource = "sluice.dev/source"
@@ -93,10 +93,10 @@ func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInte
 	return &Sources{client: client, reviews: reviews, hub: h}
 }
 
-// Follow has the sources watch the kinds: that of the templates those that it
-// may watch, those of the members all, of all members that there are. Keep: what else
-// they watch they go on watching. It returns the labels that namespaces of templates have; empty: all are,
-// also where there is no source of templates. And whether a source has to start
+// Follow has the sources watch the kinds: that of the templates those that it may watch,
+// those of the members all, of all members that there are. Keep: what else they watch
+// they go on watching. It returns the labels that namespaces of templates have (empty:
+// all are, also where there is no source of templates), and whether a source has to start
 // anew, which tells of nothing meanwhile. It also removes the Triggers that members once
 // had.
 func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error) {
@@ -258,24 +258,24 @@ func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (chan
 	}
 	image := ""
 	for i := range list.Items {
-		if list.Items[i].GetName() == HubSource {
-			if image, err = Image(&list.Items[i]); err != nil {
+		if list.Items[i].GetName() == hubSource {
+			if image, err = imageOf(&list.Items[i]); err != nil {
 				return false, err
 			}
 		}
 	}
-	watching, err := Watching(resources)
+	content, err := watching(resources, applied).encode()
 	if err != nil {
 		return false, err
 	}
-	if err := s.members(ctx, list.Items, image, watching); err != nil || len(kinds) == 0 { // a source needs a kind
+	if err := s.members(ctx, list.Items, image, content); err != nil || len(kinds) == 0 { // a source needs a kind
 		return false, err
 	}
 	for i := range list.Items {
 		u := &list.Items[i]
 		patched := false
 		switch labels := u.GetLabels(); {
-		case labels[LabelCluster] != "", labels[labelSource] == MembersSources:
+		case labels[labelCluster] != "", labels[labelSource] == membersSource:
 			patched, err = s.container(ctx, u, resources, keep, applied, image)
 		case labels[labelSource] == templatesName:
 			patched, err = s.container(ctx, u, resources, keep, unfrozen, "")
@@ -287,8 +287,8 @@ func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (chan
 	return changed, nil
 }
 
-// Image is the image of a ContainerSource; empty where it has none.
-func Image(u *unstructured.Unstructured) (string, error) {
+// imageOf is the image of a ContainerSource; empty where it has none.
+func imageOf(u *unstructured.Unstructured) (string, error) {
 	containers, err := containersOf(u)
 	if err != nil || len(containers) == 0 {
 		return "", err

@@ -68,13 +68,13 @@ func sources(t *testing.T) (*Sources, func(r schema.GroupVersionResource, name s
 		}}
 	}
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{apiServerSources: "ApiServerSourceList", ContainerSources: "ContainerSourceList", Triggers: "TriggerList"},
+		map[schema.GroupVersionResource]string{apiServerSources: "ApiServerSourceList", ContainerSources: "ContainerSourceList", triggers: "TriggerList"},
 		object("ApiServerSource", "templates", nil, map[string]any{
 			"serviceAccountName": "source", "namespaceSelector": map[string]any{"matchLabels": map[string]any{"sluice.dev/templates": "true"}},
 			"resources": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
 		}),
 		object("ContainerSource", "hub", map[string]any{labelSource: "hub"}, adapter("example.com/source@new")),
-		object("ContainerSource", "member-m1", map[string]any{LabelCluster: "m1"}, adapter("example.com/source@old")))
+		object("ContainerSource", "member-m1", map[string]any{labelCluster: "m1"}, adapter("example.com/source@old")))
 	writes := 0
 	client.PrependReactor("patch", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		writes++
