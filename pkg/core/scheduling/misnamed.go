@@ -21,25 +21,21 @@ import (
 // Who leaves for another reason (it is excluded by name, tainted, leaving, or the
 // replicas do not reach it) leaves.
 func misnamed(b *propagation.Binding, terms []policyv1alpha1.ClusterAffinityTerm, clusters []*clusterv1alpha1.Cluster, targets []workv1alpha2.TargetCluster) string {
-	var unknown []string
+	var names, left []string
 	for _, t := range terms {
-		unknown = append(unknown, t.ClusterNames...)
+		names = append(names, t.ClusterNames...)
 	}
-	if unknown = absent(unknown, clusters); len(unknown) == 0 {
+	unknown := absent(names, clusters)
+	if len(unknown) == 0 {
 		return ""
 	}
-	var left []string
 	for _, c := range clusters {
 		had, stays := slices.ContainsFunc(b.Spec.Clusters, named(c.Name)), slices.ContainsFunc(targets, named(c.Name))
 		if had && !stays && c.DeletionTimestamp == nil && !slices.ContainsFunc(terms, spares(c.Name)) {
 			left = append(left, c.Name)
 		}
 	}
-	if len(left) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("clusterNames names what is not joined (%s) and would take the template from %s; it stays where it is: correct the name, or take it out",
-		strings.Join(bounded(unknown), ", "), strings.Join(bounded(left), ", "))
+	return mistake(unknown, left, "clusterNames names what is not joined (%s) and would take the template from %s; it stays where it is")
 }
 
 // spares tells of a term whether it says more of a cluster than not to name it.
@@ -55,22 +51,27 @@ func misweighed(b *propagation.Binding, s *policyv1alpha1.ReplicaSchedulingStrat
 	if !static(s) {
 		return ""
 	}
-	var unknown []string
+	var names, left []string
 	for _, w := range s.WeightPreference.StaticWeightList {
-		unknown = append(unknown, w.TargetCluster.ClusterNames...)
+		names = append(names, w.TargetCluster.ClusterNames...)
 	}
-	if unknown = absent(unknown, clusters); len(unknown) == 0 {
+	unknown := absent(names, clusters)
+	if len(unknown) == 0 {
 		return ""
 	}
-	var left []string
 	for _, t := range b.Spec.Clusters {
 		if t.Replicas > 0 && slices.Contains(a.weightless, t.Name) && !slices.ContainsFunc(a.targets, named(t.Name)) {
 			left = append(left, t.Name)
 		}
 	}
+	return mistake(unknown, left, "staticWeightList names what is not joined (%s) and would take the replicas from %s; they stay where they are")
+}
+
+// mistake says what would be taken from the clusters left for names that are nobody's;
+// empty: nothing is taken from any.
+func mistake(unknown, left []string, what string) string {
 	if len(left) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("staticWeightList names what is not joined (%s) and would take the replicas from %s; they stay where they are: correct the name, or take it out",
-		strings.Join(bounded(unknown), ", "), strings.Join(bounded(left), ", "))
+	return fmt.Sprintf(what, strings.Join(bounded(unknown), ", "), strings.Join(bounded(left), ", ")) + ": correct the name, or take it out"
 }
