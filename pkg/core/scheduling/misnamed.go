@@ -59,7 +59,7 @@ func misweighed(b *propagation.Binding, s *policyv1alpha1.ReplicaSchedulingStrat
 	if len(unknown) == 0 {
 		return ""
 	}
-	for _, t := range b.Spec.Clusters {
+	for _, t := range sorted(b.Spec.Clusters) { // in whatever order the binding has them
 		if t.Replicas > 0 && slices.Contains(a.weightless, t.Name) && !slices.ContainsFunc(a.targets, named(t.Name)) {
 			left = append(left, t.Name)
 		}

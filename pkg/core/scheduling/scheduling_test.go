@@ -105,6 +105,19 @@ func TestDecideClusters(t *testing.T) {
 			clusters: fleet(2), want: targets{on("member1", 2), on("member2", 2)}, reason: workv1alpha2.ReasonUnschedulable,
 			message: "staticWeightList names what is not joined (membr2) and would take the replicas from member2; they stay where they are: correct the name, or take it out",
 		},
+		"who would lose replicas is told in the order of the names, whatever that of the binding is": {
+			spec: workv1alpha2.ResourceBindingSpec{
+				Replicas: 1, Clusters: targets{on("member2", 1), on("member1", 1)},
+				Placement: &policyv1alpha1.Placement{ReplicaScheduling: &policyv1alpha1.ReplicaSchedulingStrategy{
+					ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceWeighted,
+					WeightPreference: &policyv1alpha1.ClusterPreferences{StaticWeightList: []policyv1alpha1.StaticClusterWeight{
+						{TargetCluster: *names("member3"), Weight: 1}, {TargetCluster: *names("membr2"), Weight: 1},
+					}},
+				}},
+			},
+			clusters: fleet(3), want: targets{on("member1", 1), on("member2", 1)}, reason: workv1alpha2.ReasonUnschedulable,
+			message: "staticWeightList names what is not joined (membr2) and would take the replicas from member1, member2; they stay where they are: correct the name, or take it out",
+		},
 		"nor does another group get it for the misspelled name of the first": {
 			spec: workv1alpha2.ResourceBindingSpec{
 				Clusters:  targets{on("member1", 0)},
