@@ -121,29 +121,47 @@ func (o *historyOptions) machineFormat() string {
 }
 
 func (o *historyOptions) list(ctx context.Context, b *propagation.Binding, revisions []*propagation.Revision) error {
-	lines := o.lines(ctx, b, revisions)
+	items := o.lines(ctx, b, revisions)
+	lines := make([]keptLine, len(items))
+	for i, l := range items {
+		lines[i] = keptLine{l.Revision, l.Name, l.Hash, l.Created, l.InForce}
+	}
+	return o.show(items, lines, "IN FORCE", "No content was let through yet.")
+}
+
+// keptLine is a revision, whatever it is of.
+type keptLine struct {
+	revision   int64
+	name, hash string
+	created    time.Time
+	counts     bool // it is the one that counts now
+}
+
+// show prints what is kept, for programs as items. counts is the title of which of it
+// counts now, nothing what is said where nothing is kept.
+func (o *historyOptions) show(items any, lines []keptLine, counts, nothing string) error {
 	switch o.format {
 	case formatJSON, formatYAML:
-		return o.screen.Encode(o.format, map[string]any{"items": lines})
+		return o.screen.Encode(o.format, map[string]any{"items": items})
 	case formatName:
 		for _, l := range lines {
-			o.screen.Println(l.Name)
+			o.screen.Println(l.name)
 		}
 		return nil
 	}
 	if len(lines) == 0 {
-		o.screen.Note("No content was let through yet.")
+		o.screen.Note("%s", nothing)
 		return nil
 	}
-	columns := append(screen.Columns("REVISION", "HASH", "AGE", "IN FORCE"), screen.Column{Title: "NAME", Wide: true})
+	columns := append(screen.Columns("REVISION", "HASH", "AGE", counts), screen.Column{Title: "NAME", Wide: true})
 	rows := make([][]screen.Cell, 0, len(lines))
 	for _, l := range lines {
-		force := screen.Cell{}
-		if l.InForce {
-			force = screen.Cell{Text: "yes", Paint: screen.Good}
+		yes := screen.Cell{}
+		if l.counts {
+			yes = screen.Cell{Text: "yes", Paint: screen.Good}
 		}
 		rows = append(rows, []screen.Cell{
-			screen.Text(strconv.FormatInt(l.Revision, 10)), screen.Text(short(l.Hash)), screen.Text(age(l.Created)), force, screen.Text(l.Name),
+			screen.Text(strconv.FormatInt(l.revision, 10)), screen.Text(short(l.hash)), screen.Text(age(l.created)), yes, screen.Text(l.name),
 		})
 	}
 	o.screen.Table("", columns, rows, o.wide())

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/pkg/cli/explaining"
-	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -98,33 +97,12 @@ func (o *historyOptions) policy(ctx context.Context, h *hub.Hub, key propagation
 		}
 		return o.screen.Encode(cmp.Or(o.machineFormat(), formatYAML), asPolicy(p, r))
 	}
-	lines := o.policyLines(ctx, p, all)
-	switch o.format {
-	case formatJSON, formatYAML:
-		return o.screen.Encode(o.format, map[string]any{"items": lines})
-	case formatName:
-		for _, l := range lines {
-			o.screen.Println(l.Name)
-		}
-		return nil
+	items := o.policyLines(ctx, p, all)
+	lines := make([]keptLine, len(items))
+	for i, l := range items {
+		lines[i] = keptLine{l.Revision, l.Name, l.Hash, l.Created, l.Present}
 	}
-	if len(lines) == 0 {
-		o.screen.Note("Nothing is kept of %s yet.", policyRef(key))
-		return nil
-	}
-	columns := append(screen.Columns("REVISION", "HASH", "AGE", "PRESENT"), screen.Column{Title: "NAME", Wide: true})
-	rows := make([][]screen.Cell, 0, len(lines))
-	for _, l := range lines {
-		present := screen.Cell{}
-		if l.Present {
-			present = screen.Cell{Text: "yes", Paint: screen.Good}
-		}
-		rows = append(rows, []screen.Cell{
-			screen.Text(strconv.FormatInt(l.Revision, 10)), screen.Text(short(l.Hash)), screen.Text(age(l.Created)), present, screen.Text(l.Name),
-		})
-	}
-	o.screen.Table("", columns, rows, o.wide())
-	return nil
+	return o.show(items, lines, "PRESENT", fmt.Sprintf("Nothing is kept of %s yet.", policyRef(key)))
 }
 
 func (o *historyOptions) policyLines(ctx context.Context, p *propagation.Policy, all []*propagation.PolicyRevision) []policyLine {
