@@ -6,13 +6,10 @@ package propagation
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 )
 
 // PolicyHistory is how many contents of a policy are kept, the present one included.
@@ -44,19 +41,6 @@ func (p *Policy) Revision() *PolicyRevision {
 // Of tells whether the revision is one of that policy: its name is that of its content.
 func (r *PolicyRevision) Of(p *Policy) bool {
 	return r.Spec != nil && r.Name == PolicyRevisionName(p.Key, p.UID, HashJSON(r.Spec))
-}
-
-// Decode is the spec as a policy has it.
-func (r *PolicyRevision) Decode() (policyv1alpha1.PropagationSpec, error) {
-	var spec policyv1alpha1.PropagationSpec
-	raw, err := json.Marshal(r.Spec)
-	if err == nil {
-		err = json.Unmarshal(raw, &spec)
-	}
-	if err != nil {
-		return spec, fmt.Errorf("revision %s: %w", r.Name, err)
-	}
-	return spec, nil
 }
 
 // Keep is the revision that is missing of what the policy says, and those that go

@@ -4,6 +4,7 @@
 package propagation_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,7 +78,11 @@ func TestTheRevisionOfAPolicySaysWhatItSaid(t *testing.T) {
 		priority := int32(7)
 		p := &propagation.Policy{Key: key, UID: "one", Spec: policyv1alpha1.PropagationSpec{Priority: &priority, ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "ConfigMap"}}}}
 		r := p.Revision()
-		spec, err := r.Decode()
+		var spec policyv1alpha1.PropagationSpec
+		raw, err := json.Marshal(r.Spec)
+		if err == nil {
+			err = json.Unmarshal(raw, &spec)
+		}
 		if err != nil || fmt.Sprint(*spec.Priority, spec.ResourceSelectors) != fmt.Sprint(priority, p.Spec.ResourceSelectors) {
 			t.Errorf("it says %+v, %v", spec, err)
 		}
