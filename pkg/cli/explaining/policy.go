@@ -103,7 +103,7 @@ func (w World) line(p *propagation.Policy, s Subject) (TemplateLine, bool) {
 	in := w.Gate(s)
 	if in.Policy == nil || in.Policy.Key != p.Key {
 		mine, miss := matching.Select(p, s.Template)
-		if in.Policy == nil || miss != "" || matching.Exempt(s.Template.Key) != "" {
+		if in.Policy == nil || miss != "" || matching.Never(s.Template) != "" {
 			return line, false
 		}
 		line.State, line.HeldBy = TemplateHeldByOther, &in.Policy.Key

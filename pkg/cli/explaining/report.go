@@ -153,7 +153,7 @@ func (w World) claim(s Subject) Claim {
 
 // rank is every policy, those that select the template first.
 func (w World) rank(t *propagation.Template) []Policy {
-	if matching.Exempt(t.Key) != "" {
+	if matching.Never(t) != "" {
 		return nil
 	}
 	var out []Policy
@@ -178,7 +178,7 @@ func (w World) rank(t *propagation.Template) []Policy {
 
 // foremost is the policy that holds the template, or that would.
 func (w World) foremost(holder *propagation.Policy, t *propagation.Template) *propagation.Policy {
-	if holder != nil || matching.Exempt(t.Key) != "" {
+	if holder != nil || matching.Never(t) != "" {
 		return holder
 	}
 	if ranked := matching.Rank(w.Policies, t); len(ranked) > 0 {

@@ -18,8 +18,6 @@
 package claiming
 
 import (
-	"cmp"
-
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
@@ -107,7 +105,7 @@ func (d Decision) Settled() bool { return d.Verdict == Keep || d.Verdict == Wait
 // Decide says who holds the template.
 func Decide(in Input) Decision {
 	t := in.Template
-	if why := cmp.Or(matching.Exempt(t.Key), matching.Bootstrapped(t.Key, t.Object)); why != "" {
+	if why := matching.Never(t); why != "" {
 		return in.nobody(NeverTemplate, why)
 	}
 	ranked := in.rank()
@@ -280,7 +278,7 @@ func Bound(t *propagation.Template, b *propagation.Binding) propagation.Claim {
 // Lost reports whether the template has lost the metadata of p's claim, though its
 // binding records the claim and p selects it. The claim has to be restored first.
 func Lost(t *propagation.Template, b *propagation.Binding, p *propagation.Policy) bool {
-	if t.Claim.Held() || !Bound(t, b).By(p) || cmp.Or(matching.Exempt(t.Key), matching.Bootstrapped(t.Key, t.Object)) != "" {
+	if t.Claim.Held() || !Bound(t, b).By(p) || matching.Never(t) != "" {
 		return false
 	}
 	_, miss := matching.Select(p, t)

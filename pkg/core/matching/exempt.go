@@ -4,6 +4,7 @@
 package matching
 
 import (
+	"cmp"
 	"strings"
 
 	"sluice.dev/pkg/core/propagation"
@@ -29,6 +30,12 @@ func Exempt(k propagation.TemplateKey) string {
 		return "every cluster makes its own " + gvk.Kind + " " + k.Name
 	}
 	return ""
+}
+
+// Never says why no policy holds the template, whatever selects it: what Exempt says of
+// its kind and its place, and Bootstrapped of itself; empty: one may.
+func Never(t *propagation.Template) string {
+	return cmp.Or(Exempt(t.Key), Bootstrapped(t.Key, t.Object))
 }
 
 // Bootstrapped says why an object is never carried although others of its kind are: each
