@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,25 +18,22 @@ import (
 
 // widgets is an API server that serves the kind Widget in some versions, the preferred
 // one first; none: it is down.
-func widgets(t *testing.T, versions ...string) (*Hub, *atomic.Value) {
+func widgets(t *testing.T, versions ...string) *Hub {
 	t.Helper()
-	served := &atomic.Value{}
-	served.Store(versions)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		now := served.Load().([]string)
-		if len(now) == 0 {
+		if len(versions) == 0 {
 			http.Error(w, "starting", http.StatusServiceUnavailable)
 			return
 		}
 		var answer any
 		if r.URL.Path == "/apis/example.org" {
-			g := metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: now[0]}}
-			for _, v := range now {
+			g := metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: versions[0]}}
+			for _, v := range versions {
 				g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{Version: v})
 			}
 			answer = g
 		}
-		for _, v := range now {
+		for _, v := range versions {
 			if strings.HasSuffix(r.URL.Path, "/"+v) {
 				answer = metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}}
 			}
@@ -55,7 +51,7 @@ func widgets(t *testing.T, versions ...string) (*Hub, *atomic.Value) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h, served
+	return h
 }
 
 // A binding's owner is asked for by the hub's garbage collector, in the version that
@@ -71,7 +67,7 @@ func TestZ14ABindingIsOwnedInTheVersionThatLasts(t *testing.T) {
 		"the preferred one where it is v2": {[]string{"v2", "v1", "v1beta1"}, "example.org/v2"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			h, _ := widgets(t, tc.served...)
+			h := widgets(t, tc.served...)
 			b := &propagation.Binding{}
 			b.Spec.Resource.APIVersion, b.Spec.Resource.Kind = "example.org/v1beta1", "Widget"
 			b.Spec.Resource.Name, b.Spec.Resource.UID = "one", "u"

@@ -128,22 +128,12 @@ func TestATemplateThatGoesWithItsKind(t *testing.T) {
 		"it is missing, and Sluice may not read definitions": {404, 403, none, refusal, outcome.ErrGone},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				switch r.URL.Path {
-				case "/apis/example.org/v1":
-					_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"example.org/v1","resources":[{"name":"things","namespaced":true,"kind":"Thing","verbs":["get"]}]}`))
-				case "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.org":
-					w.WriteHeader(tc.defined)
-					_, _ = w.Write([]byte(tc.definition))
-				default:
-					w.WriteHeader(tc.status)
-					_, _ = w.Write([]byte(tc.object))
+			h := things(t, tc.defined, tc.definition, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tc.status)
+				if _, err := w.Write([]byte(tc.object)); err != nil {
+					t.Error(err)
 				}
-			}))
-			defer s.Close()
-			h, err := hub.Connect(&rest.Config{Host: s.URL})
-			must(t, err)
+			})
 			if _, err := h.TemplateNow(t.Context(), propagation.TemplateKey{APIVersion: "example.org/v1", Kind: "Thing", Namespace: "n", Name: "a"}); !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
