@@ -178,7 +178,7 @@ func (e *entry[T]) collect(name types.NamespacedName, found []*record[T], doubtf
 func (s *store[T]) replace(recs []*record[T], version uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.back || version < s.seen {
+	if s.back || version < s.seen || s.outruns(recs, version) {
 		s.forgetVersions()
 		s.back, s.written = false, 0
 	}

@@ -3,6 +3,8 @@
 
 package hub
 
+import "slices"
+
 // newest is the newest version of the hub that is known, and to which it had come by
 // now.
 func (s *store[T]) newest() uint64 {
@@ -24,4 +26,14 @@ func (s *store[T]) forgetVersions() {
 	for _, e := range s.entries {
 		e.version, e.tombstone, e.doubtful = 0, "", false
 	}
+}
+
+// outruns tells whether what is known outruns a list that the hub has at a version: it has
+// an object in an older version than one that it had come to by then. So it went back, and
+// has come past that since.
+func (s *store[T]) outruns(recs []*record[T], version uint64) bool {
+	return slices.ContainsFunc(recs, func(r *record[T]) bool {
+		e := s.entries[r.name]
+		return e != nil && r.version < e.version && e.version <= version
+	})
 }

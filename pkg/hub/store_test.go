@@ -103,6 +103,16 @@ func TestStore(t *testing.T) {
 			wantNews:  []string{"Added a@5"},
 			wantKnown: []string{"a@10"},
 		},
+		"a list with an older version of what it has come past is of a hub that went back": {
+			steps:     []step{listed(9, a5, rec("b", 7, 7)), told(rec("a", 5, 12)), listed(40, rec("a", 5, 11), rec("b", 7, 7))},
+			wantNews:  []string{"Added a@5", "Added b@7", "Updated a@12", "Updated a@11", "Updated b@7"},
+			wantKnown: []string{"a@11", "b@7"},
+		},
+		"one that is older than an own write is not": {
+			steps:     []step{listed(9, a5), wrote(rec("a", 5, 12)), listed(11, a5)},
+			wantNews:  []string{"Added a@5"},
+			wantKnown: []string{"a@12"},
+		},
 		"an older word of the watch takes nothing back": {
 			steps:     []step{listed(9, a5), wrote(rec("a", 5, 12)), told(rec("a", 5, 10))},
 			wantNews:  []string{"Added a@5"},

@@ -5,7 +5,11 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/source/watch"
@@ -143,5 +147,13 @@ func (k *kind[T]) loop(s *store[T]) *watch.Loop[*record[T]] {
 				k.lost()
 			}
 		},
+		Anew: away,
 	}
+}
+
+// away tells whether nobody answered, or who is starting: it may be a hub that is restored
+// from a backup, and has come past all that was known of it when it answers again.
+func away(err error) bool {
+	var answer apierrors.APIStatus
+	return !errors.As(err, &answer) || answer.Status().Code >= http.StatusInternalServerError
 }

@@ -214,6 +214,9 @@ type scripted struct {
 	told chan string
 	// wrote is the answer to each write.
 	wrote string
+	// away is the resourceVersion from which the first watch finds it starting; empty:
+	// none does.
+	away string
 	// now are the versions that it has come to, for who asks for one object only;
 	// of the last one there is no end. Zero: it does not serve.
 	now []int
@@ -223,6 +226,16 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Query().Get("watch") != "" {
 		from := r.URL.Query().Get("resourceVersion")
+		s.mu.Lock()
+		away := from == s.away
+		if away {
+			s.away = ""
+		}
+		s.mu.Unlock()
+		if away {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		if heard := s.after[from]; heard != nil {
 			select {
 			case <-heard:
@@ -376,6 +389,25 @@ func TestZ21WatchOfAHubThatWasRestored(t *testing.T) {
 	if diff := cmp.Diff([]string{"a@5", "c@11", "d@13", "e@9"}, got); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
+}
+
+// While nobody watched, the restored hub has come past every version that was known: what
+// it has is listed, for a watch would tell of nothing that came before.
+func TestZ21AHubThatWasAwayIsListedAnew(t *testing.T) {
+	script := &scripted{
+		t: t, now: []int{50}, away: "40",
+		lists: []string{
+			scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25), scriptedWork("e", 29)),
+			scriptedList(50, "", scriptedWork("a", 5), scriptedWork("c", 35), scriptedWork("e", 28)),
+		},
+		watches: map[string]string{
+			"30": `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"40"}}}`,
+			"50": `{"type":"ADDED","object":` + scriptedWork("d", 51) + `}`,
+		},
+	}
+	script.hears(map[string]string{"30": "Added e@29"},
+		"Added a@5", "Added b@25", "Added e@29",
+		"Updated a@5", "Added c@35", "Updated e@28", "Deleted b@50", "Added d@51")
 }
 
 // The backup is younger than what the watch told, and older than what this process wrote:
