@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -90,6 +93,9 @@ func (o *unjoinOptions) run(ctx context.Context) error {
 		return err
 	}
 	if err := d.clean(ctx, objects); err != nil {
+		return err
+	}
+	if err := d.parted(ctx); err != nil {
 		return err
 	}
 	if err := d.forget(ctx); err != nil {
@@ -217,7 +223,7 @@ func (d *departure) leave(ctx context.Context) error {
 }
 
 // leavePlacements deletes the MemberCluster. Sluice lets it go when placements
-// have let go of the member, which nothing here waits for.
+// have let go of the member (parted).
 func (d *departure) leavePlacements(ctx context.Context) error {
 	m, err := d.hub.Member(ctx, d.name)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
@@ -278,6 +284,45 @@ func (d *departure) released(ctx context.Context) error {
 	})
 	if errors.Is(err, errTimeout) {
 		return fmt.Errorf("%s of %s after %s: run this command again", noun(left, "Work is left", "Works are left"), d.name, d.timeout)
+	}
+	return err
+}
+
+// parted waits until Sluice has let go of the MemberCluster, and lets go of it where that
+// takes too long and no placement is bound to it: whoever takes Sluice off the hub next
+// would wait for it for ever. One that placements are bound to goes when they have let go.
+func (d *departure) parted(ctx context.Context) error {
+	err := poll(ctx, ownAccord, func(ctx context.Context) (bool, error) {
+		m, err := d.hub.Member(ctx, d.name)
+		if err != nil {
+			return ignoreGone(err) == nil, ignoreGone(err)
+		}
+		return m.DeletionTimestamp == nil, nil
+	})
+	if !errors.Is(err, errTimeout) {
+		return err
+	}
+	m, err := d.hub.Member(ctx, d.name)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	bindings, err := d.hub.PlacementBindings(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(bindings, func(b *placementv1.ClusterResourceBinding) bool { return b.Spec.TargetCluster == d.name }) {
+		return nil
+	}
+	if _, err := d.hub.CommitMember(ctx, m, mirroring.Released(m)); err != nil && !outcome.IsConflict(err) {
+		return ignoreGone(err)
+	}
+	return nil
+}
+
+// ignoreGone is nil where there is no such object, or no such kind.
+func ignoreGone(err error) error {
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil
 	}
 	return err
 }

@@ -184,3 +184,36 @@ func TestUnjoinWorksWithoutSluice(t *testing.T) {
 		t.Errorf("the member changed: %s", diff)
 	}
 }
+
+// Where Sluice is busy, or goes next, nobody else lets go of the MemberCluster, and its kind
+// could not be taken off the hub.
+func TestUnjoinLetsGoOfTheMemberCluster(t *testing.T) {
+	const mirror = "cluster.kubernetes-fleet.io/v1/MemberCluster/member1"
+	for sentence, tc := range map[string]struct {
+		boundTo string // by a placement
+		held    int    // finalizers that it has in the end
+	}{
+		"no placement is bound to it":      {"member2", 0},
+		"a placement is still bound to it": {"member1", 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel() // it takes as long as Sluice is given
+			hub, _ := joined(t)
+			hub.letGo()
+			finalizer := []any{"kubernetes-fleet.io/membercluster-finalizer"}
+			hub.put(mirror, map[string]any{"metadata": map[string]any{"finalizers": finalizer}})
+			hub.put("placement.kubernetes-fleet.io/v1/ClusterResourceBinding/shop", map[string]any{"spec": map[string]any{"targetCluster": tc.boundTo}})
+			letGo := hub.after
+			hub.after = func(r *http.Request) {
+				letGo(r)
+				if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/memberclusters/member1") { // which its finalizer holds
+					hub.put(mirror, map[string]any{"metadata": map[string]any{"finalizers": finalizer, "deletionTimestamp": "2026-11-25T08:31:11Z"}})
+				}
+			}
+			run(t, hub, "unjoin", "member1").wants(t, "")
+			if got := len(hub.get(mirror).GetFinalizers()); got != tc.held {
+				t.Errorf("it has %d finalizers, want %d", got, tc.held)
+			}
+		})
+	}
+}

@@ -85,6 +85,13 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	return m
 }
 
+// Released is the MemberCluster that Sluice lets go: it goes when it is deleted.
+func Released(m *memberclusterv1.MemberCluster) *memberclusterv1.MemberCluster {
+	next := m.DeepCopy()
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == memberclusterv1.Finalizer })
+	return next
+}
+
 // labels are own with those of c, of which some were mirrored before; and which
 // are mirrored now.
 func labels(c, own, was map[string]string) (merged, is map[string]string) {

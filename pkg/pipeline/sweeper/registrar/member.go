@@ -177,9 +177,7 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 	if slices.ContainsFunc(bindings, func(b *placementv1.ClusterResourceBinding) bool { return b.Spec.TargetCluster == m.Name }) {
 		return false, nil // the scheduler takes them away, and this is asked again
 	}
-	next := m.DeepCopy()
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == memberclusterv1.Finalizer })
-	if _, err := r.members.CommitMember(ctx, m, next); err != nil && !errors.Is(err, outcome.ErrGone) {
+	if _, err := r.members.CommitMember(ctx, m, mirroring.Released(m)); err != nil && !errors.Is(err, outcome.ErrGone) {
 		return false, fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
 	}
 	leaves.WithLabelValues("true").Inc()
