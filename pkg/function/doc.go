@@ -9,8 +9,9 @@
 // Runner.Run takes an event through: validity and size, trace, the stage with
 // in-process retries of lost races, recovery from panics, the outcome with its
 // reason, one log line, metrics. Main adds HTTP: it serves the event at POST /,
-// answers as outcome.go says, posts all but the last of several emitted events
-// to the broker named by K_SINK, and drains on SIGTERM.
+// posts what the stage emits to the broker named by K_SINK, answers as outcome.go
+// says, and drains on SIGTERM. A function without K_SINK has its one event in the
+// reply.
 //
 // The environment that Main reads: PORT (8080), CONCURRENCY (64), K_SINK (no
 // default, a SinkBinding sets it), LOG_LEVEL (info).

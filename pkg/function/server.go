@@ -82,7 +82,9 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "too many events at once", http.StatusTooManyRequests)
 		return
 	}
-	answer(w, req, h.run(req.Context(), stage, e))
+	res := h.run(req.Context(), stage, e)
+	res.Events = stage.reply(res.Events)
+	answer(w, req, res)
 }
 
 // run takes an event through the stage, after those before it in its lane.

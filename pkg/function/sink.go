@@ -98,9 +98,9 @@ func (s *sink) postOne(ctx context.Context, e event.Event) error {
 	return nil
 }
 
-// posting is a stage whose results fit in a reply: it posts all events but the
-// last to the broker. Where that fails the event is handled again, and what is
-// then posted twice has the same ids.
+// posting is a stage that posts what it emits to the broker, before it answers. Where
+// that fails the event is handled again, and what is then posted twice has the same
+// ids. A function without a broker replies with the one event that fits in a reply.
 type posting struct {
 	Stage
 	sink *sink
@@ -127,18 +127,25 @@ func (p *posting) tellLost(ctx context.Context, cause event.Event) {
 	}
 }
 
-// Handle handles the event, and posts what does not fit in the reply.
+// Handle handles the event, and posts what the stage emits.
 func (p *posting) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	out, err := p.Stage.Handle(ctx, e)
 	if errors.Is(err, outcome.ErrNotBuilt) {
 		p.tellLost(ctx, e)
 	}
-	if err != nil && !outcome.IsPartly(err) || len(out) < 2 {
+	if err != nil && !outcome.IsPartly(err) || p.sink == nil && len(out) < 2 {
 		return out, err
 	}
-	last := len(out) - 1
-	if err := p.sink.post(ctx, out[:last]); err != nil {
+	if err := p.sink.post(ctx, out); err != nil {
 		return nil, err
 	}
-	return out[last:], err
+	return out, err
+}
+
+// reply is what stands in the answer of the events that the stage emitted.
+func (p *posting) reply(out []event.Event) []event.Event {
+	if p.sink != nil {
+		return nil // they are posted
+	}
+	return out
 }

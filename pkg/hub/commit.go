@@ -57,6 +57,7 @@ func (k *kind[T]) write(ctx context.Context, c commit) (value T, err error) {
 		s.gone(c.name)
 	}
 	if err != nil {
+		k.seen.Store(0)
 		return value, k.explain(err, tried)
 	}
 	r, err := k.decode(raw)
@@ -64,6 +65,7 @@ func (k *kind[T]) write(ctx context.Context, c commit) (value T, err error) {
 		return value, fmt.Errorf("%s: %w", tried, err)
 	}
 	s.wrote(&r)
+	k.see(r.version)
 	return r.value, nil
 }
 
@@ -110,6 +112,7 @@ func (k *kind[T]) remove(ctx context.Context, name types.NamespacedName, uid typ
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &only,
 	})
 	if beaten(err) && only.ResourceVersion != nil { // another version, or another object
+		k.seen.Store(0)
 		s.lost(name, "")
 		return explain(err, "delete "+k.about(name))
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redact"
 	"sluice.dev/pkg/source/discovery"
@@ -44,6 +46,9 @@ type kind[T any] struct {
 	// those that always come back.
 	lost func()
 
+	// seen is the newest version that this process wrote or listed, where nothing has said
+	// since that it may not be up to date.
+	seen  atomic.Uint64
 	store atomic.Pointer[store[T]]
 	mu    sync.Mutex
 	watch *watching // nil: not watched
@@ -116,9 +121,18 @@ func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
 // listOwned is all objects of one owner, sorted. Where the store does not know,
 // q says how to ask for them.
 func (k *kind[T]) listOwned(ctx context.Context, owner string, q query) ([]T, error) {
+	return k.ownedBy(ctx, owner, q, k.listLive)
+}
+
+// listOwnedSeen is listOwned for who is content with listSeen.
+func (k *kind[T]) listOwnedSeen(ctx context.Context, owner string, q query) ([]T, error) {
+	return k.ownedBy(ctx, owner, q, k.listSeen)
+}
+
+func (k *kind[T]) ownedBy(ctx context.Context, owner string, q query, otherwise func(context.Context, query) ([]T, error)) ([]T, error) {
 	found, doubtful, known := k.store.Load().listOwned(owner)
 	if !known {
-		return k.listLive(ctx, q)
+		return otherwise(ctx, q)
 	}
 	return k.resolve(ctx, found, doubtful)
 }
@@ -172,11 +186,42 @@ func (k *kind[T]) record(raw []byte) (*record[T], error) {
 
 // listLive is all that q asks for, sorted.
 func (k *kind[T]) listLive(ctx context.Context, q query) ([]T, error) {
-	all, err := watch.List(ctx, k.objects(q), q.limit, k.record)
+	return k.listAt(ctx, k.objects(q), q.limit)
+}
+
+// listSeen is listLive for who does not need what others wrote this moment: it has all
+// that this process wrote or has listed, and the API server does not wait until it knows
+// that nothing was written since, which may take a tenth of a second. Once a write has
+// lost a race the next list is live.
+func (k *kind[T]) listSeen(ctx context.Context, q query) ([]T, error) {
+	o := k.objects(q)
+	if seen := k.seen.Load(); seen > 0 {
+		o.NotOlderThan = strconv.FormatUint(seen, 10)
+	}
+	found, err := k.listAt(ctx, o, q.limit)
+	if o.NotOlderThan == "" || !watch.Forgotten(err) {
+		return found, err
+	}
+	k.seen.Store(0) // the hub was restored from a backup
+	return k.listLive(ctx, q)
+}
+
+func (k *kind[T]) listAt(ctx context.Context, o watch.Objects, limit int64) ([]T, error) {
+	all, err := watch.List(ctx, o, limit, k.record)
 	if err != nil {
 		return nil, k.explain(err, "list "+k.Kind)
 	}
+	k.see(propagation.Version(all.Version))
 	return k.resolve(ctx, all.Objects, nil)
+}
+
+// see remembers a version, if it is the newest.
+func (k *kind[T]) see(version uint64) {
+	for old := k.seen.Load(); version > old; old = k.seen.Load() {
+		if k.seen.CompareAndSwap(old, version) {
+			return
+		}
+	}
 }
 
 func (k *kind[T]) listPage(ctx context.Context, q query) (watch.Page[*record[T]], error) {

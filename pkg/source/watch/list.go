@@ -41,6 +41,10 @@ type Objects struct {
 	Bare bool
 	// Timeout ends a request that lists; 0: its caller does.
 	Timeout time.Duration
+	// NotOlderThan is a version of these objects. A list has all that was written until
+	// then, and comes at once; empty: all that was written until it was asked for, which
+	// the API server first makes sure of.
+	NotOlderThan string
 }
 
 func (o Objects) request(bare string) *rest.Request {
@@ -78,8 +82,11 @@ func ListPage[T any](ctx context.Context, o Objects, limit int64, cont string, d
 	if limit > 0 {
 		req.Param("limit", strconv.FormatInt(limit, 10))
 	}
-	if cont != "" {
+	switch {
+	case cont != "":
 		req.Param("continue", cont)
+	case o.NotOlderThan != "":
+		req.Param("resourceVersion", o.NotOlderThan).Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
 	}
 	answer := req.Do(ctx)
 	if err := answer.Error(); err != nil { // which is what a Status says
