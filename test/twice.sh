@@ -15,7 +15,7 @@ FLAKY=3
 # a deadlock, where something failed that is no test, and where more than three did.
 # What needed it is named, for it is to be looked at.
 twice() {
-  local log failed again=() flags=()
+  local log failed again=() flags=() parts=""
   while [[ $1 != -- ]]; do
     flags+=("$1")
     shift
@@ -34,12 +34,14 @@ twice() {
   # The packages that failed, in place of all; what was said last counts.
   while [[ $# -gt 0 ]]; do
     [[ $1 == ./* || $1 == sluice.dev/* ]] || again+=("$1")
+    # What -run says of the parts of tests holds for them again.
+    [[ $1 != -run || ${2:-} != */* ]] || parts=/${2#*/}
     shift
   done
   read -ra packages < <(awk '{ print $1 }' <<<"$failed" | sort -u | paste -sd' ')
   failed=$(awk '{ print $2 }' <<<"$failed" | sort -u | paste -sd'|')
   echo "failed once, runs $AGAIN times more under load: ${failed//|/ }"
-  if busily go test "${again[@]}" "${flags[@]}" -failfast -count=$AGAIN -run "^($failed)$" "${packages[@]}"; then
+  if busily go test "${again[@]}" "${flags[@]}" -failfast -count=$AGAIN -run "^($failed)\$$parts" "${packages[@]}"; then
     echo "failed once in $((AGAIN + 1)) runs, and is to be looked at: ${failed//|/ }"
     return 0
   fi

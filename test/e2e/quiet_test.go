@@ -84,7 +84,7 @@ func (s *scenario) alive() string { return members[0] }
 func (s *scenario) Rest() {
 	s.Helper()
 	s.Eventually(s.available)
-	_ = s.within(5*time.Second, s.reported) // whether it is, is for another test
+	_ = s.within(10*time.Second, s.reported) // whether it is, is for another test
 	s.Eventually(func() error {
 		if d := time.Since(s.lastWrite()); d < quiet/2 {
 			return fmt.Errorf("the scenario does not come to rest: last write %s ago", d)
@@ -114,7 +114,8 @@ func (s *scenario) available() error {
 	return nil
 }
 
-// reported asks whether the Works know of the Deployments' replicas.
+// reported asks whether the Works know all that they tell of the Deployments' statuses:
+// on Knative the last of what changes there within a second arrives a second later.
 func (s *scenario) reported() error {
 	for _, w := range s.lab.hub.mirror(works).of(s.ns) {
 		m := manifestOf(w)
@@ -127,7 +128,7 @@ func (s *scenario) reported() error {
 			continue
 		}
 		for _, st := range items(w.Object, "status.manifestStatuses") {
-			if number(st, "status.availableReplicas") == number(d.Object, "status.availableReplicas") {
+			if told(st, d) {
 				d = nil
 			}
 		}
@@ -136,6 +137,21 @@ func (s *scenario) reported() error {
 		}
 	}
 	return nil
+}
+
+// told is whether a Work's word on a Deployment is what the Deployment says now.
+func told(manifest map[string]any, d *unstructured.Unstructured) bool {
+	status, _, _ := unstructured.NestedMap(manifest, "status")
+	now, _, _ := unstructured.NestedMap(d.Object, "status")
+	if now != nil {
+		now["generation"] = d.GetGeneration() // which a Work tells beside it
+	}
+	for field, value := range status {
+		if !equality.Semantic.DeepEqual(value, now[field]) {
+			return false
+		}
+	}
+	return len(status) > 0 && text(manifest, "health") == "Healthy"
 }
 
 // mirrors that tell of the propagation: the Works, and all that members have.
