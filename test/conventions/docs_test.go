@@ -52,6 +52,31 @@ func TestLinksInDocumentsResolve(t *testing.T) {
 	}
 }
 
+// TestTheRulesAreWhereTheTableSays: the table of rules in the architecture names a
+// function of the core in each row, in the file that it leads to.
+func TestTheRulesAreWhereTheTableSays(t *testing.T) {
+	rule := regexp.MustCompile(`(?m)^\| .* \| \[\x60(\w+)\.(\w+)\x60\]\(\.\./(pkg/core/\S+\.go)\) \|$`)
+	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := rule.FindAllStringSubmatch(string(text), -1)
+	if len(rules) < 20 {
+		t.Errorf("the table has %d rules, want at least 20", len(rules))
+	}
+	for _, m := range rules {
+		file, err := os.ReadFile(filepath.Join(root, m[3]))
+		if err != nil {
+			t.Errorf("%s.%s: %v", m[1], m[2], err)
+			continue
+		}
+		decides := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[2] + `[\[(]`)
+		if !decides.Match(file) || path.Base(path.Dir(m[3])) != m[1] {
+			t.Errorf("%s has no function %s.%s", m[3], m[1], m[2])
+		}
+	}
+}
+
 // anchors are the names by which a document's headings can be linked.
 func anchors(text string) (names []string) {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
