@@ -293,6 +293,26 @@ func TestReleasedEvents(t *testing.T) {
 	})
 }
 
+// What went well is mentioned under its released reason, too, while little is done
+// (docs/decisions/0042): so nothing else runs beside this.
+func TestReleasedEventsOfSuccess(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		config, nginx := s.ConfigMap("config"), s.Deployment("nginx").Using("config")
+		over := s.plain("over", nginx, "replace", "/spec/no/such", "", "member1")
+		s.Apply(over, s.Policy("pp").Selecting(nginx).WithDependencies().To("member1"), config, nginx)
+		s.Told(nginx, "Warning", "ApplyOverridePolicyFailed", "OverrideFailed: ", "over")
+		s.Delete(over)
+		s.Expect(nginx).In("member1")
+		b := newThing(bindings, s.ns, "nginx-deployment")
+		s.Told(nginx, "Normal", "ApplyPolicySucceed", s.ns+"/pp")
+		s.Told(b, "Normal", "ScheduleBindingSucceed")
+		s.Told(nginx, "Normal", "ApplyOverridePolicySucceed")
+		s.Told(b, "Normal", "SyncWorkSucceed", s.ns)
+		s.Told(nginx, "Normal", "GetDependenciesSucceed")
+		s.Told(b, "Normal", "AggregateStatusSucceed", s.ns)
+	})
+}
+
 // So does who looks at a Work that its member refuses.
 func TestReleasedEventsOfWorks(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
