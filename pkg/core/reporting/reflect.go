@@ -52,6 +52,24 @@ func ManifestStatus(known kinds.Table, ordinal int, manifest, obj map[string]any
 	return s
 }
 
+// Named returns what is said of a Work's objects, each named as its manifest names it now:
+// one that is held back may have been applied in another version.
+func Named(list []workv1alpha1.ManifestStatus, manifests []map[string]any) []workv1alpha1.ManifestStatus {
+	out := slices.Clone(list)
+	for i := range out {
+		id := &out[i].Identifier
+		if id.Ordinal < 0 || id.Ordinal >= len(manifests) {
+			continue
+		}
+		manifest := manifests[id.Ordinal]
+		gvk := schema.FromAPIVersionAndKind(text(manifest, "apiVersion"), text(manifest, "kind"))
+		if id.Group == gvk.Group && id.Kind == gvk.Kind && id.Namespace == text(manifest, "metadata", "namespace") && id.Name == text(manifest, "metadata", "name") {
+			id.Version = gvk.Version
+		}
+	}
+	return out
+}
+
 // LastStatus is what is known of an object that is there no more: what the Work
 // says of it, or else what the binding keeps of an earlier Work. b may be nil.
 func LastStatus(known kinds.Table, w *propagation.Work, b *propagation.Binding, ordinal int, manifest map[string]any) workv1alpha1.ManifestStatus {

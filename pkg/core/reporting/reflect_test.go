@@ -150,6 +150,26 @@ func TestManifestStatus(t *testing.T) {
 }
 
 // What a rule does not tell is said beside what the others do, in Work and binding.
+func TestWhatIsHeldBackIsNamedAsItsManifestNamesItNow(t *testing.T) {
+	said := func(group, version, name string) []workv1alpha1.ManifestStatus {
+		return []workv1alpha1.ManifestStatus{{Identifier: workv1alpha1.ResourceIdentifier{Group: group, Version: version, Kind: "Widget", Namespace: "shop", Name: name}}}
+	}
+	manifest := object(t, "{apiVersion: example.com/v2, kind: Widget, metadata: {name: a, namespace: shop}}")
+	for name, tc := range map[string]struct{ list, want []workv1alpha1.ManifestStatus }{
+		"in the present version":     {list: said("example.com", "v2", "a"), want: said("example.com", "v2", "a")},
+		"not in the one that it had": {list: said("example.com", "v1", "a"), want: said("example.com", "v2", "a")},
+		"another group is another's": {list: said("example.org", "v1", "a"), want: said("example.org", "v1", "a")},
+		"another name is another's":  {list: said("example.com", "v1", "b"), want: said("example.com", "v1", "b")},
+		"of nothing, nothing":        {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(tc.want, Named(tc.list, []map[string]any{manifest})); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 func TestWhatARuleDoesNotTellIsSaid(t *testing.T) {
 	failed := errors.New("spec.rules.health.expression: no such key")
 	known := kinds.NewTable(map[schema.GroupKind]kinds.Own{{Group: "example.com", Kind: "Widget"}: {

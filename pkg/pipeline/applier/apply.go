@@ -289,6 +289,8 @@ func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (resu
 	if len(status.ManifestStatuses) == 0 {
 		// A Work that was made anew does not know yet how what it holds back is doing.
 		status.ManifestStatuses = s.seen(ctx, w)
+	} else if manifests, err := manifestsOf(w); err == nil {
+		status.ManifestStatuses = reporting.Named(status.ManifestStatuses, manifests)
 	}
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
