@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -42,6 +43,13 @@ func TestFound(t *testing.T) {
 			climate{keeps: true, flights: 1},
 			[]op{said(namespaced("a"), "m1"), alone(1), {verb: rest}, {verb: dropTemplate, key: nginx}, said(namespaced("a"), "m4"), alone(2)},
 		},
+		"100465: a sweep writes the status of a policy before Redis knows what it selects": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{
+				said(namespaced("a"), "m1"), alone(1), {verb: deliver},
+				later(said(namespaced("a"), "m1", lazily, withDeps, labelled("front"))), {verb: putTemplate, key: web, content: content{image: 1, tier: "front"}}, {verb: tick},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := newLab(t).run(tc.climate, tc.history); err != nil {
@@ -49,4 +57,10 @@ func TestFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// later is o, seconds after what was before.
+func later(o op) op {
+	o.after = 7 * time.Second
+	return o
 }

@@ -201,6 +201,20 @@ func (m *Map) Known(ctx context.Context, key propagation.PolicyKey) (Known, erro
 	return Known{Version: version, Epoch: values[0]}, nil
 }
 
+// Says tells whether the index says what p selects. Until it does, a write that moves p's
+// resourceVersion makes p look younger than it is (Candidate.Since).
+func (m *Map) Says(ctx context.Context, p *propagation.Policy) (bool, error) {
+	values, err := m.known(ctx, p.Key)
+	if err != nil {
+		return false, fmt.Errorf("ask what is known of %s: %w", p.Key, err)
+	}
+	digest, err := digestOf(p, SelectorsOf(p))
+	if err != nil {
+		return false, fmt.Errorf("ask what is known of %s: %w", p.Key, err)
+	}
+	return digest == values[2], nil
+}
+
 // PositionHub is the position (pkg/redis/positions) that holds the newest version of the
 // hub that is known. Whoever looks at the hub raises it, and so does whoever is about to
 // write to a member, with the version of what is written (pkg/redis/suspension).

@@ -55,6 +55,10 @@ var life = []call{
 		_, _, err := m.Held(ctx, policyKey("shop/web"), "", 10)
 		return err
 	}},
+	{"Says", func(ctx context.Context, m *claims.Map) error {
+		_, err := m.Says(ctx, policy("shop/web", 5, "Deployment nginx"))
+		return err
+	}},
 	{"HeldCount", func(ctx context.Context, m *claims.Map) error {
 		_, err := m.HeldCount(ctx, policyKey("shop/web"))
 		return err

@@ -100,7 +100,7 @@ func (m *Map) index(ctx context.Context, key propagation.PolicyKey, version uint
 }
 
 func (m *Map) known(ctx context.Context, key propagation.PolicyKey) ([]string, error) {
-	_, values, err := m.run(ctx, knownScript, 2, []string{schema.Policies, schema.PolicySuspensions}, key.ID())
+	_, values, err := m.run(ctx, knownScript, 3, []string{schema.Policies, schema.PolicySuspensions}, key.ID())
 	return values, err
 }
 

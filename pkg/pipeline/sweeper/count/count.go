@@ -39,6 +39,8 @@ type Hub interface {
 // Index knows who holds which template.
 type Index interface {
 	HeldCount(ctx context.Context, key propagation.PolicyKey) (int64, error)
+	// Says tells whether the index says what the policy selects.
+	Says(ctx context.Context, p *propagation.Policy) (bool, error)
 }
 
 // Rights tells what Sluice's accounts may do on the hub.
@@ -212,6 +214,11 @@ func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv
 	list, changed := reporting.PolicyConditions(p, missing, kept, c.now())
 	if status.Templates == p.Status.Templates && !changed {
 		return nil
+	}
+	// A write moves the policy's version, by which it is told whether the policy came
+	// before a template: Redis has to have the one with which people wrote it.
+	if says, err := c.index.Says(ctx, p); err != nil || !says {
+		return err // the next count will do
 	}
 	status.Conditions = list
 	status.ObservedGeneration = p.Generation

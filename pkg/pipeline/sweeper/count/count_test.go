@@ -31,6 +31,8 @@ type policies struct {
 	slow    time.Duration
 	wrote   map[string]int
 	broken  string
+	// unknown is the policy of which Redis does not know what it selects.
+	unknown string
 }
 
 var errBroken = errors.New("broken")
@@ -39,6 +41,10 @@ func (p *policies) Policies(context.Context) ([]*propagation.Policy, error) { re
 
 func (p *policies) HeldCount(context.Context, propagation.PolicyKey) (int64, error) {
 	return p.holding, nil
+}
+
+func (p *policies) Says(_ context.Context, of *propagation.Policy) (bool, error) {
+	return of.Key.Name != p.unknown, nil
 }
 
 func (p *policies) CommitPolicyStatus(_ context.Context, of *propagation.Policy, s policyv1alpha1.PropagationStatus) error {
@@ -122,6 +128,18 @@ func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 	p.broken = "p001"
 	if err := p.sweep(t, at); !errors.Is(err, errBroken) || len(p.wrote) != 3 {
 		t.Errorf("%d written, %v; want all tried, and the failure told", len(p.wrote), err)
+	}
+}
+
+func TestNothingIsWrittenOnAPolicyBeforeRedisKnowsWhatItSelects(t *testing.T) {
+	p, at := some(3), stored{}
+	p.unknown = "p001"
+	if err := p.sweep(t, at); err != nil || p.wrote["p001"] != 0 || len(p.wrote) != 2 {
+		t.Errorf("written %v, %v; want all others", p.wrote, err)
+	}
+	p.unknown, p.now = "", p.now.Add(every)
+	if err := p.sweep(t, at); err != nil || p.wrote["p001"] != 1 {
+		t.Errorf("written %v, %v; want what waited", p.wrote, err)
 	}
 }
 
