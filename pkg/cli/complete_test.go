@@ -60,9 +60,12 @@ func TestCompletionScripts(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	hub := serve(t, "hub")
+	hub := serve(t, "hub").shop()
 	a := run(t, hub, "version")
 	a.wants(t, "")
+	if strings.Contains(a.out, "Gates") {
+		t.Errorf("of gates that are understood it said %q", a.out)
+	}
 	if !strings.HasPrefix(a.out, "Client: ") || !strings.Contains(a.out, "Hub:    Kubernetes v1.99.0 at "+hub.url) {
 		t.Errorf("said %q", a.out)
 	}
@@ -75,6 +78,20 @@ func TestVersion(t *testing.T) {
 	hub.refuse = nil
 	if a := run(t, hub, "version", "--client"); strings.Contains(a.out, "Hub") {
 		t.Errorf("said %q", a.out)
+	}
+}
+
+func TestZ12VersionAndExplainTellOfMissingGates(t *testing.T) {
+	hub := explainShop(t)
+	hub.remove("v1/ConfigMap/" + propagation.SystemNamespace + "/" + propagation.FeaturesName)
+	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}, {"explain", "deploy/nginx"}} {
+		a := run(t, hub, args...)
+		a.wants(t, "")
+		for _, w := range []string{"Gates", "sluice-system/config-features is missing", "kubectl apply -f config/400-config/features.yaml"} {
+			if !strings.Contains(strings.ToLower(a.out), strings.ToLower(w)) {
+				t.Errorf("%v does not say %s, but %q", args, w, a.out)
+			}
+		}
 	}
 }
 

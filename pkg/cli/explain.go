@@ -152,6 +152,9 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	if r.Suspended != "" {
 		field("Suspended", s.Paint(screen.Bad, r.Suspended)+fmt.Sprintf(", by itself: '%s resume %s%s' goes on", name, refOf(r.Template), inNamespace(r.Template.Namespace)))
 	}
+	for _, unknown := range r.Gates {
+		field("Gates", s.Paint(screen.Bad, "not understood")+": "+unknown)
+	}
 	if r.NotGranted != "" {
 		field("Rights", s.Paint(screen.Bad, reporting.ReasonKindNotGranted)+": "+r.NotGranted)
 	}

@@ -146,7 +146,7 @@ func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
 	if w.Kinds, err = h.Kinds(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return w, fmt.Errorf("get the rules of kinds: %w", err)
 	}
-	w.Features, err = h.Features(ctx)
+	w.Features, w.Unknown, err = h.FeaturesTold(ctx)
 	return w, err
 }
 

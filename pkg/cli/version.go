@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -27,6 +28,8 @@ type clientVersion struct {
 type hubVersion struct {
 	Version  string `json:"version"`
 	Endpoint string `json:"endpoint"`
+	// Gates is what nobody understands of the gates, and holds back.
+	Gates []string `json:"gates,omitempty"`
 }
 
 func versionCommand(s *session) *cobra.Command {
@@ -39,11 +42,11 @@ func versionCommand(s *session) *cobra.Command {
 		Example: examples(`
 			kubectl sluice version
 			kubectl sluice version --client -o json`),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := versions{Client: ownVersion()}
 			var hubErr error
 			if !clientOnly {
-				v.Hub, hubErr = s.hubVersion()
+				v.Hub, hubErr = s.hubVersion(cmd.Context())
 			}
 			if err := s.showVersions(v, &out); err != nil {
 				return err
@@ -63,6 +66,9 @@ func (s *session) showVersions(v versions, out *output) error {
 	s.screen.Printf("Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
 	if v.Hub != nil {
 		s.screen.Printf("Hub:    Kubernetes %s at %s\n", v.Hub.Version, v.Hub.Endpoint)
+		for _, unknown := range v.Hub.Gates {
+			s.screen.Printf("Gates:  not understood: %s\n", unknown)
+		}
 	}
 	return nil
 }
@@ -85,7 +91,7 @@ func ownVersion() clientVersion {
 	return v
 }
 
-func (s *session) hubVersion() (*hubVersion, error) {
+func (s *session) hubVersion(ctx context.Context) (*hubVersion, error) {
 	c, err := s.config()
 	if err != nil {
 		return nil, err
@@ -98,5 +104,12 @@ func (s *session) hubVersion() (*hubVersion, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the hub for its version: %w", err)
 	}
-	return &hubVersion{Version: v.GitVersion, Endpoint: c.Host}, nil
+	is := &hubVersion{Version: v.GitVersion, Endpoint: c.Host}
+	// Who may not read the gates is told nothing of them.
+	if h, err := s.hub(); err == nil {
+		if _, unknown, err := h.FeaturesTold(ctx); err == nil {
+			is.Gates = unknown
+		}
+	}
+	return is, nil
 }

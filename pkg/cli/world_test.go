@@ -32,6 +32,7 @@ func (a *api) shop() *api {
 	for _, name := range fleet {
 		a.put("cluster.karmada.io/v1alpha1/Cluster/"+name, cluster("https://"+name, name))
 	}
+	a.put("v1/ConfigMap/"+propagation.SystemNamespace+"/"+propagation.FeaturesName, map[string]any{})
 	return a
 }
 

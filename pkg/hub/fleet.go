@@ -61,14 +61,35 @@ func (h *Hub) AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, k
 	return h.clusters.patch(ctx, types.NamespacedName{Name: c.Name}, conditional(patch, c.UID, c.ResourceVersion))
 }
 
-// Features are the gates as they are now; the defaults where nobody set any.
+// ReasonGateNotUnderstood of a Kubernetes event: a word of the gates is none, or all are
+// missing.
+const ReasonGateNotUnderstood = "GateNotUnderstood"
+
+// AboutFeatures is what is told of gates that are not there.
+func AboutFeatures() About {
+	k := propagation.FeaturesKey()
+	return About{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
+}
+
+// Features are the gates as they are now.
 func (h *Hub) Features(ctx context.Context) (propagation.Features, error) {
+	f, _, err := h.FeaturesTold(ctx)
+	return f, err
+}
+
+// FeaturesTold are the gates as they are now, and what to tell people of them: which
+// words nobody understands, or that there is no ConfigMap, as where it was deleted. Both
+// hold back.
+func (h *Hub) FeaturesTold(ctx context.Context) (f propagation.Features, unknown []string, err error) {
 	t, err := h.Template(ctx, propagation.FeaturesKey())
-	if err != nil {
-		return propagation.Features{}, ignoreGone(err)
+	if errors.Is(err, outcome.ErrGone) {
+		t, err = nil, nil
 	}
-	f, _ := propagation.FeaturesOf(t)
-	return f, nil
+	if err != nil {
+		return propagation.Features{}, nil, err
+	}
+	f, unknown = propagation.FeaturesOf(t)
+	return f, unknown, nil
 }
 
 // Secret is the data of a Secret.

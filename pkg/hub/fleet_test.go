@@ -159,14 +159,14 @@ func TestFeatures(t *testing.T) {
 	}
 	f, err := l.Features(l.ctx)
 	must(t, err)
-	if f != (propagation.Features{}) {
-		t.Errorf("where nobody set any: %+v", f)
+	if !f.Missing || !f.Static || f.Preemption || f.Budget != propagation.BudgetAll {
+		t.Errorf("without the ConfigMap: %+v, want what holds back", f)
 	}
 	l.somebodyMakes(configMaps, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: %s}, data: {StaticPolicy: 'true'}}", propagation.FeaturesName, propagation.SystemNamespace))
 	defer l.somebodyDeletes(configMaps, propagation.SystemNamespace, propagation.FeaturesName)
 	f, err = l.Features(l.ctx)
 	must(t, err)
-	if !f.Static || f.Preemption {
+	if f != (propagation.Features{Static: true}) {
 		t.Errorf("features: %+v", f)
 	}
 }

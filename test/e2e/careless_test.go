@@ -167,6 +167,26 @@ func TestGatesGarbled(t *testing.T) {
 	})
 }
 
+// The gates' ConfigMap deleted while a change waits: nothing moves, and it is told; made
+// anew it counts again.
+func TestZ12GatesDeleted(t *testing.T) {
+	alone(t, static, []form{pp}, func(s *scenario) {
+		p, nginx := s.spread()
+		features := newThing(configMaps, systemNamespace, "config-features")
+		s.Unchanged(func() {
+			s.Apply(p.To("member2"))
+			s.Expect(nginx).Binding(isCondition("Active", "False", "StaticPolicyWaitsForTemplate"))
+			s.forget("hub", features)
+			s.Told(features, "Warning", "GateNotUnderstood", "config-features is missing", "kubectl apply -f")
+			s.canary()
+			s.explains("config-features is missing", nginx.resource.plural+"/"+nginx.name())
+		})
+		s.Unchanged(func() { s.Switch(static) })
+		s.Switch(gatesOff)
+		s.Expect(nginx).In("member2")
+	})
+}
+
 // One wrong letter in the name of a cluster takes nothing from another: nothing moves
 // until it is corrected, or taken out.
 func TestZ2ClusterNameThatIsNotThere(t *testing.T) {

@@ -26,7 +26,9 @@ type World struct {
 	Policies []*propagation.Policy
 	Clusters []*clusterv1alpha1.Cluster
 	Features propagation.Features
-	Kinds    kinds.Table
+	// Unknown is what nobody understands of the gates.
+	Unknown []string
+	Kinds   kinds.Table
 }
 
 // Subject is one template, and what there is because of it.

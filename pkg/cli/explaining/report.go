@@ -33,6 +33,8 @@ type Report struct {
 	// NotChosen are the joined clusters that the template does not go to, and those that
 	// have left.
 	NotChosen []Cluster `json:"notChosen,omitempty"`
+	// Gates is what nobody understands of the gates, and holds back.
+	Gates []string `json:"gates,omitempty"`
 	// NotGranted says which rights Sluice lacks to what the template's policy selects.
 	NotGranted string `json:"notGranted,omitempty"`
 }
@@ -118,6 +120,7 @@ func (w World) Explain(s Subject) Report {
 		Scheduled: w.scheduled(in.Binding),
 		Clusters:  w.reached(clusters(in.Binding, s.Works), s.Works),
 		NotChosen: w.notChosen(in.Binding),
+		Gates:     w.Unknown,
 	}
 	if p := w.foremost(in.Policy, s.Template); p != nil {
 		r.NotGranted = notGranted(p)

@@ -160,7 +160,11 @@ func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) 
 	case holder != nil && (!in.changed() || in.elected()):
 		return in.keep(holder.Policy)
 	case !in.changed():
-		return in.nobody(StaticWaits, "with StaticPolicy on, the template is claimed when it changes")
+		why := "with StaticPolicy on"
+		if in.Features.Missing {
+			why = propagation.FeaturesMissing
+		}
+		return in.nobody(StaticWaits, why+", the template is claimed when it changes")
 	case len(ranked) == 0:
 		return in.nobody(NoPolicy, "no policy selects the template")
 	case holder != nil && holder.Policy == ranked[0].Policy:

@@ -309,6 +309,9 @@ func (in Input) explain(d Decision) string {
 	if !d.Pending() {
 		return active
 	}
+	if d.Reason == StaticPolicy && in.Features.Missing {
+		active += "; " + propagation.FeaturesMissing
+	}
 	return fmt.Sprintf("%s, generation %d, waits until the template changes; %s", in.Policy.Key, in.Policy.Generation, active)
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Features are the gates: keys of the ConfigMap config-features in
-// SystemNamespace, read live. The zero value is the default.
+// SystemNamespace, read live. The zero value is the default, of a ConfigMap without keys.
 type Features struct {
 	// Preemption is PropagationPolicyPreemption.
 	Preemption bool
@@ -21,6 +21,8 @@ type Features struct {
 	Failover bool
 	// Budget is RemovalBudget.
 	Budget RemovalBudget
+	// Missing: there is no ConfigMap, so that nobody knows what was set.
+	Missing bool `json:",omitempty"`
 }
 
 // RemovalBudget says which removals from a member have a budget.
@@ -59,7 +61,8 @@ var values = map[string][]string{
 }
 
 // cautious is what each gate is taken to say while its value is not known: that by which
-// nothing moves, acts or leaves. A misspelled word switches nothing off that holds back.
+// nothing moves, acts or leaves. A misspelled word switches nothing off that holds back,
+// nor does the deletion of the ConfigMap.
 var cautious = map[string]string{
 	FeaturePreemption: "false",
 	FeatureStatic:     "true",
@@ -93,8 +96,28 @@ func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
 	return f, unknown
 }
 
-// FeaturesOf reads the gates of their ConfigMap.
+// FeaturesMissing says so in a few words, where something waits because of it.
+const FeaturesMissing = "while ConfigMap " + SystemNamespace + "/" + FeaturesName + " is missing, StaticPolicy counts as on"
+
+// missing tells people of a hub without the ConfigMap, and how that is mended.
+func missing() string {
+	said := make([]string, 0, len(cautious))
+	for _, key := range slices.Sorted(maps.Keys(cautious)) {
+		said = append(said, fmt.Sprintf("%s is %q", key, cautious[key]))
+	}
+	return fmt.Sprintf("ConfigMap %s/%s is missing: until it is back, nothing moves that the strictest gates hold back: %s; "+
+		"make it anew with the gates that were set, or with the defaults: 'kubectl apply -f config/400-config/features.yaml'",
+		SystemNamespace, FeaturesName, strings.Join(said, ", "))
+}
+
+// FeaturesOf reads the gates of their ConfigMap. Without one, t is nil, and all gates hold
+// back what they can: somebody deleted it, and what it said nobody knows.
 func FeaturesOf(t *Template) (f Features, unknown []string) {
+	if t == nil {
+		f, _ = FeaturesFrom(cautious)
+		f.Missing = true
+		return f, []string{missing()}
+	}
 	data, _ := t.Object["data"].(map[string]any)
 	said := make(map[string]string, len(data))
 	for key, value := range data {

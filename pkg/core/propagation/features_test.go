@@ -4,6 +4,7 @@
 package propagation_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,5 +50,23 @@ func TestZ12FeaturesFrom(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestZ12WithoutTheirConfigMapGatesHoldBack(t *testing.T) {
+	f, unknown := propagation.FeaturesOf(nil)
+	want := propagation.Features{Static: true, Budget: propagation.BudgetAll, Missing: true}
+	if diff := cmp.Diff(want, f); diff != "" {
+		t.Error(diff)
+	}
+	told := strings.Join(unknown, "\n")
+	for _, w := range []string{"sluice-system/config-features is missing", `StaticPolicy is "true"`, `PropagationPolicyPreemption is "false"`, `RemovalBudget is "all"`, "kubectl apply -f config/400-config/features.yaml"} {
+		if !strings.Contains(told, w) {
+			t.Errorf("it says %q, and not %s", told, w)
+		}
+	}
+	empty := &propagation.Template{Object: map[string]any{}}
+	if f, unknown := propagation.FeaturesOf(empty); f != (propagation.Features{}) || len(unknown) > 0 {
+		t.Errorf("a ConfigMap without keys: %+v, %v", f, unknown)
 	}
 }

@@ -23,14 +23,14 @@ func TestZ12GatesThatNobodyUnderstandsAreTold(t *testing.T) {
 			data: map[string]any{"RemovalBudget": "none", "StaticPolicy": "on"},
 			want: []string{`RemovalBudget is "none"`, `"indirect" "all" "off"`, `StaticPolicy is "on"`},
 		},
-		"a gate that there is not is told": {data: map[string]any{"StaticPolicies": "true"}, want: []string{`"StaticPolicies" is no gate`}},
-		"there is no such ConfigMap":       {},
+		"a gate that there is not is told":                     {data: map[string]any{"StaticPolicies": "true"}, want: []string{`"StaticPolicies" is no gate`}},
+		"that there is no such ConfigMap is told, by its name": {want: []string{"sluice-system/config-features is missing", "kubectl apply -f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			var told []string
 			s.hub.Recorded = func(about hub.About, reason, message string) {
-				if about.Name != gates.Name || about.UID == "" || reason != "GateNotUnderstood" {
+				if about.Name != gates.Name || about.Namespace != gates.Namespace || (about.UID == "") != (tc.data == nil) || reason != "GateNotUnderstood" {
 					t.Errorf("told of %v: %s", about, reason)
 				}
 				told = append(told, message)

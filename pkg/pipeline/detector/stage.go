@@ -75,15 +75,18 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 // gates announces that the gates changed, and tells people what nobody understands
 // of what they say.
 func (s *Stage) gates(ctx context.Context, e event.Event) ([]event.Event, error) {
+	about := hub.AboutFeatures()
 	t, err := s.hub.Template(ctx, propagation.FeaturesKey())
 	switch {
-	case errors.Is(err, outcome.ErrGone): // all have their defaults
-	case err != nil:
-		return nil, fmt.Errorf("get gates: %w", err)
+	case err == nil:
+		about = hub.AboutTemplate(t)
+	case errors.Is(err, outcome.ErrGone):
+		t = nil
 	default:
-		if _, unknown := propagation.FeaturesOf(t); len(unknown) > 0 {
-			s.hub.Record(ctx, hub.AboutTemplate(t), hub.Warning, "GateNotUnderstood", strings.Join(unknown, "; "))
-		}
+		return nil, fmt.Errorf("get gates: %w", err)
+	}
+	if _, unknown := propagation.FeaturesOf(t); len(unknown) > 0 {
+		s.hub.Record(ctx, about, hub.Warning, hub.ReasonGateNotUnderstood, strings.Join(unknown, "; "))
 	}
 	out := events.From(Name, e)
 	out.Emit(events.GatesChanged, events.Data{Reason: "GatesChanged"})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/preemption"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/sweeping"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/pipeline/sweeper/page"
@@ -47,6 +49,7 @@ const (
 type Hub interface {
 	inputs.ClaimHub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
+	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
 // Due finds what is due. It has no state of its own.
@@ -98,6 +101,10 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 	}
 	now := d.now()
 	g, unheeded := open(t, features, now)
+	if features.Missing && g.Since.Equal(now) { // the detector hears of a deletion, and nobody of what was not there at a start
+		_, unknown := propagation.FeaturesOf(nil)
+		d.hub.Record(ctx, hub.AboutFeatures(), hub.Warning, hub.ReasonGateNotUnderstood, strings.Join(unknown, "; "))
+	}
 	if !unheeded && !p.Whole {
 		return d.turn(ctx, t, p, features)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
@@ -35,6 +37,7 @@ type gone struct {
 	slow     time.Duration
 	features propagation.Features
 	asked    int
+	told     []string
 }
 
 func (g *gone) Template(context.Context, propagation.TemplateKey) (*propagation.Template, error) {
@@ -62,6 +65,10 @@ func (g *gone) Policies(context.Context) ([]*propagation.Policy, error) { return
 
 func (g *gone) Look(context.Context, propagation.TemplateKey) (claims.View, error) {
 	return claims.View{}, nil
+}
+
+func (g *gone) Record(_ context.Context, about hub.About, _, reason, message string) {
+	g.told = append(g.told, about.Namespace+"/"+about.Name+" "+reason+": "+message)
 }
 
 func (*gone) WentBack(context.Context, string) error { return nil }
@@ -167,6 +174,18 @@ func TestClaimsAreLookedAtUntilTheyConverge(t *testing.T) {
 		if asks := g.asked > 0; asks != tc.asks {
 			t.Errorf("%s: asked %t, want %t", tc.sentence, asks, tc.asks)
 		}
+	}
+}
+
+// Gates that are not there are told of once, by whoever sweeps first.
+func TestZ12MissingGatesAreToldOfOnce(t *testing.T) {
+	g, at := &gone{now: noon, features: propagation.Features{Static: true, Missing: true}}, stored{}
+	for range 3 {
+		g.sweep(t, at, nil, false)
+		g.now = g.now.Add(settling)
+	}
+	if len(g.told) != 1 || !strings.HasPrefix(g.told[0], "sluice-system/config-features GateNotUnderstood: ConfigMap sluice-system/config-features is missing") {
+		t.Errorf("it told %q", g.told)
 	}
 }
 
