@@ -16,6 +16,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
@@ -232,8 +233,10 @@ func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status 
 	}, "status")
 }
 
-// CommitWorkResults writes the status of a placement's Work as it was read.
+// CommitWorkResults writes the status of a placement's Work as it was read, as far as
+// there is room for it.
 func (h *Hub) CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error) {
+	status = telling.BoundWork(w, status)
 	was := placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: w.Results}
 	if equal, err := same(was, status); err != nil || equal {
 		return w, err

@@ -184,14 +184,14 @@ func (c Content) Hash() string {
 // so that there is room for what else an object has.
 const SizeLimit = 800 << 10
 
-// Split cuts the content into parts of at most limit bytes, in its order. An
-// object that is larger is a part of its own. Content without objects is one part
-// without objects.
-func (c Content) Split(limit int) [][]Item {
+// Split cuts the content into parts of at most limit bytes and at most most objects, in
+// its order. An object that is larger is a part of its own. Content without objects is
+// one part without objects.
+func (c Content) Split(limit, most int) [][]Item {
 	parts, size := [][]Item{nil}, 0
 	for _, i := range c.items {
 		last := len(parts) - 1
-		if len(parts[last]) > 0 && size+len(i.Raw) > limit {
+		if len(parts[last]) == most || len(parts[last]) > 0 && size+len(i.Raw) > limit {
 			parts, size, last = append(parts, nil), 0, last+1
 		}
 		parts[last] = append(parts[last], i)

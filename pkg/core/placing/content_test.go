@@ -145,14 +145,15 @@ func TestC23EachPartIsBelowTheLimit(t *testing.T) {
 			items = append(items, anyItem(t, "item"))
 		}
 		limit := rapid.IntRange(100, 1000).Draw(t, "limit")
+		most := rapid.IntRange(1, 8).Draw(t, "most")
 		c := placing.NewContent(items)
 		var all []placing.Item
-		for i, part := range c.Split(limit) {
+		for i, part := range c.Split(limit, most) {
 			size := 0
 			for _, item := range part {
 				size += len(item.Raw)
 			}
-			if size > limit && len(part) > 1 || len(part) == 0 && i > 0 {
+			if size > limit && len(part) > 1 || len(part) == 0 && i > 0 || len(part) > most {
 				t.Errorf("part %d has %d objects and %d bytes", i, len(part), size)
 			}
 			all = append(all, part...)
@@ -183,7 +184,7 @@ func TestC23OneByteMoreIsAnotherPart(t *testing.T) {
 				items = append(items, item(string(rune('a'+i)), size))
 			}
 			var got []int
-			for _, part := range placing.NewContent(items).Split(placing.SizeLimit) {
+			for _, part := range placing.NewContent(items).Split(placing.SizeLimit, propagation.MaxManifests) {
 				got = append(got, len(part))
 			}
 			if d := cmp.Diff(tc.want, got); d != "" {

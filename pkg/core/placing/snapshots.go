@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // master is the subindex of a snapshot's first part.
@@ -22,6 +23,9 @@ const master = -1
 // AnnotationPartOf, on each part of a snapshot but the first, is the hash of the whole
 // content: parts of two contents never make one snapshot.
 const AnnotationPartOf = "sluice.dev/part-of"
+
+// AnnotationObjects, on the first part of a snapshot, is how many objects all parts have.
+const AnnotationObjects = "sluice.dev/objects"
 
 // UnfinishedFor is how long parts without a first one may be those of somebody who is
 // making it this moment.
@@ -317,7 +321,7 @@ func (p *Plan) prune(all []group, s Stored) {
 // parts are the parts of a new snapshot: the first one, which holds what comes first and
 // says how many there are, is made last.
 func (s Stored) parts(c Content, hash string, index int) []New {
-	split := c.Split(SizeLimit)
+	split := c.Split(SizeLimit, propagation.MaxManifests)
 	var out []New
 	for i, items := range split {
 		n := New{
@@ -329,7 +333,7 @@ func (s Stored) parts(c Content, hash string, index int) []New {
 			n.Name = SnapshotName(s.Placement, index)
 			n.Annotations = map[string]string{
 				placementv1.AnnotationResourceHash: hash, placementv1.AnnotationNumberOfResourceSnapshots: strconv.Itoa(len(split)), placementv1.AnnotationNumberOfEnvelopedObjects: strconv.Itoa(c.Envelopes()),
-				AnnotationAsked: s.Asked,
+				AnnotationAsked: s.Asked, AnnotationObjects: strconv.Itoa(len(c.items)),
 			}
 		} else {
 			n.Annotations = map[string]string{placementv1.AnnotationSubindex: strconv.Itoa(i - 1), AnnotationPartOf: hash}

@@ -138,7 +138,7 @@ func TestC20OnlyTheFirstPartSaysTheWhole(t *testing.T) {
 	want := map[string]map[string]string{
 		"crp-4-snapshot": {
 			"kubernetes-fleet.io/resource-hash": c.Hash(), "kubernetes-fleet.io/number-of-resource-snapshots": "2", "kubernetes-fleet.io/number-of-enveloped-object": "0",
-			placing.AnnotationAsked: "",
+			placing.AnnotationAsked: "", placing.AnnotationObjects: "2",
 		},
 		"crp-4-0": {"kubernetes-fleet.io/subindex-of-resource-snapshot": "0", placing.AnnotationPartOf: c.Hash()},
 	}
@@ -355,5 +355,27 @@ func TestC25WhatIsNeededIsKept(t *testing.T) {
 	p.Spec.RevisionHistoryLimit = new(int32(2)) // the latest, one of history, and what is needed
 	if placing.Excess(p, all, bindings) {
 		t.Error("there is nothing to prune")
+	}
+}
+
+// A part of more objects than a Work has by now stays as long as nothing changes.
+func TestC22C23AnEarlierPartIsNotSplit(t *testing.T) {
+	c := sized('a', slices.Repeat([]int{10}, 701)...)
+	meta := metav1.ObjectMeta{
+		Name: "crp-0-snapshot", UID: "1",
+		Labels:      map[string]string{"kubernetes-fleet.io/resource-index": "0", "kubernetes-fleet.io/is-latest-snapshot": "true"},
+		Annotations: map[string]string{"kubernetes-fleet.io/resource-hash": c.Hash(), "kubernetes-fleet.io/number-of-resource-snapshots": "1"},
+	}
+	s := &store{parts: map[string]metav1.ObjectMeta{meta.Name: meta}}
+	if n := len(s.steps(s.next(&c, 0, 10))); n > 0 {
+		t.Errorf("%d writes where nothing changed", n)
+	}
+	c = sized('b', slices.Repeat([]int{10}, 701)...)
+	var got []int
+	for _, n := range s.next(&c, 0, 10).Create {
+		got = append(got, len(n.Items))
+	}
+	if d := cmp.Diff([]int{201, 500}, got); d != "" { // the first is made last
+		t.Errorf("the parts of another content: -want +got\n%s", d)
 	}
 }

@@ -116,6 +116,8 @@ func HashJSON(v any) string {
 const (
 	// MaxManifest is how many bytes a manifest has at most.
 	MaxManifest = 1400 << 10
+	// MaxManifests is how many manifests a Work has at most: its status tells of each.
+	MaxManifests = 500
 	// maxSecret is how many bytes the API server takes in one Secret.
 	maxSecret = 1 << 20
 )

@@ -53,6 +53,9 @@ func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {
 		}
 		manifests = append(manifests, raw)
 	}
+	if n := len(manifests); n > propagation.MaxManifests {
+		return nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("The envelope ConfigMap %s/%s has %d manifests, of which a Work can carry %d", namespace, name, n, propagation.MaxManifests)}
+	}
 	w, err := in.work(EnvelopeWorkName(in.Placement, namespace, name), manifests)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,9 @@
 package rendering
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -142,6 +144,19 @@ func canonical(t *testing.T, manifest string) string {
 	return propagation.HashJSON(obj) + " " + text(obj["kind"])
 }
 
+// manyIn is the data of an envelope of so many manifests.
+func manyIn(n int) string {
+	data := map[string]string{}
+	for i := range n {
+		data[fmt.Sprintf("cm-%03d", i)] = fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm-%03d"}}`, i)
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
 func TestPlacementWorksThatCannotBeMade(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in      Placed
@@ -149,6 +164,7 @@ func TestPlacementWorksThatCannotBeMade(t *testing.T) {
 		message string
 	}{
 		"C89: what is no manifest is named by its key":          {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"bad.yaml":"{"}`))), placementv1.ReasonSyncWorkFailed, "under the key bad.yaml"},
+		"C73: more manifests than a Work has":                   {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(manyIn(propagation.MaxManifests+1)))), placementv1.ReasonSyncWorkFailed, "shop/parcel has 501 manifests, of which a Work can carry 500"},
 		"C89: a manifest without a kind":                        {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it lacks apiVersion or kind"},
 		"C90: an object of another namespace than the envelope": {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":\"kube-system\"}}"}`))), placementv1.ReasonSyncWorkFailed, "namespace kube-system"},
 		"C71: a path that is not there":                         {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/spec/x", `1`)}}), settings), placementv1.ReasonOverriddenFailed, "cro-1-0 to ConfigMap shop/settings: path /spec/x"},

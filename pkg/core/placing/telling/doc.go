@@ -11,6 +11,8 @@
 //     tell, so that a change costs one write and not one for each step.
 //   - The messages are the released ones, without what was misspelt there.
 //   - At most 100 objects of a member are named.
+//   - A status fits into etcd, whatever there is to say; what was cut is said. Equal
+//     statuses are cut equally, so that nothing is written because of it.
 //
 // It must not decide where anything goes, or when.
 package telling

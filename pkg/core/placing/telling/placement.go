@@ -15,6 +15,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling/placement"
 )
@@ -78,6 +79,7 @@ func Summarize(in Input) Summary {
 		s.Moving = true
 		s.Status.Conditions = in.list(p.Status.Conditions, []verdict{scheduled})
 		s.Status.PlacementStatuses = nil // what they say is of an earlier form
+		s.Status = boundPlacement(p, s.Status, selectedBy(latest))
 		return s
 	}
 	members := in.members(policy, latest)
@@ -100,7 +102,16 @@ func Summarize(in Input) Summary {
 		list = append(list, total(all, ReportsDiff(p.Spec.Strategy.ApplyStrategy))...)
 	}
 	s.Status.Conditions = in.list(p.Status.Conditions, list)
+	s.Status = boundPlacement(p, s.Status, selectedBy(latest))
 	return s
+}
+
+// selectedBy is how many objects the snapshot has; 0: it does not say.
+func selectedBy(latest *placementv1.ClusterResourceSnapshot) int {
+	if latest == nil {
+		return 0
+	}
+	return count(latest, placing.AnnotationObjects)
 }
 
 // scheduling is the placement's condition about its policy.
@@ -196,7 +207,7 @@ func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourceP
 		set, _ := conditions.Set(keep(m.binding.Status.Conditions, c.Type), c, in.Now)
 		s.Conditions = append(s.Conditions, set...)
 	}
-	return BindingStatus{m.binding, s}, true
+	return BindingStatus{m.binding, boundBinding(s)}, true
 }
 
 func (in Input) indexOf(snapshot string) string {

@@ -209,7 +209,7 @@ func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *pla
 		return d
 	}
 	d.FirstDriftedObservedTime = was.DriftDetails.FirstDriftedObservedTime
-	if was.DriftDetails.ObservedInMemberClusterGeneration == d.ObservedInMemberClusterGeneration && slices.Equal(was.DriftDetails.ObservedDrifts, d.ObservedDrifts) {
+	if was.DriftDetails.ObservedInMemberClusterGeneration == d.ObservedInMemberClusterGeneration && abbreviates(was.DriftDetails.ObservedDrifts, d.ObservedDrifts) {
 		d.ObservationTime = was.DriftDetails.ObservationTime
 	}
 	return d
@@ -225,7 +225,7 @@ func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *plac
 		return d
 	}
 	d.FirstDiffedObservedTime = was.DiffDetails.FirstDiffedObservedTime
-	if slices.Equal(was.DiffDetails.ObservedDiffs, d.ObservedDiffs) {
+	if abbreviates(was.DiffDetails.ObservedDiffs, d.ObservedDiffs) {
 		d.ObservationTime = was.DiffDetails.ObservationTime
 	}
 	return d

@@ -1,0 +1,365 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telling
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// etcd takes objects of up to 1.5 MiB, with their status and what the API server notes
+// of who wrote what.
+const (
+	// maxStatus is how many bytes a status has at most.
+	maxStatus = 1 << 20
+	// maxObject is how many bytes an object has at most together with its status.
+	maxObject = 1400 << 10
+	// minStatus is how many bytes of status are written in any case.
+	minStatus = 64 << 10
+)
+
+// room is how many bytes the status of an object may have that has this besides.
+func room(besides int) int { return max(min(maxStatus, maxObject-besides), minStatus) }
+
+// sizeOf is the number of bytes of the value's JSON.
+func sizeOf(v any) int {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return 0 // statuses always encode
+	}
+	return len(raw)
+}
+
+// How much is said where there is not room for all, the most first.
+const (
+	brief     = 256 // bytes of a text
+	shortest  = 64
+	fewFields = 10 // differences of an object
+)
+
+// text is s, cut to at most n bytes.
+func text(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const more = "…"
+	keep := n - len(more)
+	if keep <= 0 {
+		return ""
+	}
+	for keep > 0 && !utf8.RuneStart(s[keep]) {
+		keep--
+	}
+	return s[:keep] + more
+}
+
+// fields are the first differences, with short values.
+func fields(all []placementv1.PatchDetail, most, bytes int) []placementv1.PatchDetail {
+	if most == 0 {
+		return nil
+	}
+	out := slices.Clone(all[:min(len(all), most)])
+	for i, d := range out {
+		out[i] = placementv1.PatchDetail{Path: text(d.Path, 2*bytes), ValueInMember: text(d.ValueInMember, bytes), ValueInHub: text(d.ValueInHub, bytes)}
+	}
+	return out
+}
+
+// abbreviates reports whether the differences that were written are what there was room
+// for of these.
+func abbreviates(was, now []placementv1.PatchDetail) bool {
+	for _, bytes := range []int{brief, shortest} {
+		if n := len(was); n <= len(now) && slices.Equal(was, fields(now, n, bytes)) {
+			return true
+		}
+	}
+	return slices.Equal(was, now)
+}
+
+// say sets the messages of the conditions to at most n bytes each.
+func say(list []metav1.Condition, n int) {
+	for i := range list {
+		list[i].Message = text(list[i].Message, n)
+	}
+}
+
+// well reports whether the conditions say nothing but what is as it has to be.
+func well(list []metav1.Condition) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(c metav1.Condition) bool { return c.Status != metav1.ConditionTrue })
+}
+
+// remark appends what was left out to the message of the condition; from is the message
+// without that. An empty list has nothing to append to.
+func remark(list []metav1.Condition, i int, from, left string) {
+	if i >= 0 && i < len(list) {
+		list[i].Message = text(from, conditions.MaxMessage-len(left)-2) + "; " + left
+	}
+}
+
+// roomFor is how a remark begins.
+const (
+	roomFor = "there is room "
+	inBrief = roomFor + "for a part of what there is to say"
+)
+
+// BoundWork returns the status of a placement's Work as far as there is room for it
+// beside what the Work says: texts and differences are shortened first, then what is said
+// of objects that are as they have to be, at last objects are not named that the Work has
+// among its manifests. What was applied, which is how objects are found that have to leave,
+// is kept the longest. Equal statuses are cut equally.
+func BoundWork(w *propagation.Work, s placementv1.WorkStatus) placementv1.WorkStatus {
+	besides := sizeOf(w.Labels) + sizeOf(w.Annotations) + sizeOf(w.Strategy)
+	for _, m := range w.Spec.Workload.Manifests {
+		besides += len(m.Raw) + len(`{},`)
+	}
+	may := room(besides)
+	s.Conditions = conditions.Bound(s.Conditions)
+	if sizeOf(s) <= may {
+		return s
+	}
+	s = *s.DeepCopy()
+	message := ""
+	if len(s.Conditions) > 0 {
+		message = s.Conditions[0].Message
+	}
+	remark(s.Conditions, 0, message, inBrief)
+	for _, cut := range workCuts {
+		for i := range s.ManifestConditions {
+			cut(&s.ManifestConditions[i])
+		}
+		if sizeOf(s) <= may {
+			return s
+		}
+	}
+	all := len(s.ManifestConditions)
+	s.ManifestConditions = named(s.ManifestConditions, len(w.Spec.Workload.Manifests), sizeOf(s)-may)
+	remark(s.Conditions, 0, message, fmt.Sprintf(roomFor+"to tell of %d of %d objects", len(s.ManifestConditions), all))
+	return s
+}
+
+// workCuts leave out more and more of what is said of an object.
+var workCuts = []func(*placementv1.ManifestCondition){
+	func(r *placementv1.ManifestCondition) { detail(r, brief, maxDifferences) },
+	func(r *placementv1.ManifestCondition) { detail(r, brief, fewFields) },
+	func(r *placementv1.ManifestCondition) { detail(r, shortest, 0) },
+	func(r *placementv1.ManifestCondition) {
+		if well(r.Conditions) {
+			r.Conditions = keep(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionDiffReported)
+			say(r.Conditions, 0)
+		}
+	},
+	func(r *placementv1.ManifestCondition) {
+		if well(r.Conditions) {
+			r.Conditions = nil
+		}
+	},
+	func(r *placementv1.ManifestCondition) { say(r.Conditions, 0) },
+}
+
+// detail shortens what is said of an object.
+func detail(r *placementv1.ManifestCondition, bytes, most int) {
+	say(r.Conditions, bytes)
+	if r.DriftDetails != nil {
+		r.DriftDetails.ObservedDrifts = fields(r.DriftDetails.ObservedDrifts, most, bytes)
+	}
+	if r.DiffDetails != nil {
+		r.DiffDetails.ObservedDiffs = fields(r.DiffDetails.ObservedDiffs, most, bytes)
+	}
+}
+
+// named are the results without some that have that many bytes together: first those of
+// objects of which nothing was applied, then of those that are among the Work's manifests,
+// the last first. What the Work has had before, and is in no manifest any more, is kept if
+// that is possible at all.
+func named(all []placementv1.ManifestCondition, manifests, bytes int) []placementv1.ManifestCondition {
+	bytes += conditions.MaxMessage // for what is said of it
+	drop := make([]bool, len(all))
+	for _, may := range []func(i int) bool{
+		func(i int) bool { return all[i].Applied == nil },
+		func(i int) bool { return i < manifests },
+		func(int) bool { return true },
+	} {
+		for i := len(all) - 1; i >= 0 && bytes > 0; i-- {
+			if !drop[i] && may(i) {
+				drop[i] = true
+				bytes -= sizeOf(all[i]) + len(",")
+			}
+		}
+	}
+	var out []placementv1.ManifestCondition
+	for i, r := range all {
+		if !drop[i] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// objectLists are the objects of one member that people have to know of.
+type objectLists struct {
+	failed  *[]placementv1.FailedResourcePlacement
+	drifted *[]placementv1.DriftedResourcePlacement
+	diffed  *[]placementv1.DiffedResourcePlacement
+}
+
+// cut leaves at most so many objects in each list, with short texts. It does not change
+// what is in the lists.
+func (l objectLists) cut(objects, bytes, most int) {
+	*l.failed = slices.Clone((*l.failed)[:min(len(*l.failed), objects)])
+	for i := range *l.failed {
+		c := &(*l.failed)[i].Condition
+		c.Message = text(c.Message, bytes)
+	}
+	*l.drifted = slices.Clone((*l.drifted)[:min(len(*l.drifted), objects)])
+	for i := range *l.drifted {
+		d := &(*l.drifted)[i]
+		d.ObservedDrifts = fields(d.ObservedDrifts, most, bytes)
+	}
+	*l.diffed = slices.Clone((*l.diffed)[:min(len(*l.diffed), objects)])
+	for i := range *l.diffed {
+		d := &(*l.diffed)[i]
+		d.ObservedDiffs = fields(d.ObservedDiffs, most, bytes)
+	}
+}
+
+func (l objectLists) count() int { return len(*l.failed) + len(*l.drifted) + len(*l.diffed) }
+
+// listCuts are how many objects are named, with how much, one after the other.
+var listCuts = []struct{ objects, bytes, most int }{
+	{maxNamed, brief, maxDifferences}, {maxNamed, brief, fewFields}, {maxNamed, shortest, 0},
+	{fewFields, shortest, 0}, {1, shortest, 0}, {0, 0, 0},
+}
+
+// leftOut says how many objects are not named; empty: all are.
+func leftOut(was, now int) string {
+	if was == now {
+		return inBrief
+	}
+	return fmt.Sprintf(roomFor+"to name %d of %d objects", now, was)
+}
+
+// boundBinding is the status of a binding as far as there is room for it.
+func boundBinding(s placementv1.ResourceBindingStatus) placementv1.ResourceBindingStatus {
+	s.Conditions = conditions.Bound(s.Conditions)
+	may, lists, last := room(minStatus), objectLists{&s.FailedPlacements, &s.DriftedPlacements, &s.DiffedPlacements}, len(s.Conditions)-1
+	all := lists.count()
+	for i := 0; i < len(listCuts) && sizeOf(s) > may; i++ {
+		lists.cut(listCuts[i].objects, listCuts[i].bytes, listCuts[i].most)
+		if i == 0 {
+			s.Conditions = slices.Clone(s.Conditions)
+		}
+		if last >= 0 {
+			message, _, _ := strings.Cut(s.Conditions[last].Message, "; "+roomFor)
+			remark(s.Conditions, last, message, leftOut(all, lists.count()))
+		}
+	}
+	return s
+}
+
+// boundPlacement is the status of a placement that selects so many objects as far as
+// there is room for it. The objects that are selected have half of the room, so that what
+// is named of them does not depend on what else there is to say.
+func boundPlacement(p *placementv1.ClusterResourcePlacement, s placementv1.ClusterResourcePlacementStatus, selected int) placementv1.ClusterResourcePlacementStatus {
+	may, last := room(sizeOf(p.Spec)+sizeOf(p.Labels)+sizeOf(p.Annotations)), len(s.Conditions)-1
+	s.Conditions = conditions.Bound(s.Conditions)
+	var remarks []string
+	if s.SelectedResources = fitting(s.SelectedResources, may/2); len(s.SelectedResources) < selected {
+		remarks = append(remarks, fmt.Sprintf(roomFor+"to name %d of %d selected objects", len(s.SelectedResources), selected))
+	}
+	message := ""
+	if last >= 0 {
+		message = s.Conditions[last].Message
+	}
+	note := func(more ...string) {
+		if all := append(slices.Clone(remarks), more...); len(all) > 0 && last >= 0 {
+			s.Conditions = slices.Clone(s.Conditions)
+			remark(s.Conditions, last, message, strings.Join(all, "; "))
+		}
+	}
+	note()
+	if sizeOf(s) <= may {
+		return s
+	}
+	members := s.PlacementStatuses
+	s.PlacementStatuses = make([]placementv1.ResourcePlacementStatus, len(members))
+	for i := range members {
+		s.PlacementStatuses[i] = *members[i].DeepCopy()
+	}
+	note(roomFor + "for a part of what there is to say of each member")
+	for _, cut := range memberCuts {
+		for i := range s.PlacementStatuses {
+			cut(&s.PlacementStatuses[i])
+		}
+		if sizeOf(s) <= may {
+			return s
+		}
+	}
+	s.PlacementStatuses = worstFirst(s.PlacementStatuses, sizeOf(s)-may+conditions.MaxMessage)
+	note(fmt.Sprintf(roomFor+"to tell of %d of %d members", len(s.PlacementStatuses), len(members)))
+	return s
+}
+
+// fitting are the first objects that have that many bytes together.
+func fitting(all []placementv1.ResourceIdentifier, bytes int) []placementv1.ResourceIdentifier {
+	for i, r := range all {
+		if bytes -= sizeOf(r) + len(","); bytes < 0 {
+			return all[:i:i]
+		}
+	}
+	return all
+}
+
+// memberCuts leave out more and more of what is said of a member: the objects in the
+// order of listCuts, then of what is as it has to be all but the last that is said.
+var memberCuts = func() (cuts []func(*placementv1.ResourcePlacementStatus)) {
+	for _, c := range listCuts {
+		cuts = append(cuts, func(s *placementv1.ResourcePlacementStatus) {
+			objectLists{&s.FailedPlacements, &s.DriftedPlacements, &s.DiffedPlacements}.cut(c.objects, c.bytes, c.most)
+		})
+	}
+	return append(cuts,
+		func(s *placementv1.ResourcePlacementStatus) {
+			for i, c := range s.Conditions {
+				if c.Status == metav1.ConditionTrue {
+					s.Conditions[i].Message = ""
+				}
+			}
+		},
+		func(s *placementv1.ResourcePlacementStatus) {
+			s.ApplicableClusterResourceOverrides, s.ApplicableResourceOverrides = nil, nil
+			s.Conditions = s.Conditions[max(len(s.Conditions)-1, 0):]
+			say(s.Conditions, shortest)
+		},
+	)
+}()
+
+// worstFirst are the members without some that have that many bytes together: first
+// those that are as they have to be, the last first.
+func worstFirst(all []placementv1.ResourcePlacementStatus, bytes int) []placementv1.ResourcePlacementStatus {
+	drop := make([]bool, len(all))
+	for _, any := range []bool{false, true} {
+		for i := len(all) - 1; i >= 0 && bytes > 0; i-- {
+			if !drop[i] && (any || well(all[i].Conditions)) {
+				drop[i] = true
+				bytes -= sizeOf(all[i]) + len(",")
+			}
+		}
+	}
+	var out []placementv1.ResourcePlacementStatus
+	for i, s := range all {
+		if !drop[i] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
