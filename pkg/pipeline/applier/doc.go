@@ -19,6 +19,9 @@
 // its binding wants, or beside one of its binding's present name, or what its Secrets
 // hold is missing.
 //
+// Of a placement's Work the objects of one kind are written four abreast, kind by kind in
+// the order of its manifests; they leave in the other order.
+//
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.
 //

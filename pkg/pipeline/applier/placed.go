@@ -48,22 +48,6 @@ func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, er
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
 }
 
-// suspensionEvery is how long manifests of a Work are written until it is checked again
-// whether they are suspended: a Work may have hundreds, and a member may be slow.
-const suspensionEvery = time.Second
-
-// suspendedNow tells whether the placement has been suspended in the Work's member.
-func (s *Stage) suspendedNow(ctx context.Context, w *propagation.Work) (bool, error) {
-	p, err := s.hub.PlacementNow(ctx, w.Placement())
-	if errors.Is(err, outcome.ErrGone) {
-		return false, nil // the Work follows
-	}
-	if err != nil {
-		return false, fmt.Errorf("get placement %s: %w", w.Placement(), err)
-	}
-	return propagation.PlacementSuspended(p.Annotations, w.Key.Cluster), nil
-}
-
 // applyPlaced applies what the Work says, and takes away what it said before.
 func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, error) {
 	m, identity, err := s.reach(ctx, w)
@@ -76,21 +60,15 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 	}
 	outcomes, began := make([]telling.Outcome, len(w.Spec.Workload.Manifests)), time.Now()
 	defer func() { measure(began, outcomes) }()
-	asked := s.now()
-	for i, raw := range w.Spec.Workload.Manifests {
-		if now := s.now(); now.Sub(asked) >= suspensionEvery {
-			suspended, err := s.suspendedNow(ctx, w)
-			if err != nil {
-				return result{}, err
-			}
-			if suspended {
-				return s.holdPlaced(ctx, w)
-			}
-			asked = now
-		}
-		if outcomes[i], err = s.applyManifest(ctx, m, w, identity, raw, contents); err != nil {
-			return s.unreached(ctx, w, err)
-		}
+	err = s.inOrder(kindsOf(w), s.unlessSuspended(ctx, w), func(i int) (err error) {
+		outcomes[i], err = s.applyManifest(ctx, m, w, identity, w.Spec.Workload.Manifests[i], contents)
+		return err
+	})
+	switch {
+	case errors.Is(err, errSuspended):
+		return s.holdPlaced(ctx, w)
+	case err != nil:
+		return s.unreached(ctx, w, err)
 	}
 	known, err := s.kinds(ctx)
 	if err != nil {

@@ -60,7 +60,11 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	if err != nil {
 		return nil, false, err
 	}
-	for _, r := range slices.Backward(former) {
+	former = slices.Clone(former)
+	slices.Reverse(former)
+	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
+	err = s.inOrder(kindsOfResults(former), nil, func(n int) (err error) {
+		r, evidence := former[n], evidence
 		i := r.Identifier
 		apiVersion := i.Version
 		if i.Group != "" {
@@ -75,23 +79,31 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 			in.Held = "the placement is suspended"
 		}
 		if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
-			return nil, false, fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+			return fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
 		}
 		d := applying.Decide(in)
 		if removal, ok := d.Removal(); ok {
 			gone, err := m.Delete(ctx, member.Ref(evidence.Object), removal)
 			if err != nil {
-				return nil, false, fmt.Errorf("delete %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+				return fmt.Errorf("delete %s in %s: %w", evidence.Object, w.Key.Cluster, err)
 			}
 			if !gone {
-				left = append(left, r)
+				stays[n] = &r
 			}
 		} else if d.Action == applying.Wait {
-			left = append(left, r)
-			wanted = wanted || in.Finding.Wanted
+			stays[n], wants[n] = &r, in.Finding.Wanted
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range stays {
+		if r != nil {
+			left = append(left, *r)
 		}
 	}
-	return left, wanted, nil
+	return left, slices.Contains(wants, true), nil
 }
 
 // evidence is what the hub says of the objects of a Work, read now.

@@ -58,7 +58,7 @@ func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
 		}
 		now = now.Add(300 * time.Millisecond)
 		return now
-	})
+	}).Sequential()
 	apply := func(want string) {
 		t.Helper()
 		template := propagation.PlacementKey("shop")
