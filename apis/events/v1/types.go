@@ -114,6 +114,11 @@ const ReasonAlone = "Alone"
 // emits: the Clusters say that another one looks after these members.
 const ReasonHandedOver = "HandedOver"
 
+// ReasonContinued is the reason of a work.rendered or work.removed that the applier emits:
+// the member takes longer for all objects of the Work than an event has, and this one goes
+// on behind those that are done.
+const ReasonContinued = "Continued"
+
 // ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
 // Work has no conclusion yet, and it is time that it has one.
 const ReasonUnfinished = "Unfinished"

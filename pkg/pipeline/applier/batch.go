@@ -54,6 +54,10 @@ func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]
 	out := events.From(Name, e)
 	var failed []error
 	for i, end := range ends {
+		if end.err == nil && end.result.later {
+			out.Emit(e.Type(), continued(all[i], end.result.next))
+			continue
+		}
 		if end.err == nil {
 			out.EmitWork(end.result.event, about(all[i], end.work, end.result.reason, end.result.message))
 			renew(out, all[i], end.result)
@@ -148,6 +152,10 @@ func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]ev
 		return nil, err
 	}
 	out := events.From(Name, e)
+	if r.later {
+		out.Emit(e.Type(), continued(msg, r.next))
+		return out.Events()
+	}
 	out.EmitWork(r.event, about(msg, w, r.reason, r.message))
 	renew(out, msg, r)
 	return out.Events()

@@ -20,7 +20,8 @@
 // hold is missing.
 //
 // Of a placement's Work the objects of one kind are written four abreast, kind by kind in
-// the order of its manifests; they leave in the other order.
+// the order of its manifests; they leave in the other order. What time does not suffice for
+// goes on in an event of its own, and is not done again: the Work says what was done.
 //
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.

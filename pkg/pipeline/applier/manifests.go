@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -26,15 +27,50 @@ const (
 	// suspensionEvery is how long objects of a Work are written until it is checked again
 	// whether they are suspended: a Work may have hundreds, and a member may be slow.
 	suspensionEvery = time.Second
+	// reserve is how long before the end of an event's time no object is begun any more:
+	// what was begun ends, and what was done is written down.
+	reserve = 30 * time.Second
 )
 
-// errSuspended says that the placement has been suspended meanwhile.
-var errSuspended = errors.New("the placement is suspended")
+var (
+	// errSuspended says that the placement has been suspended meanwhile.
+	errSuspended = errors.New("the placement is suspended")
+	// errLater says that the rest is for another event.
+	errLater = errors.New("the member takes longer than an event has")
+)
+
+// inTime fails with errLater where the event's time comes to its end.
+func inTime(ctx context.Context) error {
+	if end, ends := ctx.Deadline(); ends && time.Until(end) < reserve {
+		return errLater
+	}
+	return nil
+}
+
+// continued is the event that goes on where time has ended.
+func continued(msg events.Data, at string) events.Data {
+	msg.Reason, msg.Continue = events.ReasonContinued, at
+	return msg
+}
+
+// place is where another event goes on with the Work: at a manifest of its present form.
+func place(w *propagation.Work, i int) string { return fmt.Sprintf("%d/%d", w.Generation, i) }
+
+// startOf is the manifest that an event begins with.
+func startOf(w *propagation.Work, at string) int {
+	var generation int64
+	var i int
+	if n, err := fmt.Sscanf(at, "%d/%d", &generation, &i); err != nil || n != 2 || generation != w.Generation {
+		return 0
+	}
+	return min(max(i, 0), len(w.Spec.Workload.Manifests))
+}
 
 // inOrder does something with each of n objects, those of one kind that follow each other
 // abreast: what is in front of them, which they may need, is done then. Before each it asks
-// whether it may go on; the first error ends it, when what was begun is done.
-func (s *Stage) inOrder(kinds []schema.GroupKind, may func() error, do func(i int) error) error {
+// whether it may go on; the first error ends it, when what was begun is done. It returns
+// the first that was not begun.
+func (s *Stage) inOrder(kinds []schema.GroupKind, may func() error, do func(i int) error) (next int, err error) {
 	for from, to := 0, 0; from < len(kinds); from = to {
 		for to = from + 1; to < len(kinds) && kinds[to] == kinds[from]; to++ {
 		}
@@ -47,10 +83,10 @@ func (s *Stage) inOrder(kinds []schema.GroupKind, may func() error, do func(i in
 			}
 		})
 		if q.err != nil {
-			return q.err
+			return q.next, q.err
 		}
 	}
-	return nil
+	return len(kinds), nil
 }
 
 // queue hands out the objects of one kind.
@@ -68,10 +104,8 @@ func (q *queue) take() (int, bool) {
 	if q.err != nil || q.next == q.end {
 		return 0, false
 	}
-	if q.may != nil {
-		if q.err = q.may(); q.err != nil {
-			return 0, false
-		}
+	if q.err = q.may(); q.err != nil {
+		return 0, false
 	}
 	q.next++
 	return q.next - 1, true
@@ -86,10 +120,14 @@ func (q *queue) stop(err error) {
 }
 
 // unlessSuspended is asked before each object of the Work is written, and fails with
-// errSuspended where the placement has been suspended in the Work's member.
+// errSuspended where the placement has been suspended in the Work's member, and as inTime
+// does.
 func (s *Stage) unlessSuspended(ctx context.Context, w *propagation.Work) func() error {
 	asked := s.now()
 	return func() error {
+		if err := inTime(ctx); err != nil {
+			return err
+		}
 		now := s.now()
 		if now.Sub(asked) < suspensionEvery {
 			return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -239,4 +240,179 @@ func (d *distant) leave() {
 	p.DeletionTimestamp = new(metav1.NewTime(time.Now()))
 	d.hub.Put(p)
 	d.must(d.hub.DeleteWork(d.t.Context(), d.work()))
+}
+
+// through handles the event, and those that go on where time has ended, each within the
+// time of a function, and returns what came of it and how many it took.
+func (d *distant) through(e event.Event, between func(n int)) (ended []string, n int) {
+	d.t.Helper()
+	for {
+		n++
+		out := d.handle(e, 2*time.Minute)
+		if len(out) != 1 || out[0].Type() != e.Type() {
+			return types(out), n
+		}
+		if e = out[0]; between != nil {
+			between(n)
+		}
+		if n > 50 {
+			d.t.Fatal("it does not end")
+		}
+	}
+}
+
+// says is what the Work says of whether it is applied.
+func (d *distant) says() string {
+	c := meta.FindStatusCondition(d.work().Status.Conditions, placementv1.ConditionApplied)
+	if c == nil {
+		return "nothing"
+	}
+	return string(c.Status) + " " + c.Reason
+}
+
+func (d *distant) once(verb string, many int) {
+	d.t.Helper()
+	times := d.far.times(verb)
+	if len(times) != many {
+		d.t.Errorf("%s: %d objects, want %d", verb, len(times), many)
+	}
+	for r, n := range times {
+		if n != 1 {
+			d.t.Errorf("%s: %d times", r, n)
+		}
+	}
+}
+
+// 500 objects at a second each take longer than an event has. What was done when time ends
+// is kept, and nothing is asked or written again.
+func TestAWorkOfAMemberThatIsFarAwayComesToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDistant(t, propagation.MaxManifests, time.Second)
+		recorded := 0
+		ended, n := d.through(d.first(events.WorkRendered, ""), func(int) {
+			if got := d.says(); got != "Unknown "+placementv1.ReasonApplyInProgress {
+				t.Errorf("in the midst it says %q", got)
+			}
+			before := recorded
+			recorded = 0
+			for _, r := range d.work().Results {
+				if r.Applied != nil {
+					recorded++
+				}
+			}
+			if recorded <= before || recorded != len(d.m.Objects()) {
+				t.Errorf("%d objects are recorded after %d, and %d are there", recorded, before, len(d.m.Objects()))
+			}
+		})
+		if !slices.Equal(ended, []string{events.WorkApplied}) || n != 3 {
+			t.Errorf("it ends with %v after %d events", ended, n)
+		}
+		if got := d.says(); got != "True AllManifestsApplied" {
+			t.Errorf("at the end it says %q", got)
+		}
+		d.once("get", propagation.MaxManifests)
+		d.once("apply", propagation.MaxManifests)
+	})
+}
+
+// Where the event that goes on is lost, another begins anew, and writes nothing that is
+// right already; what was concluded stays concluded while it is looked at again.
+func TestAWorkOfAMemberThatIsFarAwayIsLookedAtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDistant(t, propagation.MaxManifests, time.Second)
+		d.handle(d.first(events.WorkRendered, ""), 2*time.Minute) // what goes on is lost
+		if ended, _ := d.through(d.first(events.WorkRendered, events.ReasonUnfinished), nil); !slices.Equal(ended, []string{events.WorkApplied}) {
+			t.Errorf("it ends with %v", ended)
+		}
+		d.once("apply", propagation.MaxManifests)
+		version := d.work().ResourceVersion
+		d.far.away = 2 * time.Second
+		ended, n := d.through(d.first(events.WorkRendered, "ObjectChanged"), func(int) {
+			if got := d.says(); got != "True AllManifestsApplied" {
+				t.Errorf("in the midst it says %q", got)
+			}
+		})
+		if !slices.Equal(ended, []string{events.WorkApplied}) || n < 2 {
+			t.Errorf("it ends with %v after %d events", ended, n)
+		}
+		if now := d.work().ResourceVersion; now != version {
+			t.Error("the Work was written where nothing changed")
+		}
+		d.once("apply", propagation.MaxManifests)
+	})
+}
+
+// What of one form was done says nothing of another, and of what is not in it any more
+// the rest is removed in time, too.
+func TestAWorkOfAMemberThatIsFarAwayChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDistant(t, propagation.MaxManifests, time.Second)
+		half := d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)
+		w := d.work()
+		next := *w
+		next.Spec.Workload.Manifests = slices.Clone(w.Spec.Workload.Manifests[:10])
+		next.Spec.Workload.Manifests[9].Raw = []byte(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"namespace":"shop","name":"o-009","labels":{"now":"another"}}}`)
+		_, err := d.hub.CommitWork(t.Context(), w, &next)
+		d.must(err)
+		b := &placementv1.ClusterResourceBinding{}
+		b.Name, b.Labels = "shop-m1", map[string]string{placementv1.LabelParentCRP: "shop"}
+		b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, TargetCluster: "m1", ResourceSnapshotName: "shop-0-snapshot"}
+		d.hub.Put(b)
+		d.hub.Put(snapshotOf(next.Spec.Workload.Manifests))
+		there := len(d.m.Objects())
+		d.far.away = 2 * time.Second
+		if ended, n := d.through(half[0], nil); !slices.Equal(ended, []string{events.WorkApplied}) || n < 2 {
+			t.Errorf("it ends with %v after %d events", ended, n)
+		}
+		if n := len(d.m.Objects()); n != 10 {
+			t.Errorf("%d objects are there", n)
+		}
+		d.once("delete", there-10)
+		if n := d.far.times("apply")["apply ServiceAccount o-009"]; n != 2 {
+			t.Errorf("what changed was written %d times", n)
+		}
+	})
+}
+
+func snapshotOf(manifests []workv1alpha1.Manifest) *placementv1.ClusterResourceSnapshot {
+	s := &placementv1.ClusterResourceSnapshot{}
+	s.Name = "shop-0-snapshot"
+	s.Labels = map[string]string{placementv1.LabelParentCRP: "shop", placementv1.LabelResourceIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
+	s.Annotations = map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1"}
+	for _, m := range manifests {
+		s.Spec.SelectedResources = append(s.Spec.SelectedResources, placementv1.ResourceContent(m))
+	}
+	return s
+}
+
+// What has left is not asked for again, and the Work stays until all has.
+func TestAWorkOfAMemberThatIsFarAwayLeavesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDistant(t, propagation.MaxManifests, 0)
+		if got := types(d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkApplied}) {
+			t.Fatalf("it ends with %v", got)
+		}
+		d.leave()
+		d.far.away, d.far.requested = time.Second, nil
+		ended, n := d.through(d.first(events.WorkRemoved, ""), func(int) {
+			w := d.work()
+			if !slices.Contains(w.Finalizers, propagation.FinalizerWork) {
+				t.Error("the Work was let go before its objects")
+			}
+			if left, there := len(w.Results), len(d.m.Objects()); left != there {
+				t.Errorf("%d objects are left, and the Work says %d", there, left)
+			}
+		})
+		if !slices.Equal(ended, []string{events.WorkDeleted}) || n != 3 {
+			t.Errorf("it ends with %v after %d events", ended, n)
+		}
+		if left := len(d.m.Objects()); left != 0 {
+			t.Errorf("%d objects are left", left)
+		}
+		d.once("get", propagation.MaxManifests)
+		d.once("delete", propagation.MaxManifests)
+		if _, err := d.hub.Work(t.Context(), d.key); err == nil {
+			t.Error("the Work is still there")
+		}
+	})
 }

@@ -22,8 +22,9 @@ import (
 )
 
 // placed brings one member up to the Work of a placement, or sees it off: each of
-// its objects by itself, so that one that fails stops no other.
-func (s *Stage) placed(ctx context.Context, w *propagation.Work) (result, error) {
+// its objects by itself, so that one that fails stops no other. At is where an earlier event
+// about it came to.
+func (s *Stage) placed(ctx context.Context, w *propagation.Work, at string) (result, error) {
 	p, err := s.hub.PlacementNow(ctx, w.Placement())
 	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
 		return result{}, fmt.Errorf("get placement %s: %w", w.Placement(), err)
@@ -37,7 +38,7 @@ func (s *Stage) placed(ctx context.Context, w *propagation.Work) (result, error)
 	if w.Suspended() || propagation.PlacementSuspended(p.Annotations, w.Key.Cluster) {
 		return s.holdPlaced(ctx, w)
 	}
-	return s.applyPlaced(ctx, w)
+	return s.applyPlaced(ctx, w, startOf(w, at))
 }
 
 func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, error) {
@@ -48,8 +49,9 @@ func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, er
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
 }
 
-// applyPlaced applies what the Work says, and takes away what it said before.
-func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, error) {
+// applyPlaced applies what the Work says, from the manifest at from on, and takes away what
+// it said before.
+func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil {
 		return s.unreached(ctx, w, err)
@@ -58,43 +60,55 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work) (result, e
 	if err != nil {
 		return result{}, err
 	}
-	outcomes, began := make([]telling.Outcome, len(w.Spec.Workload.Manifests)), time.Now()
-	defer func() { measure(began, outcomes) }()
-	err = s.inOrder(kindsOf(w), s.unlessSuspended(ctx, w), func(i int) (err error) {
-		outcomes[i], err = s.applyManifest(ctx, m, w, identity, w.Spec.Workload.Manifests[i], contents)
+	outcomes, began, next := make([]telling.Outcome, len(w.Spec.Workload.Manifests)), time.Now(), from
+	defer func() { measure(began, outcomes[from:next]) }()
+	done, err := s.inOrder(kindsOf(w)[from:], s.unlessSuspended(ctx, w), func(i int) (err error) {
+		outcomes[from+i], err = s.applyManifest(ctx, m, w, identity, w.Spec.Workload.Manifests[from+i], contents)
 		return err
 	})
+	next += done
 	switch {
 	case errors.Is(err, errSuspended):
 		return s.holdPlaced(ctx, w)
-	case err != nil:
+	case err != nil && !errors.Is(err, errLater):
 		return s.unreached(ctx, w, err)
 	}
-	known, err := s.kinds(ctx)
-	if err != nil {
-		return result{}, err
+	known, kindsErr := s.kinds(ctx)
+	if kindsErr != nil {
+		return result{}, kindsErr
 	}
 	status := telling.WorkStatus(known, w, outcomes, s.now())
-	left, _, err := s.removeAll(ctx, m, w, identity, telling.Former(w, status.ManifestConditions))
-	if err != nil {
-		return s.unreached(ctx, w, err)
+	left := telling.Former(w, status.ManifestConditions)
+	if err == nil {
+		if left, _, err = s.removeAll(ctx, m, w, identity, left); err != nil && !errors.Is(err, errLater) {
+			return s.unreached(ctx, w, err)
+		}
+		if err != nil {
+			status.Conditions = telling.InProgress(w, fmt.Sprintf("%d objects have still to leave", len(left)), s.now())
+		}
 	}
 	status.ManifestConditions = append(status.ManifestConditions, left...)
-	now, err := s.hub.CommitWorkResults(ctx, w, status)
-	if err != nil {
-		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	now, commitErr := s.hub.CommitWorkResults(ctx, w, status)
+	if commitErr != nil {
+		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, commitErr)
 	}
+	if err != nil {
+		return result{later: true, next: place(w, next)}, nil
+	}
+	return concluded(w, outcomes, status, now.ResourceVersion != w.ResourceVersion), nil
+}
+
+// concluded is what became of a Work all of whose manifests were looked after.
+func concluded(w *propagation.Work, outcomes []telling.Outcome, status placementv1.WorkStatus, news bool) result {
 	for _, o := range outcomes {
 		if o.Manifest != nil && propagation.SealedHash(o.Manifest) != "" { // it could not be opened
-			return result{event: events.WorkFailed, reason: string(applying.ReasonContentMissing), message: o.Message, news: now.ResourceVersion != w.ResourceVersion}, nil
+			return result{event: events.WorkFailed, reason: string(applying.ReasonContentMissing), message: o.Message, news: news}
 		}
 	}
-	for _, o := range outcomes {
-		if o.Reason != telling.ReasonApplied && !telling.ReportsDiff(w.Strategy) {
-			return result{event: events.WorkFailed, reason: o.Reason, message: o.Message}, nil
-		}
+	if c := telling.NotApplied(status.ManifestConditions[:len(outcomes)]); c != nil {
+		return result{event: events.WorkFailed, reason: c.Reason, message: c.Message}
 	}
-	return result{event: events.WorkApplied, reason: telling.ReasonApplied}, nil
+	return result{event: events.WorkApplied, reason: telling.ReasonApplied}
 }
 
 // reach finds the Work's member, and who this hub is.

@@ -35,6 +35,8 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 	if err == nil {
 		left, wanted, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil))
 		switch {
+		case errors.Is(err, errLater):
+			return s.leavesLater(ctx, w, left)
 		case err != nil:
 			return s.unreached(ctx, w, err)
 		case wanted:
@@ -49,9 +51,20 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 	return result{event: events.WorkDeleted, reason: string(applying.ReasonDeleted)}, nil
 }
 
+// leavesLater writes down which objects of the Work are left, so that another event does not
+// ask for the others again.
+func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) (result, error) {
+	if len(left) < len(telling.Former(w, nil)) {
+		if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: left}); err != nil {
+			return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
+		}
+	}
+	return result{later: true}, nil
+}
+
 // removeAll takes objects out of the member, the last first, and returns those that
 // are still there, and whether the placement gives some of them to the member by
-// this very Work.
+// this very Work. With errLater those are among them that were not come to.
 func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition) (left []placementv1.ManifestCondition, wanted bool, err error) {
 	if len(former) == 0 {
 		return nil, false, nil
@@ -63,7 +76,7 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	former = slices.Clone(former)
 	slices.Reverse(former)
 	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
-	err = s.inOrder(kindsOfResults(former), nil, func(n int) (err error) {
+	next, err := s.inOrder(kindsOfResults(former), func() error { return inTime(ctx) }, func(n int) (err error) {
 		r, evidence := former[n], evidence
 		i := r.Identifier
 		apiVersion := i.Version
@@ -95,15 +108,18 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errLater) {
 		return nil, false, err
 	}
-	for _, r := range stays {
-		if r != nil {
-			left = append(left, *r)
+	for n, r := range former {
+		if n >= next {
+			left = append(left, r)
+		} else if stays[n] != nil {
+			left = append(left, *stays[n])
 		}
 	}
-	return left, slices.Contains(wants, true), nil
+	slices.Reverse(left) // in the order in which they were applied
+	return left, slices.Contains(wants, true), err
 }
 
 // evidence is what the hub says of the objects of a Work, read now.

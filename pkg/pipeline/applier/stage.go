@@ -119,7 +119,7 @@ func templateOf(msg events.Data, w *propagation.Work) *propagation.TemplateKey {
 // bring brings the member up to the Work.
 func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work) (result, error) {
 	if w.Key.Form == propagation.PlacementForm {
-		return s.placed(ctx, w)
+		return s.placed(ctx, w, msg.Continue)
 	}
 	bound, err := s.hub.Binding(ctx, w.Binding())
 	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
@@ -169,6 +169,9 @@ type result struct {
 	event, reason, message string
 	// news tells that the Work did not say so before.
 	news bool
+	// later tells that time has ended, and another event goes on at next.
+	later bool
+	next  string
 }
 
 func about(msg events.Data, w *propagation.Work, reason, message string) events.Data {

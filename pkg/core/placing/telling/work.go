@@ -48,7 +48,8 @@ const (
 	reasonAllDiffed       = "AllManifestsDiffReported"
 )
 
-// Outcome is the result of applying one manifest.
+// Outcome is the result of applying one manifest. The zero Outcome is that of one that was
+// not come to.
 type Outcome struct {
 	// Manifest; nil: it could not be read.
 	Manifest map[string]any
@@ -64,30 +65,84 @@ type Outcome struct {
 	Differs []placementv1.PatchDetail
 }
 
-// WorkStatus is what the Work says after its manifests were looked after.
+// WorkStatus is what the Work says after its manifests were looked after. Of those that
+// were not come to it goes on saying what it says; while it says nothing of one in its
+// present form, the Work is in progress.
 func WorkStatus(known kinds.Table, w *propagation.Work, outcomes []Outcome, now time.Time) placementv1.WorkStatus {
 	status := placementv1.WorkStatus{}
-	applied, available, untracked := 0, 0, false
+	waiting, applied, available, untracked := 0, 0, 0, false
 	diffs := ReportsDiff(w.Strategy)
 	for i, o := range outcomes {
 		result := placementv1.ManifestCondition{Identifier: Identify(i, o.Manifest), Applied: o.State}
 		result.Conditions = earlier(w.Results, result.Identifier)
-		if diffs {
+		switch {
+		case o.Reason == "":
+			if result = untouched(w, i); len(result.Conditions) == 0 {
+				waiting++
+			}
+		case diffs:
 			result = o.diffed(result, w, now)
-		} else {
+		default:
 			result = o.applied(known, result, w, now)
 		}
 		if c := meta.FindStatusCondition(result.Conditions, placementv1.ConditionAvailable); c != nil && c.Status == metav1.ConditionTrue {
 			available++
 			untracked = untracked || c.Reason == string(NotTrackable)
 		}
-		if o.Reason == ReasonApplied {
+		if meta.IsStatusConditionTrue(result.Conditions, placementv1.ConditionApplied) {
 			applied++
 		}
 		status.ManifestConditions = append(status.ManifestConditions, result)
 	}
+	if waiting > 0 {
+		status.Conditions = InProgress(w, fmt.Sprintf("%d of %d manifests are still to be looked after", waiting, len(outcomes)), now)
+		return status
+	}
 	status.Conditions = workConditions(w, len(outcomes), applied, available, untracked, now)
 	return status
+}
+
+// untouched is what the Work says of the manifest at i already, as far as that is of its
+// present form; what was applied last counts in any case.
+func untouched(w *propagation.Work, i int) placementv1.ManifestCondition {
+	var named metav1.PartialObjectMetadata
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[i].Raw, &named); err != nil {
+		return placementv1.ManifestCondition{Identifier: Identify(i, nil)}
+	}
+	gvk := named.GroupVersionKind()
+	r := placementv1.ManifestCondition{Identifier: placementv1.WorkResourceIdentifier{
+		Ordinal: i, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: named.Namespace, Name: named.Name,
+	}}
+	was := ResultOf(w.Results, r.Identifier)
+	if was == nil {
+		return r
+	}
+	r.Applied = was.Applied
+	if !slices.ContainsFunc(was.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration != w.Generation }) {
+		r.Conditions, r.DriftDetails, r.DiffDetails = was.Conditions, was.DriftDetails, was.DiffDetails
+	}
+	return r
+}
+
+// InProgress returns the conditions of a Work whose objects are being looked after, or
+// seen off, and not all were come to.
+func InProgress(w *propagation.Work, message string, now time.Time) []metav1.Condition {
+	t, reason := placementv1.ConditionApplied, placementv1.ReasonApplyInProgress
+	if ReportsDiff(w.Strategy) {
+		t, reason = placementv1.ConditionDiffReported, placementv1.ReasonDiffReportInProgress
+	}
+	list, _ := conditions.Set(keep(w.Status.Conditions, t), metav1.Condition{Type: t, Status: metav1.ConditionUnknown, Reason: reason, Message: message, ObservedGeneration: w.Generation}, now)
+	return list
+}
+
+// NotApplied returns what is said of the first object that was not applied; nil: all are.
+func NotApplied(results []placementv1.ManifestCondition) *metav1.Condition {
+	for _, r := range results {
+		if c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied); c != nil && c.Status == metav1.ConditionFalse {
+			return c
+		}
+	}
+	return nil
 }
 
 func workConditions(w *propagation.Work, all, applied, available int, untracked bool, now time.Time) []metav1.Condition {
