@@ -25,8 +25,10 @@ func isEnvelope(obj map[string]any) bool {
 // EnvelopeWorkName is the name of an envelope's Work. The released one ends in a
 // random uuid; a hash of the envelope's identity is found again.
 func EnvelopeWorkName(placement, namespace, name string) string {
-	return placement + "-configmap-" + propagation.HashJSON(namespace+"/"+name)
+	return envelopeWork(placement, propagation.HashJSON(namespace+"/"+name))
 }
+
+func envelopeWork(placement, hash string) string { return placement + "-configmap-" + hash }
 
 // envelope is the Work of what the envelope carries.
 func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {

@@ -100,6 +100,29 @@ func PlacementWorkName(placement string, subindex int) string {
 	return placement + "-" + strconv.Itoa(subindex)
 }
 
+// maxParts is how many parts a snapshot may have.
+const maxParts = 1000
+
+// OwnsAsPlacement tells whether owner, which an object in a member has as that of its Work,
+// is that of one of the placement's Works.
+func OwnsAsPlacement(placement, owner string) bool {
+	of := func(name string) string {
+		return propagation.WorkKey{Name: name, Form: propagation.PlacementForm}.Owner()
+	}
+	if placement == "" || owner == "" {
+		return false
+	}
+	if hash, ok := strings.CutPrefix(owner, of(envelopeWork(placement, ""))); ok {
+		return len(hash) == len(propagation.HashJSON(""))
+	}
+	for i := -1; i < maxParts; i++ {
+		if of(PlacementWorkName(placement, i)) == owner {
+			return true
+		}
+	}
+	return false
+}
+
 // manifests are what of a part the member gets: objects, and envelopes.
 func (in Placed) manifests(part *placementv1.ClusterResourceSnapshot) (plain []json.RawMessage, envelopes []map[string]any, err error) {
 	for _, content := range part.Spec.SelectedResources {

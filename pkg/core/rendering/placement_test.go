@@ -231,3 +231,32 @@ func TestC91OverridesAreMatchedWithWhatIsInEnvelopes(t *testing.T) {
 		})
 	}
 }
+
+func TestOwnsAsPlacement(t *testing.T) {
+	long := strings.Repeat("a", 60)
+	owner := func(name string) string {
+		return propagation.WorkKey{Name: name, Form: propagation.PlacementForm}.Owner()
+	}
+	for name, tc := range map[string]struct {
+		placement, owner string
+		want             bool
+	}{
+		"its first Work":                   {"shop", owner("shop-work"), true},
+		"that of a part":                   {"shop", owner("shop-12"), true},
+		"that of an envelope":              {"shop", owner(EnvelopeWorkName("shop", "a", "b")), true},
+		"that of a part, with a long name": {long, owner(long + "-12"), true},
+		"a placement of a longer name":     {"shop", owner("shop-1-work"), false},
+		"a part of one of a longer name":   {"shop", owner("shop-1-1"), false},
+		"a placement of a shorter name":    {"shop-1", owner("shop-1"), false},
+		"an envelope of another":           {"shop", owner(EnvelopeWorkName("shop-configmap", "a", "b")), false},
+		"a Work of a policy":               {"shop", "shop-work", false},
+		"nobody":                           {"shop", "", false},
+		"no placement":                     {"", owner("-work"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := OwnsAsPlacement(tc.placement, tc.owner); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -23,6 +23,9 @@
 // the order of its manifests; they leave in the other order. What time does not suffice for
 // goes on in an event of its own, and is not done again: the Work says what was done.
 //
+// An object that has come by another Work of the same placement, which does not say it any
+// more, is taken over: snapshots are split anew with each content.
+//
 // Twice is safe: what the member has already is not applied again, and a status
 // that says the same is not written.
 //

@@ -190,7 +190,7 @@ func (d *distant) handle(e event.Event, within time.Duration) []event.Event {
 	return out
 }
 
-func types(all []event.Event) (out []string) {
+func typesOf(all []event.Event) (out []string) {
 	for _, e := range all {
 		out = append(out, e.Type())
 	}
@@ -202,7 +202,7 @@ func TestC14ObjectsOfOneKindAreWrittenAbreast(t *testing.T) {
 		const many = 40
 		d := newDistant(t, many, 100*time.Millisecond)
 		began := time.Now()
-		if got := types(d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkApplied}) {
+		if got := typesOf(d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkApplied}) {
 			t.Fatalf("it ends with %v", got)
 		}
 		// Looking and writing, four at a time.
@@ -221,7 +221,7 @@ func TestC14ObjectsOfOneKindAreWrittenAbreast(t *testing.T) {
 			}
 		}
 		d.leave()
-		if got := types(d.handle(d.first(events.WorkRemoved, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkDeleted}) {
+		if got := typesOf(d.handle(d.first(events.WorkRemoved, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkDeleted}) {
 			t.Fatalf("it leaves with %v", got)
 		}
 		if got := d.far.order("delete"); !slices.Equal(got, []string{"ConfigMap", "ServiceAccount"}) || d.far.mixed {
@@ -250,7 +250,7 @@ func (d *distant) through(e event.Event, between func(n int)) (ended []string, n
 		n++
 		out := d.handle(e, 2*time.Minute)
 		if len(out) != 1 || out[0].Type() != e.Type() {
-			return types(out), n
+			return typesOf(out), n
 		}
 		if e = out[0]; between != nil {
 			between(n)
@@ -389,7 +389,7 @@ func snapshotOf(manifests []workv1alpha1.Manifest) *placementv1.ClusterResourceS
 func TestAWorkOfAMemberThatIsFarAwayLeavesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDistant(t, propagation.MaxManifests, 0)
-		if got := types(d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkApplied}) {
+		if got := typesOf(d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)); !slices.Equal(got, []string{events.WorkApplied}) {
 			t.Fatalf("it ends with %v", got)
 		}
 		d.leave()

@@ -62,8 +62,9 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) 
 	}
 	outcomes, began, next := make([]telling.Outcome, len(w.Spec.Workload.Manifests)), time.Now(), from
 	defer func() { measure(began, outcomes[from:next]) }()
+	siblings := s.siblings(ctx, w)
 	done, err := s.inOrder(kindsOf(w)[from:], s.unlessSuspended(ctx, w), func(i int) (err error) {
-		outcomes[from+i], err = s.applyManifest(ctx, m, w, identity, w.Spec.Workload.Manifests[from+i], contents)
+		outcomes[from+i], err = s.applyManifest(ctx, m, w, identity, w.Spec.Workload.Manifests[from+i], contents, siblings)
 		return err
 	})
 	next += done
@@ -135,7 +136,7 @@ func (s *Stage) unreached(ctx context.Context, w *propagation.Work, failure erro
 
 // applyManifest brings one object up to its manifest. An error is one of the member
 // as a whole.
-func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work, identity string, raw workv1alpha1.Manifest, contents propagation.Contents) (telling.Outcome, error) {
+func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work, identity string, raw workv1alpha1.Manifest, contents propagation.Contents, siblings func() ([]*propagation.Work, error)) (telling.Outcome, error) {
 	var sealed map[string]any
 	if err := decode(raw.RawExtension, &sealed); err != nil {
 		return telling.Outcome{Reason: telling.ReasonUndecodable, Message: err.Error()}, nil
@@ -167,12 +168,21 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	if in.When == applying.WhenNever {
 		return reported(w, o), nil
 	}
-	if live != nil && live.Work != "" && !live.Ours(w) {
+	anothers, ours := live != nil && live.Work != "" && !live.Ours(w), false
+	if anothers {
+		if ours, err = moved(in, propagation.KeyOf(manifest), siblings); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case ours:
+		in.Known, in.TakeOver = nil, applying.TakeOverAlways
+	case anothers:
 		o.Reason, o.Message = telling.ReasonConflict, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", ref, w.Key.Cluster, live.Work)
 		return o, nil
 	}
 	d := applying.Decide(in)
-	if no := strict(w, o, d); no != nil {
+	if no := strict(w, o, d); no != nil && !ours {
 		return *no, nil
 	}
 	switch {

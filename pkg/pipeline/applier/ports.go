@@ -51,6 +51,7 @@ type Placements interface {
 	PlacementsRetired(ctx context.Context) (bool, error)
 	MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error)
 	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)
 }

@@ -313,7 +313,13 @@ func Has(w *propagation.Work, key propagation.TemplateKey) bool {
 	if ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}) != nil {
 		return true
 	}
-	return !Finished(w) && slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
+	return !Finished(w) && Says(w, key)
+}
+
+// Says tells whether the object is among the Work's manifests.
+func Says(w *propagation.Work, key propagation.TemplateKey) bool {
+	gvk := key.GroupVersionKind()
+	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
 		var named metav1.PartialObjectMetadata
 		if err := json.Unmarshal(m.Raw, &named); err != nil {
 			return false

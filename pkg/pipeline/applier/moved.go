@@ -1,0 +1,44 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+)
+
+// siblings are the Works that the placement of w has in its member, read once.
+func (s *Stage) siblings(ctx context.Context, w *propagation.Work) func() ([]*propagation.Work, error) {
+	return sync.OnceValues(func() ([]*propagation.Work, error) {
+		all, err := s.hub.WorksOfPlacementOn(ctx, w.Placement(), w.Key.Cluster)
+		if err != nil {
+			return nil, fmt.Errorf("list the Works of placement %s in %s: %w", w.Placement(), w.Key.Cluster, err)
+		}
+		return all, nil
+	})
+}
+
+// moved tells whether the object, which is another Work's, has come by one of the same
+// placement that does not say any more that the member shall have it: then it is this
+// one's, for the parts of a snapshot do not have the objects for ever that they had.
+func moved(in applying.Input, key propagation.TemplateKey, siblings func() ([]*propagation.Work, error)) (bool, error) {
+	live, w := in.Live.Value, in.Work
+	if live.Hub != "" && live.Hub != in.Hub || !rendering.OwnsAsPlacement(w.Placement(), live.Work) {
+		return false, nil
+	}
+	all, err := siblings()
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(all, func(o *propagation.Work) bool {
+		return slices.Contains(o.Owners(), live.Work) && !o.Deleting && telling.Says(o, key)
+	}), nil
+}
