@@ -61,6 +61,11 @@ func carry(t *testing.T, clusters ...string) *carried {
 		_ = c.hub.EnsureNamespace(t.Context(), propagation.PlacementForm.Namespace(name))
 		policy.Status.ClusterDecisions = append(policy.Status.ClusterDecisions, placementv1.ClusterDecision{ClusterName: name, Selected: true, Reason: "picked by scheduling policy"})
 	}
+	live, err := c.hub.Placement(t.Context(), p.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 	c.hub.Put(policy)
 	find := func(cluster string) *pipelinetest.Member { return c.members[cluster] }
 	c.stages = map[string]interface {

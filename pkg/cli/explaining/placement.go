@@ -167,21 +167,15 @@ func (p Placed) member(m *PlacementMember, b *placementv1.ClusterResourceBinding
 }
 
 func (p Placed) latestPolicy() *placementv1.ClusterSchedulingPolicySnapshot {
-	for _, s := range p.Policies {
-		if s.Labels[placementv1.LabelIsLatestSnapshot] == "true" {
-			return s
-		}
-	}
-	return nil
+	return placing.LatestPolicy(p.Placement, p.Policies)
 }
 
 func (p Placed) latestSnapshot() *placementv1.ClusterResourceSnapshot {
-	for _, s := range p.Snapshots {
-		if s.Labels[placementv1.LabelIsLatestSnapshot] == "true" {
-			return s
-		}
+	latest := placing.Latest(placing.PartsOf(p.Placement, p.Snapshots))
+	if len(latest) == 0 {
+		return nil
 	}
-	return nil
+	return p.Snapshots[slices.IndexFunc(p.Snapshots, func(s *placementv1.ClusterResourceSnapshot) bool { return s.Name == latest[0].Name })]
 }
 
 // PlacementRevision is one snapshot of what a placement selects.

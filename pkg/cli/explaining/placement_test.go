@@ -17,7 +17,7 @@ func snapshotOf(name, index, latest string) *placementv1.ClusterResourceSnapshot
 	return &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
 		Name:        name,
 		Labels:      map[string]string{placementv1.LabelResourceIndex: index, placementv1.LabelIsLatestSnapshot: latest},
-		Annotations: map[string]string{placementv1.AnnotationResourceHash: "hash-" + index},
+		Annotations: map[string]string{placementv1.AnnotationResourceHash: "hash-" + index, placementv1.AnnotationNumberOfResourceSnapshots: "1"},
 	}}
 }
 
@@ -37,7 +37,9 @@ func placed() explaining.Placed {
 		{Type: placementv1.ConditionPlacementAvailable, Status: metav1.ConditionTrue, Reason: "ResourceAvailable", ObservedGeneration: 1},
 		{Type: placementv1.ConditionPlacementScheduled, Status: metav1.ConditionTrue, Reason: "SchedulingPolicyFulfilled", ObservedGeneration: 2},
 	}
-	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{placementv1.LabelIsLatestSnapshot: "true"}}}
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name: "crp-1-0", Labels: map[string]string{placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelPolicyIndex: "0"},
+	}}
 	policy.Status.ClusterDecisions = []placementv1.ClusterDecision{
 		{ClusterName: "member4", Reason: "untolerated taint gpu"},
 		{ClusterName: "member2", Selected: true, Reason: "picked by scheduling policy"},

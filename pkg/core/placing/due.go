@@ -34,7 +34,7 @@ type Mark struct {
 	// Refused: what was asked for is an error, so that the latest snapshot is not of
 	// this.
 	Refused bool
-	// Latest is the index of the snapshot that was the latest then; empty: not known.
+	// Latest is Identity of the snapshot that was the latest then; empty: not known.
 	Latest string
 }
 
@@ -76,7 +76,7 @@ type Situation struct {
 	Known bool
 	// Mark of the placement now, and that by which it was selected last.
 	Mark, Selected Mark
-	// Made is Mark.Asked of the latest snapshot, Latest its index; empty: it is not known.
+	// Made is Mark.Asked of the newest snapshot, Latest its Identity; empty: it is not known.
 	Made, Latest string
 	// First is when the first of the noted changes was; zero: there is none.
 	First time.Time
@@ -113,11 +113,11 @@ func (s Situation) When(now time.Time) Due {
 	return Due{At: at, All: all}
 }
 
-// unrecorded tells whether the latest snapshot is another than when the placement was
+// unrecorded tells whether the newest snapshot is another than when the placement was
 // selected last: whoever made it ended before that was noted, and may have made it for
-// selectors that are not asked for any more.
+// selectors that are not asked for any more; or somebody made it by hand.
 func (s Situation) unrecorded() bool {
-	return s.Latest != "" && s.Selected.Latest != "" && s.Latest != s.Selected.Latest
+	return !s.Selected.Refused && s.Latest != "" && s.Selected.Latest != "" && s.Latest != s.Selected.Latest
 }
 
 // Now reports whether the objects are due.

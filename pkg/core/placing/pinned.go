@@ -58,11 +58,6 @@ func Needed(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.Clu
 
 // Excess reports whether there are snapshots to be pruned.
 func Excess(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot, bindings []*placementv1.ClusterResourceBinding) bool {
-	s := Stored{Placement: p.Name, Seen: -1, Limit: History(p), Needed: Needed(p, bindings)}
-	for _, o := range snapshots {
-		if part, ok := PartOf(&o.ObjectMeta); ok {
-			s.Parts = append(s.Parts, part)
-		}
-	}
+	s := Stored{Placement: p.Name, Seen: -1, Limit: History(p), Needed: Needed(p, bindings), Parts: PartsOf(p, snapshots)}
 	return len(s.Next(nil).Prune) > 0
 }

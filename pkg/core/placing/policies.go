@@ -47,7 +47,7 @@ type PolicyPlan struct {
 // placement's policy. The number of clusters is an annotation of the snapshot, so its
 // change makes no new snapshot.
 func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) PolicyPlan {
-	all := slices.DeleteFunc(slices.Clone(stored), func(s *placementv1.ClusterSchedulingPolicySnapshot) bool { return policyIndex(s) < 0 })
+	all, _ := GenuinePolicies(p, stored)
 	slices.SortFunc(all, func(a, b *placementv1.ClusterSchedulingPolicySnapshot) int { return policyIndex(b) - policyIndex(a) }) // the newest first
 	spec, index := policySpec(p), 0
 	if len(all) > 0 {
@@ -62,7 +62,7 @@ func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.C
 		plan.Create = newPolicy(p, spec, index)
 		left--
 	}
-	plan.Latest = fmt.Sprintf("%s-%d", p.Name, index)
+	plan.Latest = policyName(p.Name, index)
 	for _, s := range all {
 		if left == 0 {
 			plan.Prune = append(plan.Prune, s)
@@ -92,13 +92,21 @@ func policySpec(p *placementv1.ClusterResourcePlacement) placementv1.SchedulingP
 		policy.NumberOfClusters = nil
 		spec.Policy = &policy
 	}
-	raw, err := json.Marshal(spec.Policy)
+	spec.PolicyHash = hashPolicy(spec.Policy)
+	return spec
+}
+
+func hashPolicy(policy *placementv1.PlacementPolicy) []byte {
+	raw, err := json.Marshal(policy)
 	if err != nil { // API types always encode; anything else equals nothing
 		raw = []byte(err.Error())
 	}
 	sum := sha256.Sum256(raw)
-	spec.PolicyHash = []byte(hex.EncodeToString(sum[:]))
-	return spec
+	return []byte(hex.EncodeToString(sum[:]))
+}
+
+func policyName(placement string, index int) string {
+	return fmt.Sprintf("%s-%d", placement, index)
 }
 
 // policyAnnotations are what a policy snapshot says beside the policy; empty: none.
@@ -112,7 +120,7 @@ func policyAnnotations(p *placementv1.ClusterResourcePlacement) map[string]strin
 
 func newPolicy(p *placementv1.ClusterResourcePlacement, spec placementv1.SchedulingPolicySnapshotSpec, index int) *placementv1.ClusterSchedulingPolicySnapshot {
 	s := &placementv1.ClusterSchedulingPolicySnapshot{Spec: spec}
-	s.Name = fmt.Sprintf("%s-%d", p.Name, index)
+	s.Name = policyName(p.Name, index)
 	s.Labels = map[string]string{
 		placementv1.LabelParentCRP: p.Name, placementv1.LabelPolicyIndex: strconv.Itoa(index), placementv1.LabelIsLatestSnapshot: "true",
 	}
@@ -122,6 +130,7 @@ func newPolicy(p *placementv1.ClusterResourcePlacement, spec placementv1.Schedul
 			s.Annotations[key] = value
 		}
 	}
+	Seal(p, &s.ObjectMeta, string(spec.PolicyHash))
 	return s
 }
 

@@ -170,17 +170,6 @@ func groups(parts []Part) []group {
 	return all
 }
 
-// Latest returns the parts, in order, of the newest snapshot that is complete; nil if
-// there is none.
-func Latest(parts []Part) []Part {
-	for _, g := range slices.Backward(groups(parts)) {
-		if g.whole() {
-			return g.parts()
-		}
-	}
-	return nil
-}
-
 // New is a snapshot, or a part of one, that is to be made.
 type New struct {
 	Name        string
@@ -217,7 +206,8 @@ type Plan struct {
 type Stored struct {
 	Placement string
 	Parts     []Part
-	// Seen is the highest index that anybody has heard of; -1: none.
+	// Seen is the highest index that anybody has heard of; -1: none. An older snapshot is
+	// not labelled as the latest but for what is selected.
 	Seen int
 	// Asked is Mark.Asked of the placement.
 	Asked string
@@ -262,6 +252,9 @@ func (s Stored) Next(c *Content) Plan {
 		if g.first == nil {
 			p.drop(g, made, s.Now)
 		}
+	}
+	if c == nil && latest.first != nil && !latest.first.Latest && latest.index < s.Seen {
+		p.Index = -1 // a newer one was deleted: this one does not act in its place
 	}
 	if p.Index < 0 {
 		return p

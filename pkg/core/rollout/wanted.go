@@ -12,13 +12,12 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
-	"sluice.dev/pkg/core/scheduling/placement"
 )
 
 // Picked returns the name of the policy snapshot in force, and the members that it picked;
 // known is false as long as nothing is decided.
-func Picked(policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy string, picked []placementv1.ClusterDecision, known bool) {
-	latest := placement.Latest(policies)
+func Picked(p *placementv1.ClusterResourcePlacement, policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy string, picked []placementv1.ClusterDecision, known bool) {
+	latest := placing.LatestPolicy(p, policies)
 	if latest == nil || meta.FindStatusCondition(latest.Status.Conditions, placementv1.ConditionScheduled) == nil {
 		return "", nil, false
 	}
@@ -30,13 +29,7 @@ func Picked(policies []*placementv1.ClusterSchedulingPolicySnapshot) (policy str
 // members have to have: the newest complete one, or the one that the placement is rolled
 // back to. They are empty if there is no such snapshot.
 func Wanted(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot) (name, index string) {
-	var parts []placing.Part
-	for _, s := range snapshots {
-		if part, ok := placing.PartOf(&s.ObjectMeta); ok {
-			parts = append(parts, part)
-		}
-	}
-	whole := placing.Latest(placing.InForce(p, parts))
+	whole := placing.Wanted(p, snapshots)
 	if len(whole) == 0 {
 		return "", ""
 	}

@@ -150,8 +150,8 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 	if err != nil {
 		return e, fmt.Errorf("list the policies of placement %s: %w", name, err)
 	}
-	if e.LeftOut = telling.LeavesOut(policies, w.Key.Cluster); e.LeftOut && e.Cluster.Answer == applying.Found {
-		if e.Alias, err = s.alias(ctx, e.Cluster.Value, policies); err != nil {
+	if e.LeftOut = telling.LeavesOut(e.Placement.Value, policies, w.Key.Cluster); e.LeftOut && e.Cluster.Answer == applying.Found {
+		if e.Alias, err = s.alias(ctx, e.Cluster.Value, e.Placement.Value, policies); err != nil {
 			return e, err
 		}
 	}
@@ -164,13 +164,13 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 }
 
 // alias is another name of the member by which the policies pick it.
-func (s *Stage) alias(ctx context.Context, c *clusterv1alpha1.Cluster, policies []*placementv1.ClusterSchedulingPolicySnapshot) (string, error) {
+func (s *Stage) alias(ctx context.Context, c *clusterv1alpha1.Cluster, p *placementv1.ClusterResourcePlacement, policies []*placementv1.ClusterSchedulingPolicySnapshot) (string, error) {
 	clusters, err := s.hub.Clusters(ctx)
 	if err != nil {
 		return "", fmt.Errorf("list clusters: %w", err)
 	}
 	for _, name := range applying.AliasesOf(c, clusters) {
-		if !telling.LeavesOut(policies, name) {
+		if !telling.LeavesOut(p, policies, name) {
 			return name, nil
 		}
 	}

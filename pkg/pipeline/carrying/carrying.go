@@ -21,6 +21,7 @@ import (
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/outcome"
 )
@@ -81,6 +82,9 @@ func parts(ctx context.Context, hub Hub, placement string, b *placementv1.Cluste
 	}
 	if !rendering.WholeSnapshot(b, out) {
 		return nil, fmt.Errorf("the snapshot %s is not whole: %w", b.Spec.ResourceSnapshotName, outcome.ErrGone)
+	}
+	if err := placing.Held(out); err != nil { // as if it were not there: the placer makes it anew
+		return nil, fmt.Errorf("%w: %w", err, outcome.ErrGone)
 	}
 	return out, nil
 }

@@ -36,6 +36,9 @@ func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.Cluster
 	if err := s.drop(ctx, have, have.Parts); err != nil {
 		return nil, err
 	}
+	if err := s.unforge(ctx, p, have); err != nil {
+		return nil, err
+	}
 	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
 	if err != nil {
 		return nil, fmt.Errorf("list the policies of placement %s: %w", p.Name, err)

@@ -91,6 +91,13 @@ func (s *Stage) policy(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	if err != nil {
 		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
 	}
+	_, forged := placing.GenuinePolicies(p, stored)
+	for _, f := range forged {
+		if err := s.hub.DeletePolicySnapshot(ctx, f.Object); err != nil {
+			return fmt.Errorf("delete policy snapshot %s: %w", f.Object.Name, err)
+		}
+		s.tellForged(ctx, p, f.Object.Name, f.Why)
+	}
 	plan := placing.NextPolicy(p, stored)
 	if plan.Create != nil {
 		plan.Create.OwnerReferences = owned(p)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,17 +26,21 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	if err != nil {
 		return -1, err
 	}
+	if err := s.unforge(ctx, p, have); err != nil {
+		return -1, err
+	}
 	inside, err := s.inside(ctx, []*placementv1.ClusterResourcePlacement{p})
 	if err != nil {
 		return -1, err
 	}
-	latest := placing.Latest(have.Parts)
+	newest := placing.Newest(have.Parts)
 	at, now := situation(p, taken.State, inside), s.now()
-	at.Snapshotted = latest != nil
-	if latest != nil {
-		at.Made, at.Latest = latest[0].Asked, strconv.Itoa(latest[0].Index)
-		if latest[0].Created.After(at.Last) {
-			at.Last = latest[0].Created
+	have.Seen = max(have.Seen, placing.IndexOf(at.Selected.Latest))
+	at.Snapshotted = newest != nil && (newest[0].Latest || newest[0].Index >= have.Seen)
+	if newest != nil {
+		at.Made, at.Latest = newest[0].Asked, placing.Identity(newest)
+		if newest[0].Created.After(at.Last) {
+			at.Last = newest[0].Created
 		}
 	}
 	have.Asked = at.Mark.Asked
@@ -48,7 +53,7 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 		_, err := s.commit(ctx, p, have, plan)
 		return plan.Index, err
 	}
-	content, err := s.read(ctx, p, reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}, latest, due, taken)
+	content, err := s.read(ctx, p, reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}, newest, due, taken)
 	if err != nil {
 		return -1, err
 	}
@@ -57,13 +62,13 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	if err != nil {
 		return -1, err
 	}
-	if made {
+	if len(made) > 0 {
 		at.Last = now
 	}
 	if err := s.accept(ctx, p); err != nil {
 		return -1, err
 	}
-	at.Mark.Latest = strconv.Itoa(plan.Index)
+	at.Mark.Latest = placing.Identity(placing.Newest(append(made, have.of(plan)...)))
 	return plan.Index, s.pending.Done(ctx, p.Name, taken, at.Mark.String(), at.Last)
 }
 
@@ -71,6 +76,14 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 type stored struct {
 	placing.Stored
 	objects map[string]*placementv1.ClusterResourceSnapshot
+	forged  []placing.Forged[*placementv1.ClusterResourceSnapshot]
+}
+
+// of are the parts that were there before a plan, of the snapshot that is the latest by it.
+func (s stored) of(plan placing.Plan) []placing.Part {
+	return slices.DeleteFunc(slices.Clone(s.Parts), func(p placing.Part) bool {
+		return p.Index != plan.Index || slices.ContainsFunc(plan.Drop, func(d placing.Part) bool { return d.Name == p.Name })
+	})
 }
 
 func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacement) (stored, error) {
@@ -78,7 +91,11 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	if err != nil {
 		return stored{}, fmt.Errorf("list the snapshots of placement %s: %w", p.Name, err)
 	}
-	out := stored{placing.Stored{Placement: p.Name, Seen: -1, Limit: placing.History(p), Now: s.now()}, map[string]*placementv1.ClusterResourceSnapshot{}}
+	out := stored{
+		Stored:  placing.Stored{Placement: p.Name, Seen: -1, Limit: placing.History(p), Now: s.now(), Parts: placing.PartsOf(p, all)},
+		objects: make(map[string]*placementv1.ClusterResourceSnapshot, len(all)),
+	}
+	_, out.forged = placing.GenuineSnapshots(p, all)
 	if seen, err := strconv.Atoi(p.Status.ObservedResourceIndex); err == nil {
 		out.Seen = seen
 	}
@@ -88,10 +105,7 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	}
 	out.Needed = placing.Needed(p, bindings)
 	for _, o := range all {
-		if part, ok := placing.PartOf(&o.ObjectMeta); ok {
-			out.Parts = append(out.Parts, part)
-			out.objects[o.Name] = o
-		}
+		out.objects[o.Name] = o
 	}
 	return out, nil
 }
@@ -102,7 +116,7 @@ func (s *Stage) read(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 		c   placing.Content
 		err error
 	)
-	if r.latest, err = s.content(ctx, latest); err != nil {
+	if r.latest, err = s.content(ctx, p, latest); err != nil {
 		return c, err
 	}
 	if due.All {
@@ -123,9 +137,26 @@ func about(p *placementv1.ClusterResourcePlacement) hub.About {
 	return hub.About{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement, Name: p.Name, UID: p.UID}
 }
 
-// content is what a snapshot holds.
-func (s *Stage) content(ctx context.Context, parts []placing.Part) (placing.Content, error) {
+// unforge deletes what says that it is a snapshot of the placement, and is not what the
+// placer made. Members have nothing of it, for nobody takes it for a snapshot.
+func (s *Stage) unforge(ctx context.Context, p *placementv1.ClusterResourcePlacement, have stored) error {
+	for _, f := range have.forged {
+		if err := s.hub.DeleteResourceSnapshot(ctx, f.Object); err != nil {
+			return fmt.Errorf("delete snapshot %s: %w", f.Object.Name, err)
+		}
+		s.tellForged(ctx, p, f.Object.Name, f.Why)
+	}
+	return nil
+}
+
+func (s *Stage) tellForged(ctx context.Context, p *placementv1.ClusterResourcePlacement, name, why string) {
+	s.hub.Record(ctx, about(p), hub.Warning, placing.ReasonNotGenuine, "snapshot "+name+" is not what Sluice made: "+why+"; it is deleted, and members keep what they have")
+}
+
+// content is what a snapshot holds. One that holds something else than it says goes.
+func (s *Stage) content(ctx context.Context, p *placementv1.ClusterResourcePlacement, parts []placing.Part) (placing.Content, error) {
 	var items []placing.Item
+	var whole []*placementv1.ClusterResourceSnapshot
 	for _, part := range parts {
 		o, err := s.hub.ResourceSnapshot(ctx, part.Name)
 		if errors.Is(err, outcome.ErrGone) || err == nil && o.UID != part.UID {
@@ -134,6 +165,7 @@ func (s *Stage) content(ctx context.Context, parts []placing.Part) (placing.Cont
 		if err != nil {
 			return placing.Content{}, fmt.Errorf("get snapshot %s: %w", part.Name, err)
 		}
+		whole = append(whole, o)
 		for _, r := range o.Spec.SelectedResources {
 			item, err := placing.ReadItem(r.Raw)
 			if err != nil {
@@ -142,14 +174,22 @@ func (s *Stage) content(ctx context.Context, parts []placing.Part) (placing.Cont
 			items = append(items, item)
 		}
 	}
+	if wrong := placing.Held(whole); wrong != nil {
+		have := stored{}
+		for _, o := range whole {
+			have.forged = append(have.forged, placing.Forged[*placementv1.ClusterResourceSnapshot]{Object: o, Why: wrong.Error()})
+		}
+		return placing.Content{}, errors.Join(outcome.Conflict(wrong), s.unforge(ctx, p, have))
+	}
 	return placing.NewContent(items), nil
 }
 
-// commit carries the plan out, and tells whether a snapshot was made.
-func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacement, have stored, plan placing.Plan) (bool, error) {
+// commit carries the plan out, and returns the parts of snapshots that were made.
+func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacement, have stored, plan placing.Plan) ([]placing.Part, error) {
 	if err := s.drop(ctx, have, plan.Drop); err != nil {
-		return false, err
+		return nil, err
 	}
+	var made []placing.Part
 	for _, n := range plan.Create {
 		o := &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels, Annotations: n.Annotations, OwnerReferences: owned(p)}}
 		o.Spec.SelectedResources = []placementv1.ResourceContent{}
@@ -158,8 +198,13 @@ func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacem
 			c.Raw = i.Raw
 			o.Spec.SelectedResources = append(o.Spec.SelectedResources, c)
 		}
-		if _, err := s.hub.CommitResourceSnapshot(ctx, nil, o); err != nil {
-			return false, refused(n, fmt.Errorf("make snapshot %s: %w", n.Name, err))
+		placing.Seal(p, &o.ObjectMeta, "")
+		is, err := s.hub.CommitResourceSnapshot(ctx, nil, o)
+		if err != nil {
+			return nil, refused(n, fmt.Errorf("make snapshot %s: %w", n.Name, err))
+		}
+		if part, ok := placing.PartOf(&is.ObjectMeta); ok {
+			made = append(made, part)
 		}
 	}
 	for _, r := range plan.Relabel {
@@ -167,13 +212,13 @@ func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		next := old.DeepCopy()
 		next.Labels = labelled(next.Labels, r.Latest)
 		if _, err := s.hub.CommitResourceSnapshot(ctx, old, next); err != nil {
-			return false, fmt.Errorf("label snapshot %s: %w", r.Name, err)
+			return nil, fmt.Errorf("label snapshot %s: %w", r.Name, err)
 		}
 	}
 	if plan.Unfinished {
 		s.remind(ctx, p.Name, placing.UnfinishedFor)
 	}
-	return len(plan.Create) > 0, s.drop(ctx, have, plan.Prune)
+	return made, s.drop(ctx, have, plan.Prune)
 }
 
 // refused is an error that is the fault of what is selected: one object that is too

@@ -42,6 +42,11 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 			policy.Status.ObservedCRPGeneration = 1
 			policy.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: "True", ObservedGeneration: 1}}
 			policy.Status.ClusterDecisions = []placementv1.ClusterDecision{{ClusterName: "m1", Selected: tc.picked}}
+			live, err := h.Placement(t.Context(), "crp-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 			h.Put(policy)
 			deleted := metav1.NewTime(fixture.Start)
 			bound := func(name string, state placementv1.BindingState, at *metav1.Time) {

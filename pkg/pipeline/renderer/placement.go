@@ -46,7 +46,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 		if err != nil {
 			return nil, fmt.Errorf("list the policies of placement %s: %w", msg.Placement, err)
 		}
-		if !telling.LeavesOut(policies, msg.Cluster) {
+		if !telling.LeavesOut(p, policies, msg.Cluster) {
 			// What is missing is made again, and waits for them to go.
 			out := events.From(Name, e)
 			if err := s.release(ctx, going, out); err != nil {

@@ -51,6 +51,11 @@ func TestC80NothingStaysTrueOfAnEarlierForm(t *testing.T) {
 			policy.Status.ObservedCRPGeneration = 2
 			policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
 			policy.Status.ClusterDecisions = []placementv1.ClusterDecision{{ClusterName: "m1", Selected: true}}
+			live, err := h.Placement(t.Context(), "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 			h.Put(policy)
 			writes := 0
 			h.Wrote = func(_ context.Context, w pipelinetest.Write) { writes++ }

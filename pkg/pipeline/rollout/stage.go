@@ -87,7 +87,7 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 		return in, false, fmt.Errorf("list policy snapshots of %s: %w", p.Name, err)
 	}
 	var known bool
-	if in.Policy, in.Picked, known = rollout.Picked(policies); !known {
+	if in.Policy, in.Picked, known = rollout.Picked(p, policies); !known {
 		return in, false, nil
 	}
 	snapshots, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)

@@ -38,7 +38,7 @@ type world struct {
 func newWorld(picked ...string) *world {
 	w := &world{placement: &placementv1.ClusterResourcePlacement{}, policy: &placementv1.ClusterSchedulingPolicySnapshot{}, now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
 	w.placement.Name, w.placement.Finalizers = "shop", []string{placementv1.FinalizerScheduler}
-	w.policy.Name, w.policy.Labels = "shop-0", map[string]string{placementv1.LabelPolicyIndex: "0"}
+	w.policy.Name, w.policy.Labels = "shop-0", map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
 	w.policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue}}
 	for _, c := range picked {
 		w.policy.Status.ClusterDecisions = append(w.policy.Status.ClusterDecisions, placementv1.ClusterDecision{ClusterName: c, Selected: true})
@@ -50,7 +50,7 @@ func newWorld(picked ...string) *world {
 func (w *world) snapshot(index int) {
 	s := &placementv1.ClusterResourceSnapshot{}
 	s.Name = fmt.Sprintf("shop-%d-snapshot", index)
-	s.Labels = map[string]string{placementv1.LabelResourceIndex: fmt.Sprint(index)}
+	s.Labels = map[string]string{placementv1.LabelResourceIndex: fmt.Sprint(index), placementv1.LabelIsLatestSnapshot: "true"}
 	s.Annotations = map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1"}
 	w.snapshots = append(w.snapshots, s)
 }

@@ -14,6 +14,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/scheduling/placement"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/paging"
@@ -43,7 +44,7 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	if err != nil {
 		return nil, fmt.Errorf("list policy snapshots of %s: %w", name, err)
 	}
-	policy := placement.Latest(snapshots)
+	policy := placing.LatestPolicy(p, snapshots)
 	if policy == nil {
 		return nil, nil // the placer makes it, and tells
 	}

@@ -100,7 +100,7 @@ func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
 	p.Name = "shop"
 	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
 	policy.Name, policy.Generation = "shop-0", 1
-	policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0"}
+	policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
 	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "5"}
 	m := &memberclusterv1.MemberCluster{}
 	m.Name = "member1"

@@ -66,7 +66,7 @@ func Outdated(p *placementv1.ClusterResourcePlacement) bool {
 
 // Summarize computes the status of the placement from its decisions, bindings and Works.
 func Summarize(in Input) Summary {
-	p, policy, latest := in.Placement, LatestPolicy(in.Policies), Resources(in.Placement, in.Snapshots)
+	p, policy, latest := in.Placement, placing.LatestPolicy(in.Placement, in.Policies), Resources(in.Placement, in.Snapshots)
 	s := Summary{Status: *p.Status.DeepCopy(), Members: map[string]BindingStatus{}}
 	if latest != nil {
 		s.Status.ObservedResourceIndex = latest.Labels[placementv1.LabelResourceIndex]

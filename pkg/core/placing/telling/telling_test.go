@@ -296,11 +296,11 @@ func TestC73Availability(t *testing.T) {
 
 func TestLeavesOut(t *testing.T) {
 	in := world()
-	if LeavesOut(in.Policies, "kind-cluster-1") || !LeavesOut(in.Policies, "kind-cluster-9") {
+	if LeavesOut(in.Placement, in.Policies, "kind-cluster-1") || !LeavesOut(in.Placement, in.Policies, "kind-cluster-9") {
 		t.Error("whom the decided policy leaves out")
 	}
 	in.Policies[0].Status.Conditions = nil
-	if LeavesOut(in.Policies, "kind-cluster-9") || LeavesOut(nil, "kind-cluster-9") {
+	if LeavesOut(in.Placement, in.Policies, "kind-cluster-9") || LeavesOut(in.Placement, nil, "kind-cluster-9") {
 		t.Error("what is not decided leaves nobody out")
 	}
 }

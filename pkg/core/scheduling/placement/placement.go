@@ -78,19 +78,6 @@ func Generation(s *placementv1.ClusterSchedulingPolicySnapshot) int64 {
 	return n
 }
 
-// Latest is the snapshot of the policy that is in force; nil: there is none.
-func Latest(all []*placementv1.ClusterSchedulingPolicySnapshot) *placementv1.ClusterSchedulingPolicySnapshot {
-	var latest *placementv1.ClusterSchedulingPolicySnapshot
-	highest := -1
-	for _, s := range all {
-		n, err := strconv.Atoi(s.Labels[placementv1.LabelPolicyIndex])
-		if err == nil && n > highest && s.DeletionTimestamp == nil {
-			latest, highest = s, n
-		}
-	}
-	return latest
-}
-
 // wanted is how many members PickN wants.
 func wanted(s *placementv1.ClusterSchedulingPolicySnapshot) int {
 	n, err := strconv.Atoi(s.Annotations[placementv1.AnnotationNumberOfClusters])

@@ -1,0 +1,179 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+)
+
+// ReasonNotGenuine of a Kubernetes event: a snapshot is not what the placer made.
+const ReasonNotGenuine = "SnapshotNotGenuine"
+
+// AnnotationSeal of a snapshot, or a part of one, of either kind, is a hash over whose it
+// is and what it says of itself. It is no secret: it tells a copy, or an edit, from what
+// the placer wrote.
+const AnnotationSeal = "sluice.dev/seal"
+
+// Forged is a stored snapshot, or a part of one, that is not what the placer made.
+type Forged[O any] struct {
+	Object O
+	// Why, for people.
+	Why string
+}
+
+// seal is that of a snapshot of a placement, with the hash of what it holds.
+func seal(of types.UID, m *metav1.ObjectMeta, hash string) string {
+	h := sha256.New()
+	for _, said := range []string{
+		string(of), m.Name, hash,
+		m.Labels[placementv1.LabelParentCRP], m.Labels[placementv1.LabelResourceIndex], m.Labels[placementv1.LabelPolicyIndex],
+		m.Annotations[placementv1.AnnotationNumberOfResourceSnapshots], m.Annotations[placementv1.AnnotationSubindex],
+		m.Annotations[placementv1.AnnotationResourceHash], m.Annotations[AnnotationPartOf],
+	} {
+		fmt.Fprintf(h, "%q\n", said)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+// Seal writes the seal of a snapshot that is about to be made for the placement.
+func Seal(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, hash string) {
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
+	m.Annotations[AnnotationSeal] = seal(p.UID, m, hash)
+}
+
+// GenuineSnapshots tells the stored snapshots that the placer made for the placement from
+// others that say that they are of it. Of what they hold they tell by their generation
+// that nobody edited it; that it is what their hash says, whoever reads it checks.
+func GenuineSnapshots(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterResourceSnapshot) ([]*placementv1.ClusterResourceSnapshot, []Forged[*placementv1.ClusterResourceSnapshot]) {
+	return genuine(stored, func(s *placementv1.ClusterResourceSnapshot) (index int, sealed bool, why string) {
+		part, ok := PartOf(&s.ObjectMeta)
+		if !ok {
+			return 0, false, "its labels and annotations say no index"
+		}
+		name := SnapshotName(p.Name, part.Index)
+		if part.Subindex != master {
+			name = partName(p.Name, part.Index, part.Subindex)
+		}
+		sealed, why = authentic(p, &s.ObjectMeta, name, "")
+		if sealed && why == "" && s.Generation > 1 {
+			why = "its content was edited"
+		}
+		return part.Index, sealed, why
+	})
+}
+
+// GenuinePolicies is GenuineSnapshots for the snapshots of the placement's policy.
+func GenuinePolicies(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) ([]*placementv1.ClusterSchedulingPolicySnapshot, []Forged[*placementv1.ClusterSchedulingPolicySnapshot]) {
+	return genuine(stored, func(s *placementv1.ClusterSchedulingPolicySnapshot) (index int, sealed bool, why string) {
+		if index = policyIndex(s); index < 0 {
+			return 0, false, "its labels say no index"
+		}
+		sealed, why = authentic(p, &s.ObjectMeta, policyName(p.Name, index), string(s.Spec.PolicyHash))
+		if sealed && why == "" && string(hashPolicy(s.Spec.Policy)) != string(s.Spec.PolicyHash) {
+			why = "its policy is not that of its hash"
+		}
+		return index, sealed, why
+	})
+}
+
+// authentic tells whether a snapshot has a seal, and why it is not the placement's; empty:
+// it is.
+func authentic(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, name, hash string) (sealed bool, why string) {
+	owner := types.UID("")
+	if ref := metav1.GetControllerOfNoCopy(m); ref != nil && ref.Kind == placementv1.KindClusterResourcePlacement && ref.Name == p.Name {
+		owner = ref.UID
+	}
+	has, sealed := m.Annotations[AnnotationSeal]
+	switch {
+	case m.Name != name:
+		why = "its name would be " + name
+	case owner != p.UID:
+		why = "its owner is not the placement"
+	case sealed && has != seal(p.UID, m, hash):
+		why = "its seal is that of something else"
+	}
+	return sealed, why
+}
+
+// genuine sorts what is stored. What has no seal is what an earlier version made, and
+// older than whatever has one.
+func genuine[O metav1.Object](stored []O, look func(O) (index int, sealed bool, why string)) (real []O, forged []Forged[O]) {
+	first, named := -1, ""
+	for _, s := range stored {
+		if index, sealed, why := look(s); sealed && why == "" && (first < 0 || index < first) {
+			first, named = index, s.GetName()
+		}
+	}
+	for _, s := range stored {
+		index, sealed, why := look(s)
+		if why == "" && !sealed && first >= 0 && index >= first {
+			why = "it has no seal, and " + named + " has one"
+		}
+		if why != "" {
+			forged = append(forged, Forged[O]{s, why})
+			continue
+		}
+		real = append(real, s)
+	}
+	return real, forged
+}
+
+// Held returns an error if what the parts of a whole snapshot hold is not what its hash
+// says. One without a seal is what an earlier version made.
+func Held(parts []*placementv1.ClusterResourceSnapshot) error {
+	i := slices.IndexFunc(parts, func(p *placementv1.ClusterResourceSnapshot) bool {
+		return p.Annotations[placementv1.AnnotationResourceHash] != "" && p.Annotations[AnnotationSeal] != ""
+	})
+	if i < 0 {
+		return nil
+	}
+	var items []Item
+	for _, part := range parts {
+		for _, r := range part.Spec.SelectedResources {
+			item, err := ReadItem(r.Raw)
+			if err != nil {
+				return fmt.Errorf("snapshot %s: %w", part.Name, err)
+			}
+			items = append(items, item)
+		}
+	}
+	if NewContent(items).Hash() != parts[i].Annotations[placementv1.AnnotationResourceHash] {
+		return fmt.Errorf("snapshot %s holds something else than its hash says", parts[i].Name)
+	}
+	return nil
+}
+
+// Identity returns what tells a whole snapshot from any other, and from one that was made
+// again under its name.
+func Identity(parts []Part) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintln(h, p.UID)
+	}
+	return strconv.Itoa(parts[0].Index) + "@" + hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// IndexOf is the index in an identity; -1: it has none.
+func IndexOf(identity string) int {
+	index, _, _ := strings.Cut(identity, "@")
+	if n, err := strconv.Atoi(index); err == nil {
+		return n
+	}
+	return -1
+}

@@ -1,0 +1,63 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// An empty snapshot that somebody makes, or a newest one that he deletes, takes nothing
+// from members: the first goes, the second is made anew, and the placement tells of it.
+func TestZ6SnapshotMadeByHand(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		nginx, p := s.Deployment("nginx"), s.everywhere()
+		s.Apply(nginx, p)
+		s.Says(p, carried...)
+		s.Rest()
+		before := s.uids(nginx, members...)
+		for _, of := range []struct {
+			kind         resource
+			name, forged string
+			edit         func(o map[string]any)
+		}{
+			{snapshots, "-0-snapshot", "-9-snapshot", func(o map[string]any) {
+				o["spec"] = map[string]any{"selectedResources": []any{}}
+			}},
+			{policySnapshots, "-0", "-9", func(map[string]any) {}},
+		} {
+			c := s.lab.hub.on(of.kind, "")
+			o, err := c.Get(s.Context(), p.name()+of.name, metav1.GetOptions{})
+			if err != nil {
+				s.Fatal(err)
+			}
+			o.SetName(p.name() + of.forged)
+			o.SetResourceVersion("")
+			o.SetUID("")
+			labels := o.GetLabels()
+			labels[fleet+"resource-index"], labels[fleet+"policy-index"] = "9", "9"
+			o.SetLabels(labels)
+			of.edit(o.Object)
+			if _, err := c.Create(s.Context(), o, metav1.CreateOptions{}); err != nil {
+				s.Fatal(err)
+			}
+			s.Told(p, "Warning", "SnapshotNotGenuine", p.name()+of.forged)
+			s.Eventually(func() error {
+				if _, err := c.Get(s.Context(), p.name()+of.forged, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+					return fmt.Errorf("%s%s is there yet: %w", p.name(), of.forged, err)
+				}
+				return nil
+			})
+			if err := c.Delete(s.Context(), p.name()+of.name, metav1.DeleteOptions{}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		s.Settle()
+		s.Says(p, carried...)
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
