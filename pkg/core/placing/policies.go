@@ -76,6 +76,13 @@ func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.C
 	return plan
 }
 
+// PolicyWaits reports whether the placement's policy is another than the one in force.
+func PolicyWaits(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) bool {
+	latest := LatestPolicy(p, stored)
+	return latest != nil && (string(latest.Spec.PolicyHash) != string(policySpec(p).PolicyHash) ||
+		latest.Annotations[placementv1.AnnotationNumberOfClusters] != policyAnnotations(p)[placementv1.AnnotationNumberOfClusters])
+}
+
 // policyIndex is the index of a policy snapshot; -1: it says none.
 func policyIndex(s *placementv1.ClusterSchedulingPolicySnapshot) int {
 	index, err := strconv.Atoi(s.Labels[placementv1.LabelPolicyIndex])

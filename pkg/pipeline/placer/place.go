@@ -46,10 +46,7 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	if p, err = s.hold(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := s.policy(ctx, p); err != nil {
-		return nil, err
-	}
-	index, err := s.resources(ctx, p, taken)
+	index, err := s.keep(ctx, p, taken)
 	var no refusal
 	if errors.As(err, &no) {
 		return nil, s.refuse(ctx, p, taken, no)
@@ -60,6 +57,26 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	out := events.From(Name, e)
 	out.Emit(events.PlacementSnapshotted, events.Data{Placement: name, SnapshotIndex: strconv.Itoa(index), Reason: "Snapshotted"})
 	return out.Events()
+}
+
+// keep keeps what the placement selects, and its policy, in snapshots, and is the index of
+// the latest of what it selects; -1: there is none. Where what it selects is refused, its
+// policy does not act either.
+func (s *Stage) keep(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (int, error) {
+	policies, err := s.policies(ctx, p)
+	if err != nil {
+		return -1, err
+	}
+	c, err := s.choose(ctx, p, taken)
+	if err != nil {
+		return -1, err
+	}
+	if !c.refused {
+		if err := s.policy(ctx, p, policies); err != nil {
+			return -1, err
+		}
+	}
+	return s.resources(ctx, p, taken, c)
 }
 
 // hold keeps the placement until nothing of it is left.
@@ -85,19 +102,24 @@ func owned(p *placementv1.ClusterResourcePlacement) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(p, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 }
 
-// policy keeps the placement's policy in a snapshot.
-func (s *Stage) policy(ctx context.Context, p *placementv1.ClusterResourcePlacement) error {
-	stored, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
+// policies are the snapshots of the placement's policy. What is not genuine goes.
+func (s *Stage) policies(ctx context.Context, p *placementv1.ClusterResourcePlacement) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
+	all, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
 	if err != nil {
-		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
+		return nil, fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
 	}
-	_, forged := placing.GenuinePolicies(p, stored)
+	stored, forged := placing.GenuinePolicies(p, all)
 	for _, f := range forged {
 		if err := s.hub.DeletePolicySnapshot(ctx, f.Object); err != nil {
-			return fmt.Errorf("delete policy snapshot %s: %w", f.Object.Name, err)
+			return nil, fmt.Errorf("delete policy snapshot %s: %w", f.Object.Name, err)
 		}
 		s.tellForged(ctx, p, f.Object.Name, f.Why)
 	}
+	return stored, nil
+}
+
+// policy keeps the placement's policy in a snapshot.
+func (s *Stage) policy(ctx context.Context, p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) error {
 	plan := placing.NextPolicy(p, stored)
 	if plan.Create != nil {
 		plan.Create.OwnerReferences = owned(p)
@@ -146,7 +168,15 @@ func (s *Stage) refuse(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	if err != nil {
 		return err
 	}
-	if conditions, changed := placing.Refuse(p, no.Error(), s.now()); changed {
+	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
+	if err != nil {
+		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
+	}
+	message := no.Error()
+	if placing.PolicyWaits(p, policies) {
+		message += "; the policy that came with it waits, too, and the former one stays in force"
+	}
+	if conditions, changed := placing.Refuse(p, message, s.now()); changed {
 		status := *p.Status.DeepCopy()
 		status.Conditions = conditions
 		if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {

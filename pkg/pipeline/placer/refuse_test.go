@@ -5,6 +5,8 @@ package placer_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +38,33 @@ func TestC10SelectorsThatSelectTwiceAreRefused(t *testing.T) {
 	if placing.Refused(w.placements["crp"]) {
 		t.Error("it is refused yet")
 	}
+}
+
+// The policy of an edit whose selectors are refused does not act either, nor does one that
+// comes after it, until the selectors are mended.
+func TestZ2ThePolicyOfARefusedEditWaits(t *testing.T) {
+	w := shop(t)
+	p := w.placements["crp"]
+	p.Spec.ResourceSelectors = []placementv1.ClusterResourceSelector{named("Namespace", "shpo")}
+	p.Spec.Policy = &placementv1.PlacementPolicy{PlacementType: placementv1.PickFixedPlacementType, ClusterNames: []string{"member1"}}
+	inForce := func(name string) {
+		t.Helper()
+		if latest := placing.LatestPolicy(w.placements["crp"], slices.Collect(maps.Values(w.policies))); latest == nil || latest.Name != name {
+			t.Errorf("in force is %v, want %s", latest, name)
+		}
+	}
+	w.touch(t)
+	inForce("crp-0")
+	if c := w.placements["crp"].Status.Conditions; len(c) != 1 || !strings.Contains(c[0].Message, "the policy that came with it waits, too") {
+		t.Errorf("it says %v", c)
+	}
+	w.placements["crp"].Spec.Policy.ClusterNames = []string{"member2"}
+	w.touch(t)
+	inForce("crp-0")
+	w.placements["crp"].Spec.ResourceSelectors = []placementv1.ClusterResourceSelector{named("Namespace", "shop")}
+	w.touch(t)
+	inForce("crp-1")
+	w.want(t, first)
 }
 
 // One wrong word in a placement takes nothing away from members.

@@ -19,57 +19,69 @@ import (
 	"sluice.dev/pkg/redis/pending"
 )
 
-// resources keeps what the placement selects in snapshots, and is the index of the
-// latest; -1: there is none.
-func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (int, error) {
-	have, err := s.stored(ctx, p)
-	if err != nil {
-		return -1, err
+// choice is what the placement selects, and what has to be written for it.
+type choice struct {
+	have stored
+	at   placing.Situation
+	plan placing.Plan
+	// read tells whether it was selected now; else nothing of it was due.
+	read bool
+	// refused: it was refused before, and nobody has mended it.
+	refused bool
+}
+
+// choose finds out what the placement selects, if that is due. It writes nothing but that
+// it deletes what is not genuine.
+func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (c choice, err error) {
+	if c.have, err = s.stored(ctx, p); err != nil {
+		return c, err
 	}
-	if err := s.unforge(ctx, p, have); err != nil {
-		return -1, err
+	if err := s.unforge(ctx, p, c.have); err != nil {
+		return c, err
 	}
 	inside, err := s.inside(ctx, []*placementv1.ClusterResourcePlacement{p})
 	if err != nil {
-		return -1, err
+		return c, err
 	}
-	newest := placing.Newest(have.Parts)
-	at, now := situation(p, taken.State, inside), s.now()
-	have.Seen = max(have.Seen, placing.IndexOf(at.Selected.Latest))
-	at.Snapshotted = newest != nil && (newest[0].Latest || newest[0].Index >= have.Seen)
+	newest, now := placing.Newest(c.have.Parts), s.now()
+	c.at = situation(p, taken.State, inside)
+	c.have.Seen = max(c.have.Seen, placing.IndexOf(c.at.Selected.Latest))
+	c.at.Snapshotted = newest != nil && (newest[0].Latest || newest[0].Index >= c.have.Seen)
 	if newest != nil {
-		at.Made, at.Latest = newest[0].Asked, placing.Identity(newest)
-		if newest[0].Created.After(at.Last) {
-			at.Last = newest[0].Created
+		c.at.Made, c.at.Latest = newest[0].Asked, placing.Identity(newest)
+		if newest[0].Created.After(c.at.Last) {
+			c.at.Last = newest[0].Created
 		}
 	}
-	have.Asked = at.Mark.Asked
-	due := at.When(now)
+	c.have.Asked = c.at.Mark.Asked
+	due := c.at.When(now)
 	if !due.Now(now) {
 		if !due.Never {
 			s.remind(ctx, p.Name, due.At.Sub(now))
 		}
-		plan := have.Next(nil)
-		_, err := s.commit(ctx, p, have, plan)
-		return plan.Index, err
+		c.plan, c.refused = c.have.Next(nil), c.at.Selected.Refused
+		return c, nil
 	}
 	content, err := s.read(ctx, p, reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}, newest, due, taken)
-	if err != nil {
-		return -1, err
-	}
-	plan := have.Next(&content)
-	made, err := s.commit(ctx, p, have, plan)
-	if err != nil {
-		return -1, err
+	c.plan, c.read = c.have.Next(&content), true
+	return c, err
+}
+
+// resources keeps what was chosen in snapshots, and is the index of the latest; -1: there
+// is none.
+func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken, c choice) (int, error) {
+	made, err := s.commit(ctx, p, c.have, c.plan)
+	if err != nil || !c.read {
+		return c.plan.Index, err
 	}
 	if len(made) > 0 {
-		at.Last = now
+		c.at.Last = s.now()
 	}
 	if err := s.accept(ctx, p); err != nil {
 		return -1, err
 	}
-	at.Mark.Latest = placing.Identity(placing.Newest(append(made, have.of(plan)...)))
-	return plan.Index, s.pending.Done(ctx, p.Name, taken, at.Mark.String(), at.Last)
+	c.at.Mark.Latest = placing.Identity(placing.Newest(append(made, c.have.of(c.plan)...)))
+	return c.plan.Index, s.pending.Done(ctx, p.Name, taken, c.at.Mark.String(), c.at.Last)
 }
 
 // stored are the snapshots that the placement has.

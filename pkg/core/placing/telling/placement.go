@@ -122,7 +122,7 @@ func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.Clu
 	}
 	c := meta.FindStatusCondition(policy.Status.Conditions, placementv1.ConditionScheduled)
 	if c.Status == metav1.ConditionTrue {
-		return yes(t, placementv1.ReasonSchedulingPolicyFulfilled, "found all the clusters needed as specified by the scheduling policy")
+		return yes(t, placementv1.ReasonSchedulingPolicyFulfilled, cmp.Or(c.Message, placement.MessageFulfilled))
 	}
 	return no(t, placementv1.ReasonSchedulingPolicyUnfulfilled, c.Message)
 }
