@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,5 +60,46 @@ func TestZ6SnapshotMadeByHand(t *testing.T) {
 		s.Settle()
 		s.Says(p, carried...)
 		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// The policy of an edit whose selectors are refused waits with them.
+func TestZ2ThePolicyOfARefusedEditWaits(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		nginx, p := s.Deployment("nginx"), s.everywhere()
+		s.Apply(nginx, p)
+		s.Says(p, carried...)
+		s.Rest()
+		before := s.uids(nginx, members...)
+		next := p.with("spec.policy", map[string]any{"placementType": "PickAll", "affinity": wanting("e2e-"+s.ns, "x")})
+		s.Apply(next.with("spec.resourceSelectors", []any{selector(namespaces, s.ns+"s")}))
+		status := s.Says(p, "Scheduled InvalidResourceSelectors False")
+		if said := asJSON(status); !strings.Contains(said, "the policy that came with it waits, too") {
+			s.Errorf("the placement says %s", said)
+		}
+		s.Settle()
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
+// A label that no member has takes nothing away: it is named, and nothing moves until it
+// is corrected.
+func TestZ2AffinityToALabelThatNoMemberHas(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		nginx, p := s.Deployment("nginx"), s.everywhere()
+		s.Apply(nginx, p)
+		s.Says(p, carried...)
+		s.Rest()
+		before, key := s.uids(nginx, members...), "e2e-"+s.ns
+		s.Apply(p.with("spec.policy", map[string]any{"placementType": "PickAll", "affinity": wanting(key, "prdo")}))
+		s.Eventually(func() error {
+			return isCondition("ClusterResourcePlacementScheduled", "False", "no cluster has the label "+key+"=prdo", "nothing moves")(s.Live(p).Object)
+		})
+		s.Settle()
+		s.goesOn(nginx, 2, before, members...)
+		member := newThing(pickMembers, "", members[0])
+		s.Patch(member, fmt.Sprintf(`{"metadata":{"labels":{%q:"prdo"}}}`, key))
+		defer s.afterwards(member, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key))
+		s.Expect(nginx).In(members[0])
 	})
 }

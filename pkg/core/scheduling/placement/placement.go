@@ -54,9 +54,9 @@ func Decide(in Input) Decision {
 	case placementv1.PickFixedPlacementType:
 		return s.pickFixed()
 	case placementv1.PickNPlacementType:
-		return s.pickN(wanted(in.Policy))
+		return s.heedLabels(s.pickN(wanted(in.Policy)))
 	}
-	return s.pickAll()
+	return s.heedLabels(s.pickAll())
 }
 
 // Status is what the snapshot of the policy says of the decision, but for the

@@ -42,7 +42,7 @@ func survey(in Input) *surveyed {
 		}
 	}
 	for _, d := range in.Policy.Status.ClusterDecisions {
-		if m := s.find(d.ClusterName); d.Selected && m != nil && leaving(m) == "" {
+		if m := s.find(d.ClusterName); d.Selected && d.Reason != ReasonHeld && m != nil && leaving(m) == "" {
 			s.kept[d.ClusterName] = d
 		}
 	}
