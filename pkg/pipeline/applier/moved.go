@@ -26,6 +26,19 @@ func (s *Stage) siblings(ctx context.Context, w *propagation.Work) func() ([]*pr
 	})
 }
 
+// anothers tells of an object that is another Work's whether it is this one's by now, or
+// whom it belongs to.
+func anothers(in applying.Input, siblings func() ([]*propagation.Work, error)) (ours bool, conflict string, err error) {
+	live, w := in.Live.Value, in.Work
+	if live == nil || live.Work == "" || live.Ours(w) {
+		return false, "", nil
+	}
+	if ours, err = moved(in, propagation.KeyOf(in.Manifest), siblings); err != nil || ours {
+		return ours, "", err
+	}
+	return false, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", refOf(in.Manifest), w.Key.Cluster, live.Work), nil
+}
+
 // moved tells whether the object, which is another Work's, has come by one of the same
 // placement that does not say any more that the member shall have it: then it is this
 // one's, for the parts of a snapshot do not have the objects for ever that they had.

@@ -161,25 +161,21 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	if in.Live, err = m.Look(ctx, ref, member.Looking{First: in.Known == nil, Whole: whole}); err != nil {
 		return s.failed(o, err)
 	}
-	live := in.Live.Value
 	if in.Live.Answer == applying.Found {
-		o.Object = live.Object
+		o.Object = in.Live.Value.Object
 	}
 	if in.When == applying.WhenNever {
 		return reported(w, o), nil
 	}
-	anothers, ours := live != nil && live.Work != "" && !live.Ours(w), false
-	if anothers {
-		if ours, err = moved(in, propagation.KeyOf(manifest), siblings); err != nil {
-			return o, err
-		}
-	}
+	ours, conflict, err := anothers(in, siblings)
 	switch {
+	case err != nil:
+		return o, err
+	case conflict != "":
+		o.Reason, o.Message = telling.ReasonConflict, conflict
+		return o, nil
 	case ours:
 		in.Known, in.TakeOver = nil, applying.TakeOverAlways
-	case anothers:
-		o.Reason, o.Message = telling.ReasonConflict, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", ref, w.Key.Cluster, live.Work)
-		return o, nil
 	}
 	d := applying.Decide(in)
 	if no := strict(w, o, d); no != nil && !ours {
