@@ -37,6 +37,7 @@ type Members interface {
 	MembersRetired(ctx context.Context) (bool, error)
 	AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error)
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
+	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 }
 
@@ -170,18 +171,42 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 			return false, err
 		}
 	}
-	bindings, err := r.members.PlacementBindings(ctx)
-	if err != nil {
-		return false, fmt.Errorf("list the bindings of placements: %w", err)
-	}
-	if slices.ContainsFunc(bindings, func(b *placementv1.ClusterResourceBinding) bool { return b.Spec.TargetCluster == m.Name }) {
-		return false, nil // the scheduler takes them away, and this is asked again
+	bound, err := r.bound(ctx, m.Name)
+	if err != nil || bound {
+		return false, err // the scheduler takes them away, and this is asked again
 	}
 	if _, err := r.members.CommitMember(ctx, m, mirroring.Released(m)); err != nil && !errors.Is(err, outcome.ErrGone) {
 		return false, fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
 	}
 	leaves.WithLabelValues("true").Inc()
 	return true, nil
+}
+
+// bound tells whether a placement has a binding to the member. One of a placement that is
+// not there any more nobody takes away, and nobody waits for it.
+func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
+	bindings, err := r.members.PlacementBindings(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list the bindings of placements: %w", err)
+	}
+	for _, b := range bindings {
+		if b.Spec.TargetCluster != member {
+			continue
+		}
+		of := b.Labels[placementv1.LabelParentCRP]
+		if of == "" { // nobody can tell whose it is
+			return true, nil
+		}
+		_, err := r.members.Placement(ctx, of)
+		if errors.Is(err, outcome.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return true, fmt.Errorf("get placement %s: %w", of, err)
+		}
+		return true, nil
+	}
+	return false, nil
 }
 
 // note has the Cluster say that it takes part in placements no more, unless nobody asked

@@ -35,7 +35,9 @@ type fleet struct {
 	member   *memberclusterv1.MemberCluster
 	works    []*propagation.Work
 	bindings []*placementv1.ClusterResourceBinding
-	wrote    []string
+	// placement answers for each that is asked for.
+	placement error
+	wrote     []string
 	// retired says that MemberClusters go with their kind.
 	retired bool
 }
@@ -114,6 +116,10 @@ func (f *fleet) AnnotateCluster(_ context.Context, c *clusterv1alpha1.Cluster, k
 
 func (f *fleet) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {
 	return f.bindings, nil
+}
+
+func (f *fleet) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+	return &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: name}}, f.placement
 }
 
 func (f *fleet) WorksOn(context.Context, string) ([]*propagation.Work, error) { return f.works, nil }
@@ -238,6 +244,39 @@ func TestAMemberLeavesThePlacements(t *testing.T) {
 	step() // and is not made again
 	f.cluster.Annotations = nil
 	step("namespace fleet-member-member1", "member")
+}
+
+// A binding of a placement that is not there any more holds no member.
+func TestAMemberLeavesBindingsOfNoPlacement(t *testing.T) {
+	for name, tc := range map[string]struct {
+		label     string
+		placement error
+		stays     bool
+	}{
+		"the placement is there":      {label: "crp", stays: true},
+		"the placement is gone":       {label: "crp", placement: outcome.ErrGone},
+		"nobody can tell":             {label: "crp", placement: outcome.ErrNotServed, stays: true},
+		"it does not say whose it is": {placement: outcome.ErrGone, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, placement: tc.placement}
+			now := began
+			s := mirroringStage(f, &now)
+			step := stepper(t, f, s)
+			step("namespace fleet-member-member1", "member")
+			f.member.DeletionTimestamp = &metav1.Time{Time: began}
+			b := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
+			b.Spec.TargetCluster = "member1"
+			if tc.label != "" {
+				b.Labels = map[string]string{placementv1.LabelParentCRP: tc.label}
+			}
+			f.bindings = []*placementv1.ClusterResourceBinding{b}
+			_ = s.report(t.Context(), f.cluster, answer{}, events.From(tick.Stage, event.New()))
+			if stays := f.member != nil; stays != tc.stays {
+				t.Errorf("the member stays: %t, want %t", stays, tc.stays)
+			}
+		})
+	}
 }
 
 // A MemberCluster that goes with its kind goes without anybody's wish: it is made again
