@@ -37,7 +37,7 @@ type getOptions struct {
 func getCommand(s *session) *cobra.Command {
 	o := &getOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "get [KIND | KIND/NAME | removals]",
+		Use:   "get [KIND | KIND/NAME | removals [CLUSTER]]",
 		Short: "Show templates at a glance: policy, clusters, how far they got",
 		Long: `Show templates at a glance: who holds them, where they go, in how many of these
 clusters they are applied and available, what waits for a template to change,
@@ -45,7 +45,8 @@ and what is suspended. With a KIND, templates that a policy holds and that were
 never propagated are shown too. Placements follow, or are shown alone with crp.
 
 "removals" are the templates that would leave a cluster though nobody asked for
-that by name, and that are held there: of every namespace, unless -n names one.
+that by name, and that are held there: of every namespace, unless -n names one,
+and in every cluster, unless one is named.
 "clusters" are the members; "orphans" what they have that the hub knows nothing of.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
@@ -73,11 +74,11 @@ that by name, and that are held there: of every namespace, unless -n names one.
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && args[0] == "removals" {
+			if len(args) > 0 && args[0] == "removals" {
 				if o.selectorArg != "" || o.watch {
 					return usagef("removals are listed once, and chosen by namespace, not by labels")
 				}
-				return o.removals(cmd.Context())
+				return o.removals(cmd.Context(), args[1:])
 			}
 			if err := o.parse(args); err != nil {
 				return err

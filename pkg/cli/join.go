@@ -8,12 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -95,12 +97,38 @@ func (o *joinOptions) role() error {
 		if kinds, err = joining.ParseKinds(o.kinds); err != nil {
 			return err
 		}
+		if err := o.served(kinds); err != nil {
+			return err
+		}
 	}
 	doc, err := joining.Role(kinds)
 	if err != nil {
 		return err
 	}
 	o.screen.Printf("%s", doc)
+	return nil
+}
+
+// served refuses kinds that the hub serves under another name, or not at all: nothing of
+// them is ever propagated. Where the hub cannot be asked, the role is printed all the same.
+func (o *joinOptions) served(kinds []schema.GroupResource) error {
+	mapper, err := o.mapper()
+	if err != nil {
+		o.screen.Note("Whether the hub serves these kinds nobody can tell: %v", err)
+		return nil
+	}
+	for _, k := range kinds {
+		found, err := mapper.ResourcesFor(k.WithVersion(""))
+		switch {
+		case meta.IsNoMatchError(err):
+			return fmt.Errorf("the hub serves no kind %s: 'kubectl api-resources' lists them", k)
+		case err != nil:
+			o.screen.Note("Whether the hub serves %s nobody can tell: %v", k, err)
+			return nil
+		case !slices.ContainsFunc(found, func(f schema.GroupVersionResource) bool { return f.GroupResource() == k }):
+			return fmt.Errorf("the hub serves no kind %s, but %s: name that", k, found[0].GroupResource())
+		}
+	}
 	return nil
 }
 

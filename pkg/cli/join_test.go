@@ -140,7 +140,7 @@ func TestZ40PrintRole(t *testing.T) {
 		wants, mustNot []string
 	}{
 		"the kinds of most applications": {nil, []string{"deployments", "poddisruptionbudgets", "name: sluice-member-reader"}, []string{"cluster-admin", "'*'", "clusterroles"}},
-		"those that are asked for":       {[]string{"--kinds", "widgets.example.com,configmaps"}, []string{"widgets", "example.com", "configmaps"}, []string{"deployments", "secrets"}},
+		"those that are asked for":       {[]string{"--kinds", "brokers.eventing.knative.dev,configmaps"}, []string{"brokers", "eventing.knative.dev", "configmaps"}, []string{"deployments", "secrets"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := run(t, serve(t, "hub"), append([]string{"join", "--print-role"}, tc.args...)...)
@@ -158,6 +158,13 @@ func TestZ40PrintRole(t *testing.T) {
 		})
 	}
 	run(t, serve(t, "hub"), "join", "--print-role", "--kinds", "*").wants(t, "names no kind")
+	run(t, serve(t, "hub"), "join", "--print-role", "--kinds", "configmaps,widgets.example.com").wants(t, "the hub serves no kind widgets.example.com")
+	run(t, serve(t, "hub"), "join", "--print-role", "--kinds", "deployments").wants(t, "the hub serves no kind deployments, but deployments.apps")
+	away := serve(t, "hub")
+	away.refuse = failing("/api", 503)
+	if a := run(t, away, "join", "--print-role", "--kinds", "deployments.apps"); !strings.Contains(a.out, "deployments") || !strings.Contains(a.err, "nobody can tell") {
+		t.Errorf("of a hub that does not answer it says %q, and prints %q", a.err, a.out)
+	}
 }
 
 // Z40: a token that ends is followed by another.

@@ -89,7 +89,7 @@ func (o *orphansOptions) run(ctx context.Context) error {
 
 func (o *orphansOptions) clusters(ctx context.Context, h *hub.Hub) ([]string, error) {
 	if o.cluster != "" {
-		return []string{o.cluster}, nil
+		return []string{o.cluster}, areJoined(ctx, h, []string{o.cluster})
 	}
 	all, err := h.Clusters(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestZ21GetOrphans(t *testing.T) {
 	if diff := cmp.Diff("member1 configmap/young\n", a.out); diff != "" {
 		t.Error(diff)
 	}
-	run(t, hub, "get", "orphans", "no-such-member").wants(t, "no-such-member: get the member's credentials")
+	run(t, hub, "get", "orphans", "no-such-member").wants(t, "no-such-member")
 	if diff := cmp.Diff(before, member.refs()); diff != "" {
 		t.Errorf("the member changed: %s", diff)
 	}

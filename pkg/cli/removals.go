@@ -19,10 +19,13 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// removals shows what is held in clusters that it would leave.
-func (o *getOptions) removals(ctx context.Context) error {
+// removals shows what is held in clusters that it would leave: in these, or in all.
+func (o *getOptions) removals(ctx context.Context, clusters []string) error {
 	h, err := o.hub()
 	if err != nil {
+		return err
+	}
+	if err := areJoined(ctx, h, clusters); err != nil {
 		return err
 	}
 	w, err := world(ctx, h)
@@ -33,7 +36,9 @@ func (o *getOptions) removals(ctx context.Context) error {
 	if err != nil {
 		return installed(err)
 	}
-	all := w.Removals(bindings)
+	all := slices.DeleteFunc(w.Removals(bindings), func(r explaining.Removal) bool {
+		return len(clusters) > 0 && !slices.Contains(clusters, r.Cluster)
+	})
 	if n := o.flags.Namespace; n != nil && *n != "" && !o.all {
 		all = slices.DeleteFunc(all, func(r explaining.Removal) bool { return r.Template.Namespace != *n })
 	}

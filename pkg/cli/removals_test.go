@@ -38,6 +38,12 @@ func TestZ12GetRemovals(t *testing.T) {
 		CLUSTER NAMESPACE TEMPLATE POLICY SINCE WHY
 		member1 shop deployment/app00 pp/web AGE the cluster is not in clusterNames
 		member1 shop deployment/app01 pp/web AGE the cluster is not in clusterNames`, a.out)
+	a = run(t, heldShop(t, 2), "get", "removals", "member2")
+	a.wants(t, "")
+	if a.out != "" {
+		t.Errorf("of another cluster it says %s", a.out)
+	}
+	run(t, heldShop(t, 2), "get", "removals", "no-such-member").wants(t, "no-such-member")
 	a = run(t, heldShop(t, 0), "get", "removals")
 	a.wants(t, "")
 	if !strings.Contains(a.err, "No removal is held") {
