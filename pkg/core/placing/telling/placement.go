@@ -183,7 +183,7 @@ func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlaceme
 	}
 	var was []metav1.Condition
 	for _, old := range in.Placement.Status.PlacementStatuses {
-		if old.ClusterName == s.ClusterName && s.ClusterName != "" {
+		if old.ClusterName == s.ClusterName { // of those that were not found each says the same
 			was = old.Conditions
 		}
 	}

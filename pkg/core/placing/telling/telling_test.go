@@ -234,6 +234,23 @@ func TestC80NothingIsTrueBehindWhatIsNot(t *testing.T) {
 	}
 }
 
+func TestWhatStaysNotFoundIsToldOnce(t *testing.T) {
+	in := world(func(in *Input) {
+		in.Placement.Spec.Policy = &placementv1.PlacementPolicy{PlacementType: placementv1.PickNPlacementType}
+		in.Policies[0].Annotations[placementv1.AnnotationNumberOfClusters] = "5"
+		c := &in.Policies[0].Status.Conditions[0]
+		c.Status, c.Reason = metav1.ConditionFalse, placementv1.ReasonSchedulingPolicyUnfulfilled
+	})
+	first := Summarize(in).Status
+	if n := len(first.PlacementStatuses); n != 5 {
+		t.Fatalf("%d members are told of, want three and two that were not found", n)
+	}
+	in.Placement.Status, in.Now = first, now.Add(time.Hour)
+	if d := cmp.Diff(first, Summarize(in).Status); d != "" {
+		t.Errorf("an hour later (-first +now)\n%s", d)
+	}
+}
+
 func TestC82FailedObjectsAreNamedUpToAHundred(t *testing.T) {
 	var outcomes []Outcome
 	for range 150 {
