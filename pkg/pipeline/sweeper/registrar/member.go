@@ -226,8 +226,9 @@ func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *mem
 	return nil
 }
 
-// widowed lets the MemberClusters go that were made for Clusters which are gone.
-func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Cluster) error {
+// widowed lets the MemberClusters go that were made for Clusters which are gone, and tells
+// of each that has.
+func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Cluster, out *events.Batch) error {
 	if r.members == nil {
 		return nil
 	}
@@ -240,45 +241,49 @@ func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Clu
 	}
 	var failed error
 	for _, m := range members {
-		if !slices.ContainsFunc(clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == m.Name }) {
-			failed = errors.Join(failed, r.widow(ctx, m.Name))
+		if slices.ContainsFunc(clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == m.Name }) {
+			continue
 		}
+		gone, err := r.widow(ctx, m.Name)
+		if gone { // decisions name it for as long as it was leaving
+			out.Emit(events.ClusterChanged, events.Data{Cluster: m.Name, Reason: "MemberClusterChanged"})
+		}
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }
 
 // widow lets the MemberCluster of a Cluster go that is gone. One that nobody made
-// for a Cluster is somebody else's.
-func (r *Registrar) widow(ctx context.Context, name string) error {
+// for a Cluster is somebody else's. It tells whether it has gone.
+func (r *Registrar) widow(ctx context.Context, name string) (gone bool, err error) {
 	if r.members == nil {
-		return nil
+		return false, nil
 	}
 	if _, err := r.hub.Cluster(ctx, name); !errors.Is(err, outcome.ErrGone) {
-		return err
+		return false, err
 	}
 	m, err := r.members.Member(ctx, name)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("get MemberCluster %s: %w", name, err)
+		return false, fmt.Errorf("get MemberCluster %s: %w", name, err)
 	}
 	if !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
-		return nil
+		return false, nil
 	}
 	if m.DeletionTimestamp == nil {
 		if err := r.members.DeleteMember(ctx, m); err != nil {
-			return fmt.Errorf("delete MemberCluster %s: %w", name, err)
+			return false, fmt.Errorf("delete MemberCluster %s: %w", name, err)
 		}
 		if m, err = r.members.Member(ctx, name); err != nil {
 			if errors.Is(err, outcome.ErrGone) {
-				return nil
+				return true, nil
 			}
-			return err
+			return false, err
 		}
 	}
-	_, err = r.leave(ctx, nil, m)
-	return err
+	return r.leave(ctx, nil, m)
 }
 
 // Relabelled answers for a MemberCluster that somebody wrote or deleted.
@@ -286,7 +291,7 @@ func (r *Registrar) Relabelled(ctx context.Context, e event.Event, name string) 
 	c, err := r.hub.Cluster(ctx, name)
 	switch {
 	case errors.Is(err, outcome.ErrGone):
-		err = r.widow(ctx, name)
+		_, err = r.widow(ctx, name)
 	case err == nil:
 		_, _, err = r.member(ctx, c)
 	}

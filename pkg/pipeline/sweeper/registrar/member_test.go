@@ -302,7 +302,7 @@ func TestAMemberClusterThatGoesWithAFormerClusterIsMadeForTheNext(t *testing.T) 
 	step("namespace fleet-member-member1", "member")
 	f.cluster = nil
 	f.bindings = []*placementv1.ClusterResourceBinding{{Spec: placementv1.ResourceBindingSpec{TargetCluster: "member1"}}}
-	if err := s.widow(t.Context(), "member1"); err != nil || f.member.DeletionTimestamp == nil {
+	if gone, err := s.widow(t.Context(), "member1"); gone || err != nil || f.member.DeletionTimestamp == nil {
 		t.Fatalf("it does not leave: %v", err)
 	}
 	f.take()
@@ -339,14 +339,18 @@ func TestAMemberClusterGoesWithItsCluster(t *testing.T) {
 	f := &fleet{member: &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", Finalizers: []string{memberclusterv1.Finalizer}}}}
 	now := began
 	s := mirroringStage(f, &now)
-	if err := s.widowed(t.Context(), nil); err != nil {
+	out := events.From(tick.Stage, event.New())
+	if err := s.widowed(t.Context(), nil, out); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"delete member", "member"}, f.take()); diff != "" || f.member != nil {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
+	if told, err := out.Events(); err != nil || len(told) != 1 || told[0].Type() != events.ClusterChanged {
+		t.Errorf("decisions name it as leaving until somebody tells that it has left: %v, %v", told, err)
+	}
 	f.member = &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "somebodys"}}
-	if err := s.widowed(t.Context(), nil); err != nil || len(f.take()) > 0 || f.member == nil {
+	if err := s.widowed(t.Context(), nil, out); err != nil || len(f.take()) > 0 || f.member == nil {
 		t.Errorf("one that nobody made for a Cluster is somebody else's: %v", err)
 	}
 }

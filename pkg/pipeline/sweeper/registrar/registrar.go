@@ -116,7 +116,8 @@ func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]
 	switch {
 	case errors.Is(err, outcome.ErrGone):
 		_, err = r.abandon(ctx, name)
-		err = errors.Join(err, r.widow(ctx, name))
+		_, failed := r.widow(ctx, name)
+		err = errors.Join(err, failed)
 	case err == nil && c.DeletionTimestamp == nil:
 		for _, f := range propagation.Forms {
 			err = errors.Join(err, r.hub.EnsureNamespace(ctx, f.Namespace(name)))
@@ -243,7 +244,7 @@ func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (rea
 		g.Go(func() error { answers[i] = r.ask(ctx, c.Name, t.Last); return nil })
 	}
 	_ = g.Wait() // each has answered for itself
-	failed := r.widowed(ctx, clusters)
+	failed := r.widowed(ctx, clusters, t.Out)
 	ready = map[string]bool{}
 	for i, c := range clusters {
 		if answers[i].failure != nil && ctx.Err() != nil { // perhaps nobody asked it
