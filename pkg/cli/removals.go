@@ -36,7 +36,11 @@ func (o *getOptions) removals(ctx context.Context, clusters []string) error {
 	if err != nil {
 		return installed(err)
 	}
-	all := slices.DeleteFunc(w.Removals(bindings), func(r explaining.Removal) bool {
+	inside, err := inside(ctx, h)
+	if err != nil {
+		return err
+	}
+	all := slices.DeleteFunc(append(w.Removals(bindings), inside...), func(r explaining.Removal) bool {
 		return len(clusters) > 0 && !slices.Contains(clusters, r.Cluster)
 	})
 	if n := o.flags.Namespace; n != nil && *n != "" && !o.all {
@@ -63,13 +67,16 @@ var removalColumns = screen.Columns("CLUSTER", "NAMESPACE", "TEMPLATE", "POLICY"
 func removalRows(all []explaining.Removal) [][]screen.Cell {
 	rows := make([][]screen.Cell, 0, len(all))
 	for _, r := range all {
-		policy := ""
+		policy, why := "", "the cluster "+r.Why
+		if r.Inside != nil {
+			why = r.Why
+		}
 		if r.Policy != nil {
 			policy = policyRef(*r.Policy)
 		}
 		rows = append(rows, []screen.Cell{
 			screen.Text(r.Cluster), screen.Text(r.Template.Namespace), screen.Text(refOf(r.Template)), screen.Text(policy),
-			screen.Text(age(r.Since)), screen.Text("the cluster " + r.Why),
+			screen.Text(age(r.Since)), screen.Text(why),
 		})
 	}
 	return rows
@@ -87,7 +94,9 @@ func approveCommand(s *session) *cobra.Command {
 		Short: "Let templates leave a cluster that are held there",
 		Long: `Let templates leave a cluster that are held there because more would leave it than
 may at once, and nobody asked for that by name: a label of the Cluster changed,
-say. What is held now leaves; what would leave later is held anew.
+say. So it does with a Namespace or a CustomResourceDefinition that holds what others
+put there, and with all that it holds. What is held now leaves; what would leave later
+is held anew.
 
 To keep them, put back what was changed instead.`,
 		Example: examples(`
@@ -126,7 +135,11 @@ func (o *approveOptions) run(ctx context.Context, clusters []string) error {
 		return installed(err)
 	}
 	chosen := func(cluster string) bool { return o.all || slices.Contains(clusters, cluster) }
-	held := slices.DeleteFunc(w.Removals(bindings), func(r explaining.Removal) bool { return !chosen(r.Cluster) })
+	inside, err := inside(ctx, h)
+	if err != nil {
+		return err
+	}
+	held := slices.DeleteFunc(append(w.Removals(bindings), inside...), func(r explaining.Removal) bool { return !chosen(r.Cluster) })
 	switch {
 	case len(held) == 0:
 		o.screen.Println("Nothing is held there.")
@@ -135,7 +148,7 @@ func (o *approveOptions) run(ctx context.Context, clusters []string) error {
 		o.screen.Table("", removalColumns, removalRows(held), false)
 		return nil
 	}
-	if err := o.approve(ctx, h, bindings, chosen); err != nil {
+	if err := errors.Join(o.approve(ctx, h, bindings, chosen), approveInside(ctx, h, held)); err != nil {
 		return err
 	}
 	o.screen.Printf("%s now.\n", noun(len(held), "removal is approved: the template leaves", "removals are approved: the templates leave"))

@@ -31,7 +31,9 @@ type discovered struct {
 			Version   string `json:"version"`
 			Freshness string `json:"freshness"`
 			Resources []struct {
-				Resource     string `json:"resource"`
+				Resource     string   `json:"resource"`
+				Scope        string   `json:"scope"`
+				Verbs        []string `json:"verbs"`
 				ResponseKind *struct {
 					Kind string `json:"kind"`
 				} `json:"responseKind"`
@@ -56,20 +58,28 @@ func (f *Fleet) Kinds(ctx context.Context, cluster string) (*mirroring.Kinds, er
 	return k, nil
 }
 
-// discover adds to k what is served below the path.
-func (c *Client) discover(ctx context.Context, path string, k *mirroring.Kinds) error {
+// below is what is served below the path.
+func (c *Client) below(ctx context.Context, path string) (d discovered, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
 	if err != nil {
-		return c.classify(ctx, err, schema.GroupVersionKind{}, "")
+		return d, c.classify(ctx, err, schema.GroupVersionKind{}, "")
 	}
-	var d discovered
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return c.unreachable(fmt.Errorf("decode %s: %w", path, err))
+		return d, c.unreachable(fmt.Errorf("decode %s: %w", path, err))
 	}
 	if d.Kind != aggregatedKind {
-		return fmt.Errorf("%s answers %s with a %s: it is too old to list all kinds at once", c.name, path, d.Kind)
+		return d, fmt.Errorf("%s answers %s with a %s: it is too old to list all kinds at once", c.name, path, d.Kind)
+	}
+	return d, nil
+}
+
+// discover adds to k what is served below the path.
+func (c *Client) discover(ctx context.Context, path string, k *mirroring.Kinds) error {
+	d, err := c.below(ctx, path)
+	if err != nil {
+		return err
 	}
 	for _, g := range d.Items {
 		for _, v := range g.Versions {

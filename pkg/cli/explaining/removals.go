@@ -25,6 +25,9 @@ type Removal struct {
 	Policy *propagation.PolicyKey `json:"policy,omitempty"`
 	Since  time.Time              `json:"since,omitzero"`
 	Why    string                 `json:"why"`
+	// Inside is the Work that holds the removal, where others would lose what is in the
+	// object: then Why says what.
+	Inside *propagation.WorkKey `json:"inside,omitempty"`
 }
 
 // Removals are what is held of the bindings, by cluster.
@@ -35,10 +38,12 @@ func (w World) Removals(bindings []*propagation.Binding) []Removal {
 			out = append(out, w.removal(b, cluster))
 		}
 	}
-	slices.SortFunc(out, func(x, y Removal) int {
-		return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(x.Template.Namespace, y.Template.Namespace), cmp.Compare(x.Template.ID(), y.Template.ID()))
-	})
+	slices.SortFunc(out, order)
 	return out
+}
+
+func order(x, y Removal) int {
+	return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(x.Template.Namespace, y.Template.Namespace), cmp.Compare(x.Template.ID(), y.Template.ID()))
 }
 
 func (w World) removal(b *propagation.Binding, cluster string) Removal {

@@ -80,6 +80,9 @@ type Input struct {
 	// the hub says of that.
 	Leaving bool
 	Finding Finding
+	// Inside is what an object holds that leaves, where others go with it: those for
+	// which the removal does not account (Account.Counts).
+	Inside Read[[]Inhabitant]
 }
 
 // Decision is what happens to the object, and why.
@@ -95,6 +98,8 @@ type Decision struct {
 	// Other is the Work that the object belongs to, where that is another, and
 	// OtherHub the hub of that, where that is.
 	Other, OtherHub string
+	// AsksInside: the object would leave, if it is known what it holds.
+	AsksInside bool
 
 	removal Removal
 }
@@ -279,6 +284,9 @@ func leave(in Input) Decision {
 		return decision(Release, ReasonNotOurs, messages[ReasonNotOurs])
 	case o.Value.Deleting:
 		return decision(Wait, ReasonTerminating, messages[ReasonTerminating])
+	}
+	if d, held := in.holds(); held {
+		return d
 	}
 	d := decision(Remove, f.Reason, f.Message)
 	d.removal = Removal{uid: o.Value.UID, work: o.Value.Work, proof: f.Proof}

@@ -4,6 +4,8 @@
 package applying
 
 import (
+	"time"
+
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -33,6 +35,7 @@ type PlacementEvidence struct {
 	// Gives are the objects that the binding gives to the member, by their ID, and
 	// the Work of each.
 	Gives Read[map[string]propagation.WorkKey]
+	Now   time.Time
 }
 
 // ExaminePlacement tells whether the object may leave its member: the placement is
@@ -61,7 +64,9 @@ func ExaminePlacement(e PlacementEvidence) Finding {
 	case p.Value.DeletionTimestamp != nil && e.Retired:
 		return Finding{Left: true, Reason: ReasonPlacementsRetired, Message: "the hub ceases to serve placements: what they brought stays"}
 	case p.Value.DeletionTimestamp != nil:
-		return gone(ReasonTemplateDeleting)
+		f := gone(ReasonTemplateDeleting)
+		f.Ending = e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Ending
+		return f
 	}
 	b := e.Binding
 	switch {

@@ -70,8 +70,11 @@ type Finding struct {
 	Left bool
 	// Abandoned: nobody says any more where the template goes, and nothing will.
 	Abandoned bool
-	Reason    Reason
-	Message   string
+	// Ending: who gave the object ends, and has waited for long enough. What holds others
+	// stays behind.
+	Ending  bool
+	Reason  Reason
+	Message string
 }
 
 // Settling is how long a template that was made anew under its old name, or whose

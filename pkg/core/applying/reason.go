@@ -42,6 +42,8 @@ const (
 	ReasonUnknownTemplate Reason = "UnknownTemplate"
 	// ReasonMayReturn: the template of a dependency went a moment ago.
 	ReasonMayReturn Reason = "TemplateMayReturn"
+	// ReasonHoldsOthers: with the object would go what others put in it.
+	ReasonHoldsOthers Reason = "HoldsOthers"
 )
 
 // Why an object leaves, and has to.
@@ -84,7 +86,7 @@ var messages = map[Reason]string{
 	ReasonSuperseded:       "the Work of its binding's present name has it",
 	ReasonTakenOver:        "it was not Sluice's, and is taken over",
 	ReasonAbandoned:        "the binding is gone, and no policy holds the template: the object stays, and is nobody's",
-	ReasonWorksLeaving:     "its removal is suspended, and the namespace or the kind of its Work is being deleted: the object stays, and is nobody's",
+	ReasonWorksLeaving:     "its removal is held, and the namespace or the kind of its Work is being deleted: the object stays, and is nobody's",
 	ReasonNotOurs:          "it belongs to somebody else",
 	ReasonTerminating:      "it is being deleted in the member, and something keeps it there",
 	ReasonPreserved:        "its template is gone, and it is to be preserved",

@@ -102,6 +102,11 @@ const (
 	LabelBindingID        = "resourcebinding.karmada.io/permanent-id"
 	LabelClusterBindingID = "clusterresourcebinding.karmada.io/permanent-id"
 
+	// AnnotationApproved on a Work are the removals that a person let go, of those that
+	// are held because others would lose what is in the object: applying.Approval of
+	// each, separated by commas.
+	AnnotationApproved = "sluice.dev/approved"
+
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"
 

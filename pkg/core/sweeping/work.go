@@ -38,6 +38,8 @@ const settleFor = 5 * time.Second
 // StateOf a Work whose member answers.
 func StateOf(w *propagation.Work, now time.Time) State {
 	switch {
+	case w.Key.Form == propagation.PlacementForm && telling.HoldsAny(w):
+		return Failing
 	case finished(w):
 		return Finished
 	case refused(w):

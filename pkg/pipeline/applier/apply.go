@@ -245,7 +245,7 @@ func undone(cluster string, ref member.Ref, d applying.Decision) error {
 	switch d.Reason {
 	case applying.ReasonNotOurs:
 		e.message = (&member.NotOurs{Cluster: cluster, Ref: ref, Work: d.Other, Hub: d.OtherHub}).Error()
-	case applying.ReasonKindNotServed:
+	case applying.ReasonKindNotServed, applying.ReasonHoldsOthers:
 		e.message = d.Message
 	}
 	return e

@@ -53,7 +53,7 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: d.Message}, nil
 	case d.Action == applying.Wait && d.Reason == applying.ReasonWanted:
 		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil
-	case d.Action == applying.Wait && d.Reason == applying.ReasonMayReturn, d.Action == applying.Wait && d.Reason == applying.ReasonTerminating && !urgent:
+	case d.Action == applying.Wait && d.Reason == applying.ReasonMayReturn, !urgent && d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || d.Reason == applying.ReasonHoldsOthers):
 		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil // most go in a moment
 	case d.Action == applying.Wait:
 		return s.fail(ctx, w, undone(w.Key.Cluster, member.Ref(template), d))
@@ -86,18 +86,7 @@ func (s *Stage) remove(ctx context.Context, in applying.Input, ref member.Ref) (
 	if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
 		return applying.Decision{}, err
 	}
-	d := applying.Decide(in)
-	removal, ok := d.Removal()
-	if !ok {
-		return d, nil
-	}
-	gone, err := m.Delete(ctx, ref, removal)
-	if err != nil {
-		return applying.Decision{}, fmt.Errorf("delete %s in %s: %w", ref, cluster, err)
-	}
-	if !gone {
-		return applying.Decision{Action: applying.Wait, Reason: applying.ReasonTerminating, Message: "it is being deleted, and something keeps it there"}, nil
-	}
-	d.Reason = applying.ReasonDeleted
-	return d, nil
+	return s.end(ctx, m, ref, in, func() (applying.Account, error) {
+		return applying.Account{Hub: in.Hub, Owners: in.Work.Owners()}, nil
+	})
 }

@@ -19,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/carrying"
@@ -42,6 +43,9 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 		case wanted:
 			return result{event: events.WorkFailed, reason: string(applying.ReasonWanted), message: "its placement gives it to the member"}, nil
 		case len(left) > 0:
+			if err := s.sayLeft(ctx, w, left); err != nil {
+				return result{}, err
+			}
 			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(left))}, nil
 		}
 	}
@@ -94,17 +98,16 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 		if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
 			return fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
 		}
-		d := applying.Decide(in)
-		if removal, ok := d.Removal(); ok {
-			gone, err := m.Delete(ctx, member.Ref(evidence.Object), removal)
-			if err != nil {
-				return fmt.Errorf("delete %s in %s: %w", evidence.Object, w.Key.Cluster, err)
-			}
-			if !gone {
-				stays[n] = &r
-			}
-		} else if d.Action == applying.Wait {
+		d, err := s.end(ctx, m, member.Ref(evidence.Object), in, func() (applying.Account, error) { return s.accountOf(ctx, evidence, identity) })
+		switch {
+		case err != nil:
+			return err
+		case d.Action == applying.Wait && d.Reason == applying.ReasonHoldsOthers:
+			stays[n] = new(s.heldBack(w, r, d))
+		case d.Action == applying.Wait:
 			stays[n], wants[n] = &r, in.Finding.Wanted
+		case d.Reason == applying.ReasonHoldsOthers:
+			s.hub.Record(ctx, hub.AboutPlacement(evidence.Placement.Value), hub.Warning, string(d.Reason), d.Message)
 		}
 		return nil
 	})
@@ -124,7 +127,7 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 
 // evidence is what the hub says of the objects of a Work, read now.
 func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.PlacementEvidence, err error) {
-	e.Work = w
+	e.Work, e.Now = w, s.now()
 	name := w.Placement()
 	if e.Cluster, err = answer(s.hub.ClusterNow(ctx, w.Key.Cluster)); err != nil {
 		return e, fmt.Errorf("get cluster %s: %w", w.Key.Cluster, err)

@@ -78,6 +78,8 @@ type Member interface {
 	Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error)
 	Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error)
 	Delete(ctx context.Context, ref member.Ref, r applying.Removal) (gone bool, err error)
+	// Inside is what an object holds for which the account does not account.
+	Inside(ctx context.Context, h applying.Holder, a applying.Account) (applying.Read[[]applying.Inhabitant], error)
 	EnsureNamespace(ctx context.Context, name string, labels map[string]string) error
 }
 
