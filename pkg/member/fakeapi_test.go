@@ -160,6 +160,8 @@ func (f *fakeAPI) dispatch(w http.ResponseWriter, r *http.Request, t target) {
 	case t.namespace != "" && f.objects["namespaces//"+t.namespace] == nil:
 		ns := target{resource: "namespaces", name: t.namespace}
 		fail(w, http.StatusNotFound, metav1.StatusReasonNotFound, ns, fmt.Sprintf("namespaces %q not found", t.namespace))
+	case r.Header.Get("Content-Type") == string(types.MergePatchType):
+		f.merge(w, t, old, body, r)
 	default:
 		f.store(w, t, old, decodeBody(body), r, r.Method == http.MethodPatch)
 	}

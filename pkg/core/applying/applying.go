@@ -27,6 +27,8 @@ const (
 	Remove Action = "Remove"
 	// Release the object: it stays, if it is there, and is no more the Work's.
 	Release Action = "Release"
+	// Pass the object on to another Work, which wants it.
+	Pass Action = "Pass"
 )
 
 // TakeOver says when an object that is not ours may become ours.
@@ -102,6 +104,7 @@ type Decision struct {
 	AsksInside bool
 
 	removal Removal
+	passing Passing
 }
 
 // Drift tells whether the object is not, or no more, what was applied: it is for
@@ -120,6 +123,10 @@ func (d Decision) Writes() bool { return d.Action == Apply || d.Action == Adopt 
 // Removal returns the permission to delete the object; false where the decision does not
 // permit that.
 func (d Decision) Removal() (Removal, bool) { return d.removal, d.removal.Permits() }
+
+// Passing returns the permission to mark the object as another's; false where the decision
+// does not permit that.
+func (d Decision) Passing() (Passing, bool) { return d.passing, d.passing.Permits() }
 
 // Removal permits to delete one object of one member, and no other of its name.
 // The zero Removal permits nothing.
@@ -268,7 +275,7 @@ func leave(in Input) Decision {
 		return decision(Release, f.Reason, f.Message)
 	case !f.Proof.Holds():
 		return decision(Wait, f.Reason, f.Message)
-	case f.Proof.template && keep != nil && *keep:
+	case f.Proof.template && keep != nil && *keep && f.Heir == nil:
 		return decision(Release, ReasonPreserved, messages[ReasonPreserved])
 	case in.Held != "" && f.Reason == ReasonLeftOut && in.Blocking:
 		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving])
@@ -284,6 +291,9 @@ func leave(in Input) Decision {
 		return decision(Release, ReasonNotOurs, messages[ReasonNotOurs])
 	case o.Value.Deleting:
 		return decision(Wait, ReasonTerminating, messages[ReasonTerminating])
+	}
+	if f.Heir != nil {
+		return in.pass()
 	}
 	if d, held := in.holds(); held {
 		return d

@@ -172,7 +172,7 @@ func TestZ20WhatTheWatchSawLastCounts(t *testing.T) {
 func TestDecideWhatLeaves(t *testing.T) {
 	cluster := applying.Have(&clusterv1alpha1.Cluster{})
 	finding := func(t applying.Read[*propagation.Template], b applying.Read[*propagation.Binding]) applying.Finding {
-		return applying.Examine(applying.Evidence{Work: workOf(), Template: t, Binding: b, Cluster: cluster, Settled: true, Now: start})
+		return applying.Examine(applying.Evidence{Others: applying.Have(applying.Others{}), Work: workOf(), Template: t, Binding: b, Cluster: cluster, Settled: true, Now: start})
 	}
 	gone := finding(applying.None[*propagation.Template](), applying.None[*propagation.Binding]())
 	out := finding(template("uid-1"), binding("b-1", "uid-1", "m2"))

@@ -77,7 +77,7 @@ func TestZ12WhatAHolderHoldsOfOthersCounts(t *testing.T) {
 
 func TestZ12WhatHoldsOthersStays(t *testing.T) {
 	leaving := func(change ...func(*applying.Finding)) applying.Finding {
-		f := applying.Examine(applying.Evidence{Work: workOf(), Template: applying.None[*propagation.Template](), Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Now: start})
+		f := applying.Examine(applying.Evidence{Others: applying.Have(applying.Others{}), Work: workOf(), Template: applying.None[*propagation.Template](), Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Now: start})
 		for _, c := range change {
 			c(&f)
 		}
@@ -99,11 +99,11 @@ func TestZ12WhatHoldsOthersStays(t *testing.T) {
 		asks    bool
 	}{
 		"a namespace of which nobody asked what it holds": {live: object(shop), finding: leaving(), action: applying.Wait, reason: applying.ReasonCannotTell, asks: true},
-		"an empty one":            {live: object(shop), finding: leaving(), inside: applying.Have([]applying.Inhabitant(nil)), action: applying.Remove, reason: applying.ReasonTemplateGone},
-		"one that holds others":   {live: object(shop), finding: leaving(), inside: many, action: applying.Wait, reason: applying.ReasonHoldsOthers, message: held},
-		"one that was approved":   {live: object(shop), finding: leaving(), inside: many, work: approve, action: applying.Remove, reason: applying.ReasonTemplateGone},
-		"approved, and more came": {live: object(shop), finding: leaving(), inside: applying.Have(append(many.Value, inhabitant("Secret", "e"))), work: approve, action: applying.Wait, reason: applying.ReasonHoldsOthers},
-		"one that cannot be seen": {live: object(shop), finding: leaving(), inside: applying.Read[[]applying.Inhabitant]{Why: "forbidden"}, action: applying.Wait, reason: applying.ReasonHoldsOthers},
+		"an empty one":                                      {live: object(shop), finding: leaving(), inside: applying.Have([]applying.Inhabitant(nil)), action: applying.Remove, reason: applying.ReasonTemplateGone},
+		"one that holds others":                             {live: object(shop), finding: leaving(), inside: many, action: applying.Wait, reason: applying.ReasonHoldsOthers, message: held},
+		"one that was approved":                             {live: object(shop), finding: leaving(), inside: many, work: approve, action: applying.Remove, reason: applying.ReasonTemplateGone},
+		"approved, and more came":                           {live: object(shop), finding: leaving(), inside: applying.Have(append(many.Value, inhabitant("Secret", "e"))), work: approve, action: applying.Wait, reason: applying.ReasonHoldsOthers},
+		"one that cannot be seen":                           {live: object(shop), finding: leaving(), inside: applying.Read[[]applying.Inhabitant]{Why: "forbidden"}, action: applying.Wait, reason: applying.ReasonHoldsOthers},
 		"its placement ends, and it holds others":           {live: object(shop), finding: leaving(func(f *applying.Finding) { f.Ending = true }), inside: many, action: applying.Release, reason: applying.ReasonHoldsOthers},
 		"its placement ends, and it is empty":               {live: object(shop), finding: leaving(func(f *applying.Finding) { f.Ending = true }), inside: applying.Have([]applying.Inhabitant(nil)), action: applying.Remove, reason: applying.ReasonTemplateGone},
 		"the namespace of its Work goes":                    {live: object(shop), finding: leaving(), inside: many, blocking: true, action: applying.Release, reason: applying.ReasonWorksLeaving},
@@ -149,7 +149,7 @@ func TestC102APlacementEndsAfterAWhile(t *testing.T) {
 	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "crp", DeletionTimestamp: &metav1.Time{Time: start}}}
 	w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: "crp-work", Form: propagation.PlacementForm}, Deleting: true, Deleted: start, Labels: map[string]string{placementv1.LabelParentCRP: "crp"}}
 	for late, want := range map[time.Duration]bool{0: false, applying.Ending - time.Second: false, applying.Ending: true} {
-		f := applying.ExaminePlacement(applying.PlacementEvidence{
+		f := applying.ExaminePlacement(applying.PlacementEvidence{Others: applying.Have(applying.Others{}),
 			Work: w, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: applying.Have(&memberclusterv1.MemberCluster{}), Placement: applying.Have(p), Now: start.Add(late),
 		})
 		if !f.Proof.Holds() || f.Ending != want {

@@ -53,7 +53,7 @@ func TestZ34AnObjectIsKnownByBothNamesOfItsWork(t *testing.T) {
 			}
 		})
 	}
-	d := applying.Decide(applying.Input{Work: workOf(), Manifest: asked, Live: object(former), Hub: "hub-1", Leaving: true, Finding: applying.Examine(applying.Evidence{
+	d := applying.Decide(applying.Input{Work: workOf(), Manifest: asked, Live: object(former), Hub: "hub-1", Leaving: true, Finding: applying.Examine(applying.Evidence{Others: applying.Have(applying.Others{}),
 		Work: workOf(), Template: applying.None[*propagation.Template](), Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Now: start,
 	})})
 	removal, ok := d.Removal()
@@ -95,7 +95,7 @@ func TestZ34OfTwoWorksTheOneOfThePresentNameStands(t *testing.T) {
 			if got := applying.Superseded(tc.work, tc.successor); got != tc.superseded {
 				t.Errorf("superseded: %t, want %t", got, tc.superseded)
 			}
-			f := applying.Examine(applying.Evidence{
+			f := applying.Examine(applying.Evidence{Others: applying.Have(applying.Others{}),
 				Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Settled: true, Successor: tc.successor, Now: start,
 			})
 			live := object(func(o *applying.Observed) { o.Work = tc.work.Key.Name })

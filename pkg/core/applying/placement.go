@@ -35,7 +35,9 @@ type PlacementEvidence struct {
 	// Gives are the objects that the binding gives to the member, by their ID, and
 	// the Work of each.
 	Gives Read[map[string]propagation.WorkKey]
-	Now   time.Time
+	// Others are the other Works of the member, and what they want.
+	Others Read[Others]
+	Now    time.Time
 }
 
 // ExaminePlacement tells whether the object may leave its member: the placement is
@@ -43,8 +45,12 @@ type PlacementEvidence struct {
 // does not give it to the member any more. A binding that is missing proves nothing,
 // nor does a placement: one that is deleted stays until all that it gave has left, so
 // somebody took it away past that. What takes part in no placement any more keeps what
-// it has.
+// it has. What another Work wants nobody loses.
 func ExaminePlacement(e PlacementEvidence) Finding {
+	return e.examine().alone(e.Others, e.Object)
+}
+
+func (e PlacementEvidence) examine() Finding {
 	name := e.Work.Placement()
 	switch c, p := e.Cluster, e.Placement; {
 	case name == "":

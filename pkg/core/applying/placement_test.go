@@ -68,7 +68,7 @@ func TestExaminePlacement(t *testing.T) {
 			if tc.member == (applying.Read[*memberclusterv1.MemberCluster]{}) {
 				tc.member = applying.Have(&memberclusterv1.MemberCluster{})
 			}
-			f := applying.ExaminePlacement(applying.PlacementEvidence{
+			f := applying.ExaminePlacement(applying.PlacementEvidence{Others: applying.Have(applying.Others{}),
 				Work: w, Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: tc.member, Retired: tc.retired,
 				Placement: tc.placement, Binding: tc.binding, LeftOut: tc.leftOut, Alias: tc.alias, Gives: tc.gives,
 			})

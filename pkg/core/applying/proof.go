@@ -36,7 +36,9 @@ type Evidence struct {
 	Parents []*propagation.Binding
 	// Successor of the Work, where it has one (propagation.Work.Successor).
 	Successor Read[*propagation.Work]
-	Now       time.Time
+	// Others are the other Works of the member, and what they want.
+	Others Read[Others]
+	Now    time.Time
 }
 
 // Proof says why an object may leave its member. Nobody but this package makes
@@ -72,9 +74,14 @@ type Finding struct {
 	Abandoned bool
 	// Ending: who gave the object ends, and has waited for long enough. What holds others
 	// stays behind.
-	Ending  bool
-	Reason  Reason
-	Message string
+	Ending bool
+	// Heir is another Work that wants the object which may leave; nil: none does.
+	// AsksOthers: the object may leave if there is an answer to who else wants it, which
+	// nobody asked.
+	Heir       *propagation.WorkKey
+	AsksOthers bool
+	Reason     Reason
+	Message    string
 }
 
 // Settling is how long a template that was made anew under its old name, or whose
@@ -87,8 +94,17 @@ const Returning = 4 * time.Second
 
 // Examine tells whether the object may leave its member. The template comes
 // first: nobody wants what is gone. That a template was made anew is the end of
-// the former, but what of it is there the new one may take over.
+// the former, but what of it is there the new one may take over. What another Work wants
+// nobody loses.
 func Examine(e Evidence) Finding {
+	object, err := e.Work.Template()
+	if err != nil {
+		return e.examine()
+	}
+	return e.examine().alone(e.Others, object)
+}
+
+func (e Evidence) examine() Finding {
 	if key, err := e.Work.Template(); err != nil || !slices.Contains(propagation.WorkNames(propagation.BindingOf(key)), e.Work.Key.Name) {
 		return unknown(ReasonUnknownTemplate, "the Work does not say whose it is")
 	}

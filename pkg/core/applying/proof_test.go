@@ -196,7 +196,7 @@ func TestExamine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := applying.Evidence{Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late), Parents: tc.parents, Aliases: []string{"m9"}}
+			e := applying.Evidence{Others: applying.Have(applying.Others{}), Work: tc.work, Template: tc.template, Binding: tc.binding, Cluster: member, Settled: !tc.unsettled, Now: start.Add(tc.late), Parents: tc.parents, Aliases: []string{"m9"}}
 			if e.Work == nil {
 				e.Work = workOf()
 			}

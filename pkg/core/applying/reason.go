@@ -66,8 +66,10 @@ const (
 	ReasonAbandoned Reason = "Abandoned"
 	// ReasonWorksLeaving: the end of a suspension cannot be waited for, because the
 	// namespace of the Work, or its kind, is being deleted.
-	ReasonWorksLeaving      Reason = "WorksLeaving"
-	ReasonPreserved         Reason = "Preserved"
+	ReasonWorksLeaving Reason = "WorksLeaving"
+	ReasonPreserved    Reason = "Preserved"
+	// ReasonPassedOn: another Work wants it, and has it now.
+	ReasonPassedOn          Reason = "PassedOn"
 	ReasonDeleted           Reason = "Deleted"
 	ReasonClusterLeft       Reason = "ClusterLeft"
 	ReasonBindingsNotServed Reason = "BindingsNotServed"

@@ -54,6 +54,7 @@ func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]
 	out := events.From(Name, e)
 	var failed []error
 	for i, end := range ends {
+		s.inherit(ctx, out, end.result.heirs)
 		if end.err == nil && end.result.later {
 			out.Emit(e.Type(), continued(all[i], end.result.next))
 			continue
@@ -152,6 +153,7 @@ func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]ev
 		return nil, err
 	}
 	out := events.From(Name, e)
+	s.inherit(ctx, out, r.heirs)
 	if r.later {
 		out.Emit(e.Type(), continued(msg, r.next))
 		return out.Events()

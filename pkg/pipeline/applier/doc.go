@@ -10,14 +10,15 @@
 // with the extension applier, and whoever gets that does it.
 // Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
-// Cluster (pkg/pipeline/proving).
+// Cluster (pkg/pipeline/proving), the Works of placements in the member and, for a
+// placement's object, that of its policy.
 // Decides with: pkg/core/applying.
 // Commits: server-side apply or deletion in the member; the Work's conditions
 // and what the member has; the Work's finalizer.
 // Emits: work.applied, work.held, work.failed, work.deleted, of as many members as
 // there is the same to tell of; binding.scheduled where a Work is being deleted that
 // its binding wants, or beside one of its binding's present name, or what its Secrets
-// hold is missing.
+// hold is missing; work.rendered of a Work that got an object passed on.
 //
 // Of a placement's Work the objects of one kind are written four abreast, kind by kind in
 // the order of its manifests; they leave in the other order. What time does not suffice for
@@ -33,7 +34,9 @@
 // that is not ours is left alone, and none is deleted without a proof. Only the
 // deletion of the template passes a suspension. A Work that is being deleted is let
 // go when its object is gone, or nobody here can tell any more of it; one that has
-// to be there the renderer makes anew, so that no object is ever without its Work.
+// to be there the renderer makes anew, so that no object is ever without its Work. What
+// another Work of the member wants is passed on to it, and what holds others' objects
+// stays until somebody approves that.
 //
 // It must not write anything of a template to a member but what its Work says, and
 // it must not read policies.

@@ -32,6 +32,12 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 		return result{}, err
 	}
 	in := applying.Input{Work: w, Leaving: true, Finding: applying.Examine(evidence), Known: w.Status.Applied}
+	if in.Finding.AsksOthers {
+		if evidence.Others, err = told(s.others(ctx, w)); err != nil {
+			return result{}, err
+		}
+		in.Finding = applying.Examine(evidence)
+	}
 	if in.Finding.Reason == applying.ReasonLeftOut {
 		if evidence.Binding.Answer == applying.Found {
 			bound = evidence.Binding.Value
@@ -61,7 +67,11 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 	if err := s.hub.ReleaseWork(ctx, w); err != nil {
 		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
 	}
-	return result{event: events.WorkDeleted, reason: string(d.Reason), message: d.Message}, nil
+	r := result{event: events.WorkDeleted, reason: string(d.Reason), message: d.Message}
+	if p, ok := d.Passing(); ok {
+		r.heirs = append(r.heirs, p.Heir())
+	}
+	return r, nil
 }
 
 // remove takes the object out of the member, if that is decided, and returns what

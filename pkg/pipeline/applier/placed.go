@@ -79,9 +79,9 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) 
 		return result{}, kindsErr
 	}
 	status := telling.WorkStatus(known, w, outcomes, s.now())
-	left := telling.Former(w, status.ManifestConditions)
+	left, to := telling.Former(w, status.ManifestConditions), &heirs{}
 	if err == nil {
-		if left, _, err = s.removeAll(ctx, m, w, identity, left); err != nil && !errors.Is(err, errLater) {
+		if left, _, err = s.removeAll(ctx, m, w, identity, left, to); err != nil && !errors.Is(err, errLater) {
 			return s.unreached(ctx, w, err)
 		}
 		if err != nil {
@@ -94,9 +94,11 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) 
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, commitErr)
 	}
 	if err != nil {
-		return result{later: true, next: place(w, next)}, nil
+		return result{later: true, next: place(w, next), heirs: to.keys}, nil
 	}
-	return concluded(w, outcomes, status, now.ResourceVersion != w.ResourceVersion), nil
+	r := concluded(w, outcomes, status, now.ResourceVersion != w.ResourceVersion)
+	r.heirs = to.keys
+	return r, nil
 }
 
 // concluded is what became of a Work all of whose manifests were looked after.

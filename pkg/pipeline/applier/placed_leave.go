@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -33,11 +34,12 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return s.unreached(ctx, w, err)
 	}
+	to := &heirs{}
 	if err == nil {
-		left, wanted, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil))
+		left, wanted, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil), to)
 		switch {
 		case errors.Is(err, errLater):
-			return s.leavesLater(ctx, w, left)
+			return s.leavesLater(ctx, w, left, to)
 		case err != nil:
 			return s.unreached(ctx, w, err)
 		case wanted:
@@ -46,30 +48,30 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 			if err := s.sayLeft(ctx, w, left); err != nil {
 				return result{}, err
 			}
-			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(left))}, nil
+			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(left)), heirs: to.keys}, nil
 		}
 	}
 	if err := s.hub.ReleaseWork(ctx, w); err != nil {
 		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
 	}
-	return result{event: events.WorkDeleted, reason: string(applying.ReasonDeleted)}, nil
+	return result{event: events.WorkDeleted, reason: string(applying.ReasonDeleted), heirs: to.keys}, nil
 }
 
 // leavesLater writes down which objects of the Work are left, so that another event does not
 // ask for the others again.
-func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) (result, error) {
+func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition, to *heirs) (result, error) {
 	if len(left) < len(telling.Former(w, nil)) {
 		if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: left}); err != nil {
 			return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 		}
 	}
-	return result{later: true}, nil
+	return result{later: true, heirs: to.keys}, nil
 }
 
 // removeAll takes objects out of the member, the last first, and returns those that
 // are still there, and whether the placement gives some of them to the member by
 // this very Work. With errLater those are among them that were not come to.
-func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition) (left []placementv1.ManifestCondition, wanted bool, err error) {
+func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition, to *heirs) (left []placementv1.ManifestCondition, wanted bool, err error) {
 	if len(former) == 0 {
 		return nil, false, nil
 	}
@@ -77,6 +79,7 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	if err != nil {
 		return nil, false, err
 	}
+	rivals := sync.OnceValues(func() (applying.Others, error) { return s.others(ctx, w) })
 	former = slices.Clone(former)
 	slices.Reverse(former)
 	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
@@ -88,7 +91,10 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 			apiVersion = i.Group + "/" + i.Version
 		}
 		evidence.Object = propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
-		in := applying.Input{Work: w, Hub: identity, Leaving: true, Finding: applying.ExaminePlacement(evidence)}
+		in := applying.Input{Work: w, Hub: identity, Leaving: true}
+		if in.Finding, err = s.finding(ctx, evidence, rivals); err != nil {
+			return err
+		}
 		if r.Applied != nil {
 			in.Known = new(workv1alpha1.AppliedState(*r.Applied))
 		}
@@ -102,6 +108,8 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 		switch {
 		case err != nil:
 			return err
+		case d.Action == applying.Pass:
+			to.add(*in.Finding.Heir)
 		case d.Action == applying.Wait && d.Reason == applying.ReasonHoldsOthers:
 			stays[n] = new(s.heldBack(w, r, d))
 		case d.Action == applying.Wait:

@@ -51,6 +51,8 @@ type Placements interface {
 	PlacementsRetired(ctx context.Context) (bool, error)
 	MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	// PlacementHeadsNow are the Works of placements in a member, without what they say.
+	PlacementHeadsNow(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error)
 	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)
@@ -78,6 +80,8 @@ type Member interface {
 	Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error)
 	Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error)
 	Delete(ctx context.Context, ref member.Ref, r applying.Removal) (gone bool, err error)
+	// Pass marks an object as another Work's.
+	Pass(ctx context.Context, ref member.Ref, p applying.Passing) error
 	// Inside is what an object holds for which the account does not account.
 	Inside(ctx context.Context, h applying.Holder, a applying.Account) (applying.Read[[]applying.Inhabitant], error)
 	EnsureNamespace(ctx context.Context, name string, labels map[string]string) error

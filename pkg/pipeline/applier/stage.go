@@ -30,6 +30,7 @@ type Stage struct {
 	members     Members
 	now         func() time.Time
 	slow        slow
+	wants       wants
 	locks       *keyLock // nil: several events may be about one Work at once
 	atOnce      bool     // what was applied is said before it has settled
 	// patience is how long most Works of an event wait for the others, utmost how long
@@ -172,6 +173,8 @@ type result struct {
 	// later tells that time has ended, and another event goes on at next.
 	later bool
 	next  string
+	// heirs are the Works that have objects of this one now.
+	heirs []propagation.WorkKey
 }
 
 func about(msg events.Data, w *propagation.Work, reason, message string) events.Data {

@@ -53,6 +53,7 @@ func TestWhatIsLeftOutForAClusterThatLeftStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			evidence.Others = applying.Have(applying.Others{})
 			if f := applying.Examine(evidence); f.Proof.Holds() != tc.left {
 				t.Errorf("it leaves: %t, want %t: %s %s", f.Proof.Holds(), tc.left, f.Reason, f.Message)
 			}

@@ -33,8 +33,9 @@ func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *prop
 	if err != nil {
 		return nil, false, err
 	}
+	e.Others = applying.Have(applying.Others{})
 	return func(w *propagation.Work) bool {
-		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // that the cluster is there, the applier asks
+		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // that the cluster is there, and who else wants it, the applier asks
 		return applying.Examine(e).Proof.Holds()
 	}, e.Template.Answer == applying.NotServed, nil
 }

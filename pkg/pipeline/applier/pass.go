@@ -1,0 +1,190 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// wants keeps what Works of placements want, which is read once for each form of a Work:
+// they may be large. What is there now is asked each time.
+type wants struct {
+	mu    sync.Mutex
+	known map[propagation.WorkKey]want
+}
+
+type want struct {
+	uid        types.UID
+	generation int64
+	ids        []string
+}
+
+// mostWants are the Works of which it is known what they want.
+const mostWants = 4096
+
+func (k *wants) get(head *propagation.Work) ([]string, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w, ok := k.known[head.Key]
+	return w.ids, ok && w.uid == head.UID && w.generation == head.Generation
+}
+
+func (k *wants) put(w *propagation.Work, ids []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= mostWants {
+		k.known = map[propagation.WorkKey]want{}
+	}
+	k.known[w.Key] = want{w.UID, w.Generation, ids}
+}
+
+// others are the Works of other placements in the Work's member, and what they want, as
+// it is now. It costs one request, and one more for each Work that it has not seen as it
+// is. Whose list fails nobody knows, and nothing is removed.
+func (s *Stage) others(ctx context.Context, w *propagation.Work) (applying.Others, error) {
+	heads, err := s.hub.PlacementHeadsNow(ctx, w.Key.Cluster)
+	if err != nil {
+		return nil, fmt.Errorf("list the Works of placements in %s: %w", w.Key.Cluster, err)
+	}
+	all := applying.Others{}
+	for _, head := range heads {
+		if !applying.Rival(w, head) {
+			continue
+		}
+		ids, err := s.wantedBy(ctx, head)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if _, taken := all[id]; !taken {
+				all[id] = head.Key
+			}
+		}
+	}
+	return all, nil
+}
+
+// wantedBy are the objects that a Work wants, of which the head is known as it is now.
+func (s *Stage) wantedBy(ctx context.Context, head *propagation.Work) ([]string, error) {
+	if ids, ok := s.wants.get(head); ok {
+		return ids, nil
+	}
+	w, err := s.hub.Work(ctx, head.Key)
+	if err == nil && (w.UID != head.UID || w.Generation < head.Generation) || errors.Is(err, outcome.ErrGone) {
+		w, err = s.hub.WorkNow(ctx, head.Key)
+	}
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", head.Key, err)
+	}
+	ids := applying.WantedBy(w)
+	s.wants.put(w, ids)
+	return ids, nil
+}
+
+// othersOf adds to the others the Work of a policy, if one wants the object: it has one of
+// two names, and of these the present one is the first.
+func (s *Stage) othersOf(ctx context.Context, all applying.Others, w *propagation.Work, object propagation.TemplateKey) error {
+	for _, name := range propagation.WorkNames(propagation.BindingOf(object)) {
+		o, err := s.hub.WorkNow(ctx, propagation.WorkKey{Cluster: w.Key.Cluster, Name: name})
+		if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("get the policy's Work of %s: %w", object, err)
+		}
+		if template, err := o.Template(); err == nil && template.ID() == object.ID() && applying.Rival(w, o) {
+			all[object.ID()] = o.Key
+			return nil
+		}
+	}
+	return nil
+}
+
+// finding is what follows about an object of a placement's Work. Who else wants it is asked
+// where it may leave; rivals are what other placements want, asked once for all objects.
+func (s *Stage) finding(ctx context.Context, e applying.PlacementEvidence, rivals func() (applying.Others, error)) (applying.Finding, error) {
+	f := applying.ExaminePlacement(e)
+	if !f.AsksOthers {
+		return f, nil
+	}
+	all, err := rivals()
+	if err == nil {
+		all = maps.Clone(all)
+		err = s.othersOf(ctx, all, e.Work, e.Object)
+	}
+	if e.Others, err = told(all, err); err != nil {
+		return f, err
+	}
+	return applying.ExaminePlacement(e), nil
+}
+
+// told is what an answer about others tells. That the hub must not answer is no failure:
+// people see why nothing is removed.
+func told(all applying.Others, err error) (applying.Read[applying.Others], error) {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return applying.Have(all), nil
+	case outcome.IsConflict(err), !errors.As(err, &status):
+		return applying.Read[applying.Others]{}, err
+	}
+	return applying.Read[applying.Others]{Why: string(status.Status().Reason)}, nil
+}
+
+// heirs are the Works that got objects of another.
+type heirs struct {
+	mu   sync.Mutex
+	keys []propagation.WorkKey
+}
+
+func (h *heirs) add(key propagation.WorkKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.keys, key) {
+		h.keys = append(h.keys, key)
+	}
+}
+
+// passOn marks the object as its heir's.
+func (s *Stage) passOn(ctx context.Context, m Member, object propagation.TemplateKey, p applying.Passing) error {
+	if err := m.Pass(ctx, object, p); err != nil {
+		return fmt.Errorf("pass %s on to %s: %w", object, p.Heir(), err)
+	}
+	return nil
+}
+
+// inherit has the Works handled that got an object.
+func (s *Stage) inherit(ctx context.Context, out *events.Batch, heirs []propagation.WorkKey) {
+	for _, key := range heirs {
+		w, err := s.hub.Work(ctx, key)
+		if err != nil {
+			continue // the sweeper finds that it has not come to an end
+		}
+		template, err := w.Template()
+		if err != nil {
+			continue
+		}
+		d := events.Data{Template: &template, Work: &w.Key, WorkVersion: w.ResourceVersion, Placement: w.Placement(), Cluster: w.Key.Cluster, Reason: events.ReasonUnfinished}
+		if d.Placement == "" {
+			d.Binding = new(w.Binding())
+		}
+		out.EmitOnce(events.WorkRendered, d)
+	}
+}
