@@ -44,7 +44,7 @@ func (o *getOptions) removals(ctx context.Context, clusters []string) error {
 		return len(clusters) > 0 && !slices.Contains(clusters, r.Cluster)
 	})
 	if n := o.flags.Namespace; n != nil && *n != "" && !o.all {
-		all = slices.DeleteFunc(all, func(r explaining.Removal) bool { return r.Template.Namespace != *n })
+		all = slices.DeleteFunc(all, func(r explaining.Removal) bool { return r.Inside == nil && r.Template.Namespace != *n })
 	}
 	switch {
 	case o.forMachines():

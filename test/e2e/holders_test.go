@@ -6,6 +6,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,12 +58,6 @@ func TestC102APlacementEndsBesideWhatOthersPutIntoItsNamespace(t *testing.T) {
 		s.ApplyIn("member1", notes)
 		uid := s.LiveIn("member1", notes).GetUID()
 		s.Delete(p)
-		s.Eventually(func() error {
-			if s.Live(p) != nil {
-				return errors.New("the placement is still there")
-			}
-			return nil
-		})
 		s.Expect(pages).Nowhere()
 		s.Eventually(func() error {
 			if o := s.Expect(room).inMember("member2"); o != nil && o.GetDeletionTimestamp() == nil {
@@ -85,22 +80,52 @@ func TestZ12DefinitionThatHoldsOthers(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
 		crd, widgets := s.definition("Gadget")
 		definition := template{crd.mark("labels", scenarioLabel, s.ns)}
-		s.Apply(s.ClusterPolicy("kinds").Selecting(definition).To("member1"), definition)
-		s.Eventually(func() error { return isCondition("Established", "True")(s.LiveIn("member1", crd).Object) })
+		s.Apply(s.ClusterPolicy("kinds").Selecting(definition).To("member3"), definition)
+		s.Expect(definition).Member("member3", isCondition("Established", "True"))
 		mine := newThing(widgets, s.ns, "mine")
-		s.ApplyIn("member1", newThing(namespaces, "", s.ns), mine)
-		uid := s.LiveIn("member1", mine).GetUID()
+		s.ApplyIn("member3", newThing(namespaces, "", s.ns), mine)
+		uid := s.LiveIn("member3", mine).GetUID()
 		s.Apply(s.ClusterPolicy("kinds").Selecting(definition).To("member2"))
-		s.Expect(definition).Work("member1", isCondition("Applied", "False", "Gadget "+s.ns+"/mine"))
-		if o := s.LiveIn("member1", mine); o.GetUID() != uid {
+		s.Expect(definition).Work("member3", isCondition("Applied", "False", "Gadget "+s.ns+"/mine"))
+		if o := s.LiveIn("member3", mine); o.GetUID() != uid {
 			s.Error("it was made anew")
 		}
-		s.must("approve", "member1")
+		s.must("approve", "member3")
 		s.Eventually(func() error {
-			if o := s.Expect(definition).inMember("member1"); o != nil && o.GetDeletionTimestamp() == nil {
+			if o := s.Expect(definition).inMember("member3"); o != nil && o.GetDeletionTimestamp() == nil {
 				return fmt.Errorf("%s is still in member1", crd)
 			}
 			return nil
 		})
+	})
+}
+
+// What a placement and a policy both want is the policy's when the placement ends, and
+// what a placement and another both want is the other's: as it is, and no member is
+// without it.
+func TestC75Y9WhatAnotherWantsIsPassedOn(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		room := newThing(namespaces, "", s.unique("room"))
+		pages := template{newThing(configMaps, room.name(), "pages")}.At(1)
+		one := s.everywhere().with("spec.resourceSelectors", []any{selector(namespaces, room.name())})
+		two := one.with("metadata.name", one.name()+"-2")
+		s.Apply(room, pages, one)
+		s.Says(one, carried...)
+		before := s.uids(pages, members...)
+		s.Apply(two)
+		s.Says(two, append(slices.Clone(carried[:4]), "Applied ApplyFailed False")...)
+		s.Delete(one)
+		s.Says(two, carried...)
+		s.same(pages, before, members...)
+
+		policy := s.ClusterPolicy("contents").To(members...).set("spec.resourceSelectors", []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "namespace": room.name(), "name": pages.name()}})
+		s.Apply(policy)
+		s.Expect(pages).Work("member1", isCondition("Applied", "False", "belongs to the Work"))
+		s.Delete(two)
+		for _, m := range members {
+			s.Expect(pages).Work(m, isCondition("Applied", "True"))
+		}
+		s.same(pages, before, members...)
+		s.Expect(pages).In(members...)
 	})
 }
