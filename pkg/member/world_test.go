@@ -203,7 +203,7 @@ func drop(ctx context.Context, c *Client, ref Ref, workName string) (gone bool, 
 	of.Annotations = map[string]string{propagation.AnnotationTemplate: string(template)}
 	finding := applying.Examine(applying.Evidence{Others: applying.Have(applying.Others{}), Work: of, Template: applying.None[*propagation.Template](), Cluster: applying.Have(&clusterv1alpha1.Cluster{})})
 	of.Key.Name = workName
-	r, ok := applying.Decide(applying.Input{Work: of, Live: live, Leaving: true, Finding: finding}).Removal()
+	r, ok := applying.Decide(applying.Input{Work: of, Live: live, Leaving: true, Finding: finding, Inside: applying.Have([]applying.Inhabitant{})}).Removal()
 	if !ok {
 		return false, nil
 	}

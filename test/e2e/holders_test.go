@@ -120,11 +120,24 @@ func TestC75Y9WhatAnotherWantsIsPassedOn(t *testing.T) {
 
 		policy := s.ClusterPolicy("contents").To(members...).set("spec.resourceSelectors", []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "namespace": room.name(), "name": pages.name()}})
 		s.Apply(policy)
-		s.Expect(pages).Work("member1", isCondition("Applied", "False", "belongs to the Work"))
-		s.Delete(two)
-		for _, m := range members {
-			s.Expect(pages).Work(m, isCondition("Applied", "True"))
+		says := func(check func(w map[string]any) error) {
+			s.Helper()
+			s.Eventually(func() error {
+				list, err := s.lab.hub.on(works, "karmada-es-member1").List(s.Context(), metav1.ListOptions{})
+				if err != nil {
+					return err
+				}
+				for _, w := range list.Items {
+					if template := w.GetAnnotations()["sluice.dev/template"]; strings.Contains(template, "ConfigMap") && strings.Contains(template, room.name()) {
+						return check(w.Object)
+					}
+				}
+				return errors.New("the policy has no Work in member1")
+			})
 		}
+		says(isCondition("Applied", "False", "belongs to the Work"))
+		s.Delete(two)
+		says(isCondition("Applied", "True"))
 		s.same(pages, before, members...)
 		s.Expect(pages).In(members...)
 	})

@@ -85,16 +85,12 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
 	next, err := s.inOrder(kindsOfResults(former), func() error { return inTime(ctx) }, func(n int) (err error) {
 		r, evidence := former[n], evidence
-		i := r.Identifier
-		apiVersion := i.Version
-		if i.Group != "" {
-			apiVersion = i.Group + "/" + i.Version
-		}
-		evidence.Object = propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
-		in := applying.Input{Work: w, Hub: identity, Leaving: true}
-		if in.Finding, err = s.finding(ctx, evidence, rivals); err != nil {
+		evidence.Object = keyOf(r.Identifier)
+		f, err := s.finding(ctx, evidence, rivals)
+		if err != nil {
 			return err
 		}
+		in := applying.Input{Work: w, Hub: identity, Leaving: true, Finding: f}
 		if r.Applied != nil {
 			in.Known = new(workv1alpha1.AppliedState(*r.Applied))
 		}
@@ -131,6 +127,14 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	}
 	slices.Reverse(left) // in the order in which they were applied
 	return left, slices.Contains(wants, true), err
+}
+
+func keyOf(i placementv1.WorkResourceIdentifier) propagation.TemplateKey {
+	apiVersion := i.Version
+	if i.Group != "" {
+		apiVersion = i.Group + "/" + i.Version
+	}
+	return propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
 }
 
 // evidence is what the hub says of the objects of a Work, read now.
