@@ -78,6 +78,9 @@ func TestZ2ThePolicyOfARefusedEditWaits(t *testing.T) {
 			s.Errorf("the placement says %s", said)
 		}
 		s.Settle()
+		s.same(nginx, before, members...)
+		s.Apply(p.with("spec.policy", map[string]any{"placementType": "PickAll"}))
+		s.Says(p, carried...)
 		s.goesOn(nginx, 2, before, members...)
 	})
 }
