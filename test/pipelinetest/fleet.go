@@ -268,7 +268,11 @@ func (h *Hub) Join(name string) bool {
 	if h.clusters.live[name] != nil {
 		return false
 	}
-	h.storeCluster(&clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name, UID: h.newUID(), Generation: 1}}, false)
+	c := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name, UID: h.newUID(), Generation: 1}}
+	if h.options.Now != nil {
+		c.CreationTimestamp = metav1.NewTime(h.second())
+	}
+	h.storeCluster(c, false)
 	return true
 }
 
@@ -334,6 +338,14 @@ func (h *Hub) TaintCluster(name string, taints ...corev1.Taint) bool {
 func (h *Hub) LiveTaints(name string) []corev1.Taint {
 	if r := h.clusters.live[name]; r != nil {
 		return r.value.Spec.Taints
+	}
+	return nil
+}
+
+// LiveLabels are the labels of a member as they are. For tests.
+func (h *Hub) LiveLabels(name string) map[string]string {
+	if r := h.clusters.live[name]; r != nil {
+		return r.value.Labels
 	}
 	return nil
 }

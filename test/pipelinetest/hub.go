@@ -230,10 +230,14 @@ func (h *Hub) Restart() []hub.Change {
 	defer h.mu.Unlock()
 	h.news = nil
 	var all []hub.Change
+	p := h.placing
 	for _, t := range []interface {
 		relist()
 		changes() []hub.Change
-	}{h.clusters, h.works, h.revisions, h.overrides, h.bindings, h.policies, h.templates} {
+	}{
+		h.clusters, h.works, h.revisions, h.overrides, h.bindings, h.policies, h.templates,
+		p.members, p.resourceSnapshots, p.policySnapshots, p.placementBindings, p.placements,
+	} {
 		t.relist()
 		all = append(all, t.changes()...)
 	}

@@ -65,6 +65,8 @@ type Member struct {
 	Down bool
 	// Ask is asked in front of each request; an error is the answer.
 	Ask func(ctx context.Context, r Request) error
+	// Refuses tells to which requests it answers 403; nil: to none.
+	Refuses func(r Request) bool
 	// Wrote is told of each request that changed something.
 	Wrote func(ctx context.Context, w MemberWrite)
 	// Lost tells whether the answer to such a request is lost on its way; nil: none
@@ -93,6 +95,9 @@ func (m *Member) ask(ctx context.Context, verb, about string) error {
 	}
 	if m.Down {
 		return &member.Unreachable{Cluster: m.Name, Err: errNoAnswer}
+	}
+	if m.Refuses != nil && m.Refuses(Request{verb, about}) {
+		return &member.Refused{Cluster: m.Name, Message: verb + " " + about + ": forbidden"}
 	}
 	return nil
 }

@@ -108,6 +108,7 @@ func (t *wires[O]) commit(ctx context.Context, old, next O, make bool) (O, error
 		}
 		o.SetUID(t.hub.newUID())
 		o.SetGeneration(1)
+		o.SetCreationTimestamp(metav1.NewTime(t.hub.second()))
 		t.put(o, true)
 		return o, t.hub.wrote(ctx, verb, t.about(id), nil, o)
 	}
@@ -115,8 +116,11 @@ func (t *wires[O]) commit(ctx context.Context, old, next O, make bool) (O, error
 	if err != nil {
 		return old, err
 	}
-	o.SetGeneration(r.value.GetGeneration() + 1)
+	o.SetGeneration(generated(r.value, o))
 	t.put(o, true)
+	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
+		t.remove(id, true)
+	}
 	return o, t.hub.wrote(ctx, verb, t.about(id), r.value, o)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -113,10 +114,8 @@ func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*pro
 }
 
 func workObject(k propagation.WorkKey) propagation.TemplateKey {
-	return propagation.TemplateKey{
-		APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: workv1alpha1.KindWork,
-		Namespace: k.Namespace(), Name: k.Name,
-	}
+	about := hub.AboutWork(&propagation.Work{Key: k})
+	return propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}
 }
 
 func (h *Hub) storeWork(w *propagation.Work, own bool) {

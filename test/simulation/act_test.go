@@ -55,6 +55,7 @@ func (w *world) do(o op) {
 	default:
 		if w.people(o) {
 			w.past.note(w, o)
+			w.placing.moved = true
 		}
 		w.safety.proofs.look(w)
 	}
@@ -106,7 +107,7 @@ func (w *world) people(o op) bool {
 		w.meddle(o)
 		return false // nobody asked for anything
 	}
-	for _, does := range []func(op) (bool, bool){w.byHand, w.more} {
+	for _, does := range []func(op) (bool, bool){w.byHand, w.more, w.place} {
 		if changed, known := does(o); known {
 			return changed
 		}

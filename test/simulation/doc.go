@@ -25,10 +25,13 @@
 // the gate did not let through, nothing where no policy wanted it, and no Lazy
 // policy acts without a change of its template.
 //
-// TestSimulation and TestWider are two families of histories, each with seeds of its
-// own. The second has overrides, divided replicas, taints, members that leave and come
-// back, kinds that are not served, rights that are revoked, backups that are restored
-// and events that somebody forged besides (wider_test.go).
+// TestSimulation, TestWider and TestPlaced are three families of histories, each with
+// seeds of its own. The second has overrides, divided replicas, taints, members that leave
+// and come back, kinds that are not served, rights that are revoked, on the hub and in
+// members, backups that are restored and events that somebody forged besides
+// (wider_test.go). The third has placements, and no policies: who is picked, what each
+// member has, what is told, and at what pace changes are rolled out (placed_test.go).
+// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change.
 //
 // A history that fails is shrunk and printed, with its seed:
 //

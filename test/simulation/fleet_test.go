@@ -50,6 +50,12 @@ func (w *world) fleetwise(o op) bool {
 				w.announceMember(o.cluster, n)
 			}
 		}
+	case relabel:
+		if changed = w.hub.Joined(o.cluster) && w.hub.LiveLabels(o.cluster)[zoneKey] != zones[o.n]; changed {
+			w.hub.LabelCluster(o.cluster, zoneKey, zones[o.n])
+		}
+	case approve:
+		changed = w.approves(o.cluster)
 	case taint:
 		var taints []corev1.Taint
 		if effects[o.n] != "" {

@@ -86,6 +86,9 @@ func (w *world) serveAgain(kind schema.GroupVersionKind) bool {
 // makeUsable gives everything back.
 func (w *world) makeUsable() {
 	w.refused = refusals{}
+	for _, m := range w.members {
+		m.Refuses = nil
+	}
 	for _, t := range templates {
 		w.serveAgain(t.GroupVersionKind())
 	}

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -64,6 +65,8 @@ type op struct {
 	spec    policyv1alpha1.PropagationSpec
 	gates   propagation.Features
 	over    over
+	// asked is what a placement says, and its name the policy's.
+	asked   *placementv1.ClusterResourcePlacementSpec
 	cluster string
 	// n is how many steps to deliver, or tells values apart.
 	n int
@@ -138,6 +141,7 @@ func (c content) write(obj map[string]any) {
 		unset(meta, "annotations", "example.com/note")
 	}
 	switch obj["kind"] {
+	case "Namespace":
 	case "ConfigMap":
 		obj["data"] = map[string]any{"value": fmt.Sprint(c.image)}
 	case "ClusterRole":
@@ -223,6 +227,9 @@ func selected(s *policyv1alpha1.PropagationSpec) string {
 func placed(s *policyv1alpha1.PropagationSpec) string {
 	if s.Placement.ClusterAffinity == nil {
 		return "all clusters"
+	}
+	if l := s.Placement.ClusterAffinity.LabelSelector; l != nil {
+		return "clusters with " + metav1.FormatLabelSelector(l)
 	}
 	names := slices.Clone(s.Placement.ClusterAffinity.ClusterNames)
 	slices.Sort(names)

@@ -173,7 +173,7 @@ func (w *world) joined() []string {
 
 // targets are the clusters that a placement wants, of those that are joined.
 func targets(p *policyv1alpha1.Placement, joined []string) []string {
-	if p == nil || p.ClusterAffinity == nil {
+	if p == nil || p.ClusterAffinity == nil || len(p.ClusterAffinity.ClusterNames) == 0 {
 		return joined
 	}
 	return slices.DeleteFunc(slices.Clone(joined), func(c string) bool { return !slices.Contains(p.ClusterAffinity.ClusterNames, c) })

@@ -21,6 +21,10 @@ import (
 
 // atRest checks the state against the model, which goes on from it.
 func (w *world) atRest() {
+	if w.placed {
+		w.checkPlaced()
+		return
+	}
 	states := map[string]state{}
 	for _, key := range w.past.ever {
 		s := w.state(key)
@@ -30,6 +34,7 @@ func (w *world) atRest() {
 	}
 	w.checkBindings()
 	w.checkRevisions()
+	w.checkHeld()
 	w.checkWorks()
 	w.checkNames()
 	for _, name := range clusters {
@@ -52,8 +57,9 @@ func (w *world) state(key propagation.TemplateKey) state {
 	if t.Claim.Held() {
 		s.policy, s.id = t.Claim.Policy.ID(), t.Claim.ID
 	}
-	if b == nil || b.Annotations[propagation.AnnotationConsumedBaseline] != string(t.Baseline) {
-		s.wait = w.safety.contents.of(t.Baseline.Hash())
+	s.wait = w.safety.contents.of(t.Baseline.Hash())
+	if b != nil && b.Annotations[propagation.AnnotationConsumedBaseline] == string(t.Baseline) {
+		s.used = s.wait // it is over, as long as the binding says so
 	}
 	return s
 }
@@ -61,13 +67,13 @@ func (w *world) state(key propagation.TemplateKey) state {
 func (w *world) checkReached(key propagation.TemplateKey, s state) {
 	var allowed []string
 	for r := range w.past.reach(key) {
-		if r.normal() == s {
+		if r.normal() == s.normal() {
 			return
 		}
 		allowed = append(allowed, r.normal().describe(w))
 	}
 	slices.Sort(allowed)
-	w.fail("%s is %s; allowed:\n  %s", key, s.describe(w), strings.Join(slices.Compact(allowed), "\n  "))
+	w.fail("%s is %s; allowed:\n  %s", key, s.normal().describe(w), strings.Join(slices.Compact(allowed), "\n  "))
 }
 
 // checkSettled checks that nobody who looks at it would change anything.

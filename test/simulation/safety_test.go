@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
@@ -37,6 +38,8 @@ type safety struct {
 	// repels is, for each cluster, since when it keeps out what is not there and does
 	// not tolerate that: a moment.
 	repels map[string]int
+	// let is what the budget let go of each cluster.
+	let map[string]letting
 }
 
 // passed is a content that the gate let through, to a cluster.
@@ -44,7 +47,7 @@ type passed struct{ uid, normal, cluster string }
 
 func (s *safety) init() {
 	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Suspension{}, newContents(), map[passed]bool{}
-	s.proofs, s.repels = newProofs(), map[string]int{}
+	s.proofs, s.repels, s.let = newProofs(), map[string]int{}, map[string]letting{}
 	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
 }
 
@@ -134,6 +137,10 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 		w.fail("decode %s: %v", f, err)
 		return
 	}
+	if w.placed {
+		w.checkCarried(m)
+		return
+	}
 	template := w.hub.Live(ref.Ref)
 	each := d.Each()
 	i := slices.IndexFunc(each, func(one events.Data) bool { return one.Cluster == m.Cluster })
@@ -187,6 +194,9 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 		w.safety.proofs.look(w)
 	}
 	switch next := write.New.(type) {
+	case *placementv1.ClusterResourceBinding:
+		old, _ := write.Old.(*placementv1.ClusterResourceBinding)
+		w.checkPace(old, next)
 	case *propagation.Binding:
 		old, _ := write.Old.(*propagation.Binding)
 		w.past.require(next)
@@ -236,6 +246,7 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 	s.proofs.attached(w, next)
 	s.proofs.look(w)
 	w.checkRepelled(f, old, next)
+	w.checkLet(old, next)
 	if next.ActedHash() == "" {
 		return
 	}

@@ -30,7 +30,7 @@ func scheduledTo(b *propagation.Binding) []string {
 // is there already.
 func (w *world) eligible(b *propagation.Binding) []string {
 	names := slices.DeleteFunc(targets(b.Spec.Placement, w.joined()), func(c string) bool {
-		return w.repels(b.Spec.Placement, c) && !slices.Contains(scheduledTo(b), c)
+		return w.repels(b.Spec.Placement, c) && !slices.Contains(scheduledTo(b), c) || !holds(b, c) && b.Spec.Placement != nil && !w.selects(b.Spec.Placement.ClusterAffinity, c)
 	})
 	weights := weightsOf(b.Spec.Placement, names)
 	if w.replicasOf(b) == 0 {
@@ -84,6 +84,9 @@ func (w *world) misnames(b *propagation.Binding) bool {
 		return false
 	}
 	names := b.Spec.Placement.ClusterAffinity.ClusterNames
+	if len(names) == 0 {
+		return false
+	}
 	absent := slices.ContainsFunc(names, func(c string) bool { return !w.hub.Joined(c) })
 	return absent && slices.ContainsFunc(scheduledTo(b), func(c string) bool { return w.hub.Joined(c) && !slices.Contains(names, c) })
 }

@@ -125,7 +125,9 @@ func (l *lab) try(t *testing.T, seed int, draw func(seed int) (climate, []op)) {
 	if err == nil {
 		return
 	}
-	c, h, err = l.shrink(c, h, err)
+	if !tracing {
+		c, h, err = l.shrink(c, h, err)
+	}
 	var b strings.Builder
 	for _, o := range h {
 		fmt.Fprintf(&b, "  %s\n", o)

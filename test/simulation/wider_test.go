@@ -20,8 +20,19 @@ func wider(seed int) (climate, []op) {
 	for range 4 + d.IntN(8) {
 		h = slices.Insert(h, d.IntN(len(h)+1), d.widely()...)
 	}
-	newDrawer(uint64(seed) ^ 0x45000000).misspell(h) //nolint:gosec // a seed
-	return c, h
+	newDrawer(uint64(seed) ^ 0x45000000).misspell(h)          //nolint:gosec // a seed
+	return c, newDrawer(uint64(seed) ^ 0x5e000000).besides(h) //nolint:gosec // a seed
+}
+
+// besides adds what came to this family last, in half of its histories.
+func (d drawer) besides(h []op) []op {
+	if d.chance(50) {
+		return h
+	}
+	for range 1 + d.IntN(3) {
+		h = slices.Insert(h, d.IntN(len(h)+1), d.bars()...)
+	}
+	return h
 }
 
 // widely is what happens besides.
@@ -47,13 +58,15 @@ func (w *world) more(o op) (changed, known bool) {
 	switch o.verb {
 	case putOverride, dropOverride:
 		did = w.override(o)
-	case unjoin, rejoin, taint:
+	case unjoin, rejoin, taint, relabel, approve:
 		did = w.fleetwise(o)
 		changed = did
 	case unserve, serve, revoke, grant:
 		did = w.govern(o)
 	case forgeEvent:
 		did = w.forgeEvent(o)
+	case bar, unbar:
+		did = w.barring(o)
 	case keepMember, restoreMember, keepHub, restoreHub:
 		did = w.goBack(o)
 	default:
@@ -72,7 +85,9 @@ func (o op) widely() string {
 		return fmt.Sprintf("put override %s: %s", o.policy, o.over.describe())
 	case dropOverride:
 		return fmt.Sprintf("delete override %s", o.policy)
-	case unjoin, rejoin:
+	case relabel:
+		return fmt.Sprintf("label %s: zone %q", o.cluster, zones[o.n])
+	case unjoin, rejoin, approve:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
 	case keepMember, restoreMember:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
@@ -80,8 +95,14 @@ func (o op) widely() string {
 		return fmt.Sprintf("%s %s", o.verb, o.key.Kind)
 	case revoke:
 		return fmt.Sprintf("%s %s, writing only: %t", o.verb, refusable[o.n], o.writing)
+	case bar, unbar:
+		return fmt.Sprintf("%s %s in %s, writing only: %t", o.verb, barrable[o.n], o.cluster, o.writing)
 	case forgeEvent:
 		return fmt.Sprintf("forge %s of %s in %s", forgeries[o.n], o.key, o.cluster)
+	case putPlacement:
+		return fmt.Sprintf("put placement %s: %s", o.policy.Name, placedAs(o.asked))
+	case dropPlacement:
+		return fmt.Sprintf("delete placement %s", o.policy.Name)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
 	case restoreHub:
@@ -103,7 +124,7 @@ func TestWider(t *testing.T) {
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, forgeEvent, keepMember, restoreMember, keepHub, restoreHub} {
+	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, bar, unbar, forgeEvent, keepMember, restoreMember, keepHub, restoreHub} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}

@@ -25,12 +25,15 @@ import (
 	"sluice.dev/pkg/pipeline/dependencies"
 	"sluice.dev/pkg/pipeline/detector"
 	"sluice.dev/pkg/pipeline/gate"
+	"sluice.dev/pkg/pipeline/placer"
 	"sluice.dev/pkg/pipeline/preemptor"
 	"sluice.dev/pkg/pipeline/renderer"
 	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/pipeline/rollout"
 	"sluice.dev/pkg/pipeline/scheduler"
 	"sluice.dev/pkg/pipeline/sweeper"
 	"sluice.dev/pkg/redis/claims"
+	"sluice.dev/pkg/redis/pending"
 	"sluice.dev/pkg/redis/positions"
 	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/pipelinetest"
@@ -54,6 +57,8 @@ type climate struct {
 	late bool
 	// pair: each stage runs in two processes.
 	pair bool
+	// placed: there are placements, and no policies.
+	placed bool
 }
 
 // standalone is the climate of one process, knative that of many.
@@ -105,10 +110,11 @@ type world struct {
 	// did counts what the second family does besides, where that changed anything.
 	did map[verb]int
 
-	past   past
-	safety safety
-	trace  func(format string, args ...any)
-	err    error
+	placing placing
+	past    past
+	safety  safety
+	trace   func(format string, args ...any)
+	err     error
 }
 
 // start makes a world, whose Redis is a fresh one.
@@ -162,12 +168,20 @@ func (w *world) process() map[string]function.Stage {
 	suspensions := suspending{suspension.New(w.redis), w}
 	w.claims, w.sweeper = index, sweeper.New(w.hub, index, positions.New(w.redis), w.probe, w.time)
 	stages := map[string]function.Stage{}
+	placements := scheduler.Placements(unplaced{})
+	if w.placed {
+		placements = w.hub
+		w.sweeper.Mirroring(pipelinetest.Mirrored{Hub: w.hub}, unused)
+		for _, s := range []function.Stage{placer.New(w.hub, pending.New(w.redis), nil, w.time), rollout.New(w.hub, w.time)} {
+			stages[s.Name()] = s
+		}
+	}
 	for _, s := range []function.Stage{
 		detector.New(w.hub, index, index, suspensions),
 		preemptor.New(w.hub, index),
 		gate.New(w.hub, w.time),
 		dependencies.New(w.hub, suspensions),
-		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time),
+		scheduler.New(w.hub, w.hub, placements, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
 		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
