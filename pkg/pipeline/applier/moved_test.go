@@ -41,9 +41,9 @@ func (d *distant) of(name, eventType string) event.Event {
 func (d *distant) split(keep int) {
 	d.t.Helper()
 	w := d.work()
-	next, second := *w, *w
+	next := *w
 	next.Spec.Workload.Manifests = slices.Clone(w.Spec.Workload.Manifests[:keep])
-	second = propagation.Work{Key: w.Key, Labels: w.Labels, Finalizers: w.Finalizers}
+	second := propagation.Work{Key: w.Key, Labels: w.Labels, Finalizers: w.Finalizers}
 	second.Key.Name = "shop-0"
 	second.Spec.Workload.Manifests = slices.Clone(w.Spec.Workload.Manifests[keep:])
 	_, err := d.hub.CommitWork(d.t.Context(), w, &next)

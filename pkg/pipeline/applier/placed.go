@@ -96,13 +96,13 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) 
 	if err != nil {
 		return result{later: true, next: place(w, next), heirs: to.keys}, nil
 	}
-	r := concluded(w, outcomes, status, now.ResourceVersion != w.ResourceVersion)
+	r := concluded(outcomes, status, now.ResourceVersion != w.ResourceVersion)
 	r.heirs = to.keys
 	return r, nil
 }
 
 // concluded is what became of a Work all of whose manifests were looked after.
-func concluded(w *propagation.Work, outcomes []telling.Outcome, status placementv1.WorkStatus, news bool) result {
+func concluded(outcomes []telling.Outcome, status placementv1.WorkStatus, news bool) result {
 	for _, o := range outcomes {
 		if o.Manifest != nil && propagation.SealedHash(o.Manifest) != "" { // it could not be opened
 			return result{event: events.WorkFailed, reason: string(applying.ReasonContentMissing), message: o.Message, news: news}
