@@ -75,7 +75,9 @@ type Passing struct {
 func (p Passing) Permits() bool { return p.uid != "" && p.version != "" && p.heir != nil }
 
 // UID and Version of the object, which has to be as it was looked at.
-func (p Passing) UID() types.UID  { return p.uid }
+func (p Passing) UID() types.UID { return p.uid }
+
+// Version of the object then; another one is passed on by nobody.
 func (p Passing) Version() string { return p.version }
 
 // Heir is the Work that has the object from then on.
