@@ -12,11 +12,15 @@ import (
 	"sluice.dev/pkg/source/watch"
 )
 
-// PlacementHeadsNow are the Works of placements in a member without what they say, asked
-// of the API server whatever is known; none where it does not serve them.
-func (h *Hub) PlacementHeadsNow(ctx context.Context, cluster string) ([]*propagation.Work, error) {
-	k := h.works[propagation.PlacementForm]
-	objects := k.objects(query{namespace: propagation.PlacementForm.Namespace(cluster)})
+// PlacementHeads are the Works of placements in a member, without what they say where that
+// would have to be asked for; none where the API server does not serve them. A process that
+// watches Works has made them all itself, and so knows what is there; any other asks.
+func (h *Hub) PlacementHeads(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+	k, namespace := h.works[propagation.PlacementForm], propagation.PlacementForm.Namespace(cluster)
+	if found, doubtful, known := k.store.Load().list(namespace); known {
+		return k.resolve(ctx, found, doubtful)
+	}
+	objects := k.objects(query{namespace: namespace})
 	objects.Bare = true
 	all, err := watch.List(ctx, objects, pageSize, k.record)
 	if err != nil {
@@ -26,9 +30,5 @@ func (h *Hub) PlacementHeadsNow(ctx context.Context, cluster string) ([]*propaga
 		}
 		return nil, err
 	}
-	heads := make([]*propagation.Work, len(all.Objects))
-	for i, r := range all.Objects {
-		heads[i] = r.value
-	}
-	return heads, nil
+	return k.resolve(ctx, all.Objects, nil)
 }

@@ -16,9 +16,9 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// PlacementHeadsNow are the Works of placements in a member without what they say, as they
+// PlacementHeads are the Works of placements in a member without what they say, as they
 // are.
-func (h *Hub) PlacementHeadsNow(ctx context.Context, cluster string) ([]*propagation.Work, error) {
+func (h *Hub) PlacementHeads(ctx context.Context, cluster string) ([]*propagation.Work, error) {
 	if err := h.ask(ctx, "list", "heads of works"); err != nil {
 		return nil, err
 	}

@@ -53,10 +53,10 @@ func (k *wants) put(w *propagation.Work, ids []string) {
 }
 
 // others are the Works of other placements in the Work's member, and what they want, as
-// it is now. It costs one request, and one more for each Work that it has not seen as it
-// is. Whose list fails nobody knows, and nothing is removed.
+// it is now. Where Works are not watched it costs one request, and one more for each Work
+// that it has not seen as it is. Where that fails nobody knows, and nothing is removed.
 func (s *Stage) others(ctx context.Context, w *propagation.Work) (applying.Others, error) {
-	heads, err := s.hub.PlacementHeadsNow(ctx, w.Key.Cluster)
+	heads, err := s.hub.PlacementHeads(ctx, w.Key.Cluster)
 	if err != nil {
 		return nil, fmt.Errorf("list the Works of placements in %s: %w", w.Key.Cluster, err)
 	}
@@ -102,7 +102,7 @@ func (s *Stage) wantedBy(ctx context.Context, head *propagation.Work) ([]string,
 // two names, and of these the present one is the first.
 func (s *Stage) othersOf(ctx context.Context, all applying.Others, w *propagation.Work, object propagation.TemplateKey) error {
 	for _, name := range propagation.WorkNames(propagation.BindingOf(object)) {
-		o, err := s.hub.WorkNow(ctx, propagation.WorkKey{Cluster: w.Key.Cluster, Name: name})
+		o, err := s.hub.Work(ctx, propagation.WorkKey{Cluster: w.Key.Cluster, Name: name})
 		if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
 			continue
 		}

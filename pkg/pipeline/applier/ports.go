@@ -51,8 +51,8 @@ type Placements interface {
 	PlacementsRetired(ctx context.Context) (bool, error)
 	MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
-	// PlacementHeadsNow are the Works of placements in a member, without what they say.
-	PlacementHeadsNow(ctx context.Context, cluster string) ([]*propagation.Work, error)
+	// PlacementHeads are the Works of placements in a member, without what they say.
+	PlacementHeads(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error)
 	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)
