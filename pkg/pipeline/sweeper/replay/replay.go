@@ -225,9 +225,10 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 	if unknown && allKnown(kinds, positions) {
 		return false, nil
 	}
-	selector, changed, err := r.sources.Follow(ctx, kinds, young)
-	if err != nil {
-		return false, fmt.Errorf("have the sources follow the policies: %w", err)
+	selector, changed, astray := r.sources.Follow(ctx, kinds, young)
+	if astray != nil {
+		astray = fmt.Errorf("have the sources follow the policies: %w", astray)
+		kinds = nil // which namespaces have templates is not known: what is no template is looked at
 	}
 	if changed {
 		if err := r.starts(ctx); err != nil {
@@ -235,9 +236,11 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 		}
 		changed = !r.starting(positions) // else it is looked for already, and now for longer
 	}
-	in, err := r.namespaces(ctx, selector, positions)
-	if err != nil {
-		return changed, err
+	in := namespaces{}
+	if astray == nil {
+		if in, err = r.namespaces(ctx, selector, positions); err != nil {
+			return changed, err
+		}
 	}
 	all := append(slices.Clone(kinds), hub.PolicyKinds()...)
 	if !unknown {
@@ -254,7 +257,7 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 		g.Go(func() error { failures[i] = r.kind(ctx, gvk, at, in); return nil })
 	}
 	_ = g.Wait() // each has said how it went
-	if err := errors.Join(failures...); err != nil || unknown {
+	if err := errors.Join(append(failures, astray)...); err != nil || unknown {
 		return changed, err
 	}
 	return changed, r.positions.Save(ctx, positionNamespaces, in.position)
