@@ -61,11 +61,7 @@ func carry(t *testing.T, clusters ...string) *carried {
 		_ = c.hub.EnsureNamespace(t.Context(), propagation.PlacementForm.Namespace(name))
 		policy.Status.ClusterDecisions = append(policy.Status.ClusterDecisions, placementv1.ClusterDecision{ClusterName: name, Selected: true, Reason: "picked by scheduling policy"})
 	}
-	live, err := c.hub.Placement(t.Context(), p.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
+	policy.OwnerReferences = c.owned()
 	c.hub.Put(policy)
 	find := func(cluster string) *pipelinetest.Member { return c.members[cluster] }
 	c.stages = map[string]interface {
@@ -79,12 +75,23 @@ func carry(t *testing.T, clusters ...string) *carried {
 	return c
 }
 
+// owned is by the placement, as what the placer makes of it.
+func (c *carried) owned() []metav1.OwnerReference {
+	c.t.Helper()
+	p, err := c.hub.Placement(c.t.Context(), "crp-1")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return []metav1.OwnerReference{*metav1.NewControllerRef(p, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
+}
+
 // snapshot makes the newest snapshot, and binds the members to it.
 func (c *carried) snapshot(index int, objects ...string) {
 	name := fmt.Sprintf("crp-1-%d-snapshot", index)
 	s := &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Annotations: map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1", placementv1.AnnotationNumberOfEnvelopedObjects: "0"},
-		Labels: map[string]string{placementv1.LabelParentCRP: "crp-1", placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelResourceIndex: fmt.Sprint(index)},
+		Labels:          map[string]string{placementv1.LabelParentCRP: "crp-1", placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelResourceIndex: fmt.Sprint(index)},
+		OwnerReferences: c.owned(),
 	}}
 	for _, o := range objects {
 		s.Spec.SelectedResources = append(s.Spec.SelectedResources, placementv1.ResourceContent{RawExtension: runtime.RawExtension{Raw: []byte(o)}})
