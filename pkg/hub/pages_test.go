@@ -138,7 +138,7 @@ func TestAWatchListsByPages(t *testing.T) {
 		}
 		on.ServeHTTP(w, r)
 	}))
-	defer s.Close()
+	t.Cleanup(s.Close) // when the watch has ended, for which its context has to
 	h, err := hub.Connect(&rest.Config{Host: s.URL})
 	must(t, err)
 	must(t, h.Watch(t.Context(), bindings.GroupVersion().WithKind("ResourceBinding"), func(hub.Change) {}))
