@@ -182,13 +182,17 @@ func detail(r *placementv1.ManifestCondition, bytes, most int) {
 // the last first. What the Work has had before, and is in no manifest any more, is kept if
 // that is possible at all.
 func named(all []placementv1.ManifestCondition, manifests, bytes int) []placementv1.ManifestCondition {
-	bytes += conditions.MaxMessage // for what is said of it
-	drop := make([]bool, len(all))
-	for _, may := range []func(i int) bool{
+	return without(all, bytes+conditions.MaxMessage, // for what is said of it
 		func(i int) bool { return all[i].Applied == nil },
 		func(i int) bool { return i < manifests },
-		func(int) bool { return true },
-	} {
+		func(int) bool { return true })
+}
+
+// without returns the list without some that have that many bytes together: first those
+// of the first rule, the last of them first.
+func without[T any](all []T, bytes int, rules ...func(i int) bool) []T {
+	drop := make([]bool, len(all))
+	for _, may := range rules {
 		for i := len(all) - 1; i >= 0 && bytes > 0; i-- {
 			if !drop[i] && may(i) {
 				drop[i] = true
@@ -196,10 +200,10 @@ func named(all []placementv1.ManifestCondition, manifests, bytes int) []placemen
 			}
 		}
 	}
-	var out []placementv1.ManifestCondition
-	for i, r := range all {
+	var out []T
+	for i, v := range all {
 		if !drop[i] {
-			out = append(out, r)
+			out = append(out, v)
 		}
 	}
 	return out
@@ -346,20 +350,7 @@ var memberCuts = func() (cuts []func(*placementv1.ResourcePlacementStatus)) {
 // worstFirst are the members without some that have that many bytes together: first
 // those that are as they have to be, the last first.
 func worstFirst(all []placementv1.ResourcePlacementStatus, bytes int) []placementv1.ResourcePlacementStatus {
-	drop := make([]bool, len(all))
-	for _, any := range []bool{false, true} {
-		for i := len(all) - 1; i >= 0 && bytes > 0; i-- {
-			if !drop[i] && (any || well(all[i].Conditions)) {
-				drop[i] = true
-				bytes -= sizeOf(all[i]) + len(",")
-			}
-		}
-	}
-	var out []placementv1.ResourcePlacementStatus
-	for i, s := range all {
-		if !drop[i] {
-			out = append(out, s)
-		}
-	}
-	return out
+	return without(all, bytes,
+		func(i int) bool { return well(all[i].Conditions) },
+		func(int) bool { return true })
 }
