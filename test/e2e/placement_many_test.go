@@ -21,7 +21,7 @@ import (
 // goes, those that come to be in another part stay as they are.
 func TestC21C73OneOfThousandsChanges(t *testing.T) {
 	const (
-		many = 2800
+		many = 1100
 		// parts have 500 objects each; the namespace and what else is in it are in them, too.
 		parts = 6
 	)
