@@ -23,7 +23,7 @@ func TestC21C73OneOfThousandsChanges(t *testing.T) {
 	const (
 		many = 1100
 		// parts have 500 objects each; the namespace and what else is in it are in them, too.
-		parts = 6
+		parts = 3
 	)
 	once(t, gatesOff, func(s *scenario) {
 		cm, p := s.aside()
