@@ -46,8 +46,8 @@ type kind[T any] struct {
 	// those that always come back.
 	lost func()
 
-	// seen is the newest version that this process wrote or listed, where nothing has said
-	// since that it may not be up to date.
+	// seen is the newest version that this process wrote or listed; 0 where a write has
+	// lost a race since, so that the next list is live.
 	seen  atomic.Uint64
 	store atomic.Pointer[store[T]]
 	mu    sync.Mutex
@@ -121,18 +121,9 @@ func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
 // listOwned is all objects of one owner, sorted. Where the store does not know,
 // q says how to ask for them.
 func (k *kind[T]) listOwned(ctx context.Context, owner string, q query) ([]T, error) {
-	return k.ownedBy(ctx, owner, q, k.listLive)
-}
-
-// listOwnedSeen is listOwned for who is content with listSeen.
-func (k *kind[T]) listOwnedSeen(ctx context.Context, owner string, q query) ([]T, error) {
-	return k.ownedBy(ctx, owner, q, k.listSeen)
-}
-
-func (k *kind[T]) ownedBy(ctx context.Context, owner string, q query, otherwise func(context.Context, query) ([]T, error)) ([]T, error) {
 	found, doubtful, known := k.store.Load().listOwned(owner)
 	if !known {
-		return otherwise(ctx, q)
+		return k.listLive(ctx, q)
 	}
 	return k.resolve(ctx, found, doubtful)
 }
@@ -168,14 +159,22 @@ type query struct {
 	fields    string
 	limit     int64
 	cont      string
+	// since is a version for who does not need what others wrote this moment: kind.seen.
+	// The API server does not wait until it knows that nothing was written since, which
+	// may take a tenth of a second. 0: the list is live.
+	since uint64
 }
 
 // objects are those that q asks for.
 func (k *kind[T]) objects(q query) watch.Objects {
-	return watch.Objects{
+	o := watch.Objects{
 		Client: k.client, Path: k.Path(types.NamespacedName{Namespace: q.namespace}),
 		Labels: cmp.Or(q.labels, k.selector), Fields: q.fields, Bare: k.bare,
 	}
+	if q.since > 0 {
+		o.NotOlderThan = strconv.FormatUint(q.since, 10)
+	}
+	return o
 }
 
 // record is what JSON says of an object.
@@ -186,28 +185,12 @@ func (k *kind[T]) record(raw []byte) (*record[T], error) {
 
 // listLive is all that q asks for, sorted.
 func (k *kind[T]) listLive(ctx context.Context, q query) ([]T, error) {
-	return k.listAt(ctx, k.objects(q), q.limit)
-}
-
-// listSeen is listLive for who does not need what others wrote this moment: it has all
-// that this process wrote or has listed, and the API server does not wait until it knows
-// that nothing was written since, which may take a tenth of a second. Once a write has
-// lost a race the next list is live.
-func (k *kind[T]) listSeen(ctx context.Context, q query) ([]T, error) {
-	o := k.objects(q)
-	if seen := k.seen.Load(); seen > 0 {
-		o.NotOlderThan = strconv.FormatUint(seen, 10)
+	all, err := watch.List(ctx, k.objects(q), q.limit, k.record)
+	if q.since > 0 && watch.Forgotten(err) { // the hub was restored from a backup
+		k.seen.CompareAndSwap(q.since, 0)
+		q.since = 0
+		return k.listLive(ctx, q)
 	}
-	found, err := k.listAt(ctx, o, q.limit)
-	if o.NotOlderThan == "" || !watch.Forgotten(err) {
-		return found, err
-	}
-	k.seen.Store(0) // the hub was restored from a backup
-	return k.listLive(ctx, q)
-}
-
-func (k *kind[T]) listAt(ctx context.Context, o watch.Objects, limit int64) ([]T, error) {
-	all, err := watch.List(ctx, o, limit, k.record)
 	if err != nil {
 		return nil, k.explain(err, "list "+k.Kind)
 	}

@@ -104,7 +104,7 @@ func (h *Hub) Work(ctx context.Context, key propagation.WorkKey) (*propagation.W
 // WorksOf are the effective Works of a binding (propagation.Effective), of all
 // members.
 func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
-	all, err := worksNamed(ctx, key, h.works[propagation.PolicyForm].listOwned)
+	all, err := h.worksNamed(ctx, key, 0)
 	own := slices.DeleteFunc(all, func(w *propagation.Work) bool { return !w.IsOf(key) })
 	return propagation.Effective(key, own), err
 }
@@ -114,18 +114,18 @@ func (h *Hub) WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propa
 // them may be those of another binding. What another process wrote this moment may be
 // missing; a write that assumes otherwise fails, and the next answer has it.
 func (h *Hub) WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error) {
-	return worksNamed(ctx, key, h.works[propagation.PolicyForm].listOwnedSeen)
+	return h.worksNamed(ctx, key, h.works[propagation.PolicyForm].seen.Load())
 }
 
 // worksNamed lists by both names of a binding's Works. No selector finds two names:
 // where Works are not watched, these are two lists, asked for at once.
-func worksNamed(ctx context.Context, key propagation.BindingKey, list func(context.Context, string, query) ([]*propagation.Work, error)) ([]*propagation.Work, error) {
+func (h *Hub) worksNamed(ctx context.Context, key propagation.BindingKey, since uint64) ([]*propagation.Work, error) {
 	names := propagation.WorkNames(key)
 	lists := make([][]*propagation.Work, len(names))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, name := range names {
 		group.Go(func() (err error) {
-			lists[i], err = list(ctx, name, query{fields: "metadata.name=" + name})
+			lists[i], err = h.works[propagation.PolicyForm].listOwned(ctx, name, query{fields: "metadata.name=" + name, since: since})
 			return err
 		})
 	}
