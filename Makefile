@@ -140,19 +140,20 @@ test-unit: lab
 	export SLUICE_HUB_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/hub \
 	  SLUICE_MEMBER_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/member1; \
 	export CGO_ENABLED=$$cgo; source test/twice.sh; \
-	twice -- $$race $$(go list ./... | grep -vE '$(APART)') | { grep -v 'no test files' || true; }; \
+	twice -timeout=90m -- $$race $$(go list ./... | grep -vE '$(APART)') | { grep -v 'no test files' || true; }; \
 	go test ./test/conventions
 
 .PHONY: test-modules
 test-modules: lab
 	$(call say,tests of the nested modules)
 	@go test -C test/schematest ./...
-	@SLUICE_LAB_KUBE=$(abspath $(BIN))/kube go test -C test/lab ./... | { grep -v 'no test files' || true; }
+	@source test/twice.sh; export SLUICE_LAB_KUBE=$(abspath $(BIN))/kube; \
+	twice -timeout=60m -- -C test/lab ./... | { grep -v 'no test files' || true; }
 
 .PHONY: simulate-ci
 simulate-ci:
 	$(call say,simulation: the pipeline against its model)
-	@nice -n 19 go test -timeout=40m ./test/simulation/... -seeds=300
+	@nice -n 19 go test -timeout=85m ./test/simulation/... -seeds=300
 
 .PHONY: simulate
 simulate: ## Run more seeds of the simulation: SEEDS=10000

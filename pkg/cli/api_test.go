@@ -222,6 +222,13 @@ func (a *api) store(path string, u *unstructured.Unstructured) {
 	a.tell(was, path, u.Object)
 }
 
+// then has f called from now on, though earlier requests may still be under way.
+func (a *api) then(f func(*http.Request)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.after = f
+}
+
 func (a *api) handle(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("watch") == "true" {
 		a.watch(w, r)

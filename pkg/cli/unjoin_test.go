@@ -152,7 +152,7 @@ func TestUnjoinGoesOn(t *testing.T) {
 	before := len(member.refs())
 	// A request of the first command, which was over, may come later than this.
 	var second atomic.Bool
-	hub.after = func(r *http.Request) {
+	hub.then(func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/secrets/member1") {
 			second.Store(true)
 		}
@@ -161,7 +161,7 @@ func TestUnjoinGoesOn(t *testing.T) {
 				hub.remove(ref)
 			}
 		}
-	}
+	})
 	run(t, hub, "unjoin", "member1", "--purge").wants(t, "")
 	if got := before - len(member.refs()); got != 1 {
 		t.Errorf("%d objects were purged, want the one that was still listed", got)

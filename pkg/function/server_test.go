@@ -252,6 +252,28 @@ func TestTraceOfTheRequestIsTaken(t *testing.T) {
 	}
 }
 
+// inBackground sends an event, and returns what tells the code of the answer; 0: there
+// was none.
+func inBackground(t *testing.T, url string) <-chan int {
+	answered := make(chan int, 1)
+	go func() {
+		code := 0
+		defer func() { answered <- code }()
+		code = send(t, url, claimed(t)).StatusCode
+	}()
+	return answered
+}
+
+// entering waits until the event is being handled.
+func entering(t *testing.T, entered <-chan struct{}, answered <-chan int) {
+	t.Helper()
+	select {
+	case <-entered:
+	case code := <-answered:
+		t.Fatalf("answered with %d before it was handled", code)
+	}
+}
+
 func TestNoMoreEventsAtOnceThanAllowed(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	f := serveStage(t, config{concurrency: 1}, func(context.Context, event.Event) ([]event.Event, error) {
@@ -259,9 +281,8 @@ func TestNoMoreEventsAtOnceThanAllowed(t *testing.T) {
 		<-release
 		return nil, nil
 	})
-	first := make(chan int)
-	go func() { first <- send(t, f.url, claimed(t)).StatusCode }()
-	<-entered
+	first := inBackground(t, f.url)
+	entering(t, entered, first)
 	if resp := send(t, f.url, claimed(t)); resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("second event at once: got %d, Retry-After %q, want 429 and when to come back", resp.StatusCode, resp.Header.Get("Retry-After"))
 	}
@@ -336,9 +357,8 @@ func TestSIGTERMLetsTheRunningEventFinish(t *testing.T) {
 		<-release
 		return []event.Event{emit(t, "gate", e, events.BindingActivated, "")}, ctx.Err()
 	})
-	answered := make(chan int, 1)
-	go func() { answered <- send(t, f.url, claimed(t)).StatusCode }()
-	<-entered
+	answered := inBackground(t, f.url)
+	entering(t, entered, answered)
 	if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -362,8 +382,9 @@ func TestSIGTERMLetsTheRunningEventFinish(t *testing.T) {
 	}
 }
 
+var _ = promauto.NewCounter(prometheus.CounterOpts{Name: "a_stages_own_total"})
+
 func TestMetricsOfStagesAndOfTheProcessAreThere(t *testing.T) {
-	promauto.NewCounter(prometheus.CounterOpts{Name: "a_stages_own_total"})
 	f := serveStage(t, config{}, func(context.Context, event.Event) ([]event.Event, error) { return nil, nil })
 	send(t, f.url, claimed(t))
 	code, body := get(t, f.url+"/metrics")

@@ -5,6 +5,7 @@ package member
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -97,28 +98,29 @@ func TestZ31AHostileMember(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer http.HandlerFunc
 		want   string
+		within time.Duration // the caller's patience; none: a minute
 	}{
-		"does not answer":              {silent, "no answer in time"},
-		"answers without end":          {endless(`{"data":{"x":"`, "aaaaaaaa"), errTooLarge.Error()},
-		"answers without end, in JSON": {endless(`{"a":[`, "[],\n"), errTooLarge.Error()},
-		"sends much in little":         {bomb, errTooLarge.Error()},
-		"has a status of 10 MB":        {tenMegabytes, errTooLarge.Error()},
+		"does not answer":              {silent, "no answer in time", 10 * patience},
+		"answers without end":          {endless(`{"data":{"x":"`, "aaaaaaaa"), errTooLarge.Error(), 0},
+		"answers without end, in JSON": {endless(`{"a":[`, "[],\n"), errTooLarge.Error(), 0},
+		"sends much in little":         {bomb, errTooLarge.Error(), 0},
+		"has a status of 10 MB":        {tenMegabytes, errTooLarge.Error(), 0},
 		"says to come back for ever": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, "later", http.StatusTooManyRequests)
-		}, "later"},
+		}, "later", 0},
 		"sends headers without end": {func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 100 {
 				w.Header().Set("X-"+strings.Repeat("x", i), strings.Repeat("y", 10<<10))
 			}
-		}, ""},
+		}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := onFake(t)
 			var bytes atomic.Int64
 			w.api.answer = forObjects(tc.answer, &bytes)
 			packed() // by itself it costs more than what it does
-			ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+			ctx, cancel := context.WithTimeout(t.Context(), stdcmp.Or(tc.within, time.Minute))
 			defer cancel()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -129,7 +131,7 @@ func TestZ31AHostileMember(t *testing.T) {
 			if !errors.As(err, new(*Unreachable)) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want that it cannot be reached: %s", err, tc.want)
 			}
-			if took > 11*patience {
+			if took > 20*time.Second {
 				t.Errorf("it took %s", took)
 			}
 			if got := bytes.Load(); got > 64<<20 {
@@ -219,11 +221,8 @@ func TestZ31ADeadMemberIsLeftAlone(t *testing.T) {
 			t.Fatalf("error %v, want %v", err, first)
 		}
 	}
-	if took := time.Since(began); took > 2*firstRest {
-		t.Errorf("a thousand requests took %s", took)
-	}
-	if n := asked.Load(); n > trips+2 {
-		t.Errorf("it was asked %d times", n)
+	if n, took := asked.Load(), time.Since(began); n > trips+1+int32(took/firstRest) {
+		t.Errorf("it was asked %d times in %s", n, took)
 	}
 	if w.doubted.Load() && asked.Load() == trips {
 		t.Error("its credentials are looked up for each request that was not made")
@@ -239,6 +238,8 @@ func TestZ31ADeadMemberIsLeftAlone(t *testing.T) {
 func TestZ31ASlowMemberDelaysNobodyElse(t *testing.T) {
 	slow, good := onFake(t), onFake(t)
 	end := make(chan struct{})
+	stop := sync.OnceFunc(func() { close(end) })
+	defer stop()
 	var asked atomic.Int32
 	slow.api.answer = forObjects(func(http.ResponseWriter, *http.Request) { asked.Add(1); <-end }, new(atomic.Int64))
 	good.apply(work("x"), good.manifest(configMap))
@@ -289,7 +290,7 @@ func TestZ31ASlowMemberDelaysNobodyElse(t *testing.T) {
 	if n := asked.Load(); n > atOnce {
 		t.Errorf("it was at %d requests at once", n)
 	}
-	close(end)
+	stop()
 	close(workers)
 	busy.Wait()
 }

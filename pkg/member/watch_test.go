@@ -68,9 +68,8 @@ func TestWatch(t *testing.T) {
 	ref := refOf(m)
 	w.apply(of, m)
 	stop := w.watching(d, ref)
-	if got := d.about("settings"); len(got) != 1 {
-		t.Fatalf("the object that was there was announced %d times", len(got))
-	}
+	announced := func(times int) func() bool { return func() bool { return len(d.about("settings")) == times } }
+	eventually(t, "the object that was there is announced", announced(1))
 	if err := w.Watch(t.Context(), configMaps, d.note); !errors.Is(err, ErrWatched) {
 		t.Errorf("a second watch: %v", err)
 	}
@@ -88,9 +87,7 @@ func TestWatch(t *testing.T) {
 		o, err := w.Observe(t.Context(), ref)
 		return err == nil && drifted(of, m, o)
 	})
-	if got := d.about("settings"); len(got) != 2 {
-		t.Errorf("announced %v", got)
-	}
+	eventually(t, "it is announced", announced(2))
 	w.apply(of, m)
 	if got := field(w.live(ref), "data", "a"); got != "three" {
 		t.Errorf("drift was not mended: %v", got)

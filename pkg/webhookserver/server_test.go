@@ -58,7 +58,7 @@ func newPair(t *testing.T, hosts []string, now time.Time) Pair {
 func trusting(certificate []byte) *http.Client {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certificate)
-	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
+	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
 }
 
 func TestServeUntilTheEnd(t *testing.T) {
@@ -103,7 +103,11 @@ func TestServeUntilTheEnd(t *testing.T) {
 		body, err := get(t, trusting(pair.Certificate), base+"/validate")
 		answered <- answer{body, err}
 	}()
-	<-entered
+	select {
+	case <-entered:
+	case a := <-answered:
+		t.Fatalf("ended before it was handled: %v", a.err)
+	}
 	end()
 	waitFor(t, func() bool { // nobody new is let in
 		c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sluice.dev/test/ports"
 )
 
 // pipeline is the process with all stages: the real program, or, to be
@@ -35,7 +35,7 @@ type pipeline struct {
 }
 
 func newPipeline(l *lab, o options) (*pipeline, error) {
-	address, err := freeAddress()
+	address, err := ports.Free()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func newPipeline(l *lab, o options) (*pipeline, error) {
 	if o.profile == "" {
 		return p, nil
 	}
-	if p.debug, err = freeAddress(); err != nil {
+	if p.debug, err = ports.Free(); err != nil {
 		return nil, err
 	}
 	if p.path, err = os.Executable(); err != nil {
@@ -52,20 +52,6 @@ func newPipeline(l *lab, o options) (*pipeline, error) {
 	}
 	p.args = append([]string{profiledChild, p.debug}, p.args...)
 	return p, os.MkdirAll(o.profile, 0o755)
-}
-
-// freeAddress is one that the kernel does not give to clients, so that a
-// pipeline that starts again finds it free.
-func freeAddress() (string, error) {
-	var err error
-	for range 100 {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(30000+rand.IntN(2768)))
-		var l net.Listener
-		if l, err = net.Listen("tcp", address); err == nil {
-			return address, l.Close()
-		}
-	}
-	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 // start returns when the pipeline is ready.

@@ -6,7 +6,6 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sluice.dev/test/ports"
 )
 
 // crowd makes templates of several kinds under several policies, in all states:
@@ -173,12 +174,10 @@ func TestY8AtOnce(t *testing.T) {
 // of its own, and returns when it is ready.
 func (s *scenario) second() {
 	s.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := ports.Free()
 	if err != nil {
 		s.Fatal(err)
 	}
-	address := l.Addr().String()
-	_ = l.Close()
 	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"), "--listen", address, "--webhook=false") //nolint:gosec // own program
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)

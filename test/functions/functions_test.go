@@ -30,6 +30,7 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/localbroker"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/test/ports"
 	"sluice.dev/test/redistest"
 )
 
@@ -134,12 +135,11 @@ func startBroker(t *testing.T) *localbroker.Broker {
 // startFunction starts the function's process and waits until it is ready.
 func startFunction(t *testing.T, bin, stage string, env ...string) remote {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := ports.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
+	_, port, _ := net.SplitHostPort(address)
 	var log bytes.Buffer
 	cmd := exec.Command(filepath.Join(bin, stage))
 	cmd.Env = append(os.Environ(), append(env, "PORT="+port)...)
@@ -155,7 +155,7 @@ func startFunction(t *testing.T, bin, stage string, env ...string) remote {
 			t.Logf("%s:\n%s", stage, strings.Join(lines[max(0, len(lines)-20):], "\n"))
 		}
 	})
-	url := "http://127.0.0.1:" + port
+	url := "http://" + address
 	wait(t, stage+" is ready", func() bool {
 		res, err := http.Get(url + "/readyz")
 		if err != nil {

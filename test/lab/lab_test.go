@@ -164,7 +164,7 @@ func TestDetachedLab(t *testing.T) {
 
 	t.Run("a Deployment becomes available in a member", func(t *testing.T) {
 		w.mustKubectl("member1", deployment, "apply", "-f-")
-		w.mustKubectl("member1", "", "wait", "--for=condition=Available", "deployment/web", "--timeout=30s")
+		w.mustKubectl("member1", "", "wait", "--for=condition=Available", "deployment/web", "--timeout=3m")
 	})
 	t.Run("a Deployment starts nothing on the hub", func(t *testing.T) {
 		w.mustKubectl("hub", deployment, "apply", "-f-")
@@ -180,7 +180,7 @@ func TestDetachedLab(t *testing.T) {
 	t.Run("the hub's namespaces go when they are deleted", func(t *testing.T) {
 		w.mustKubectl("hub", "", "create", "namespace", "gone")
 		w.mustKubectl("hub", deployment, "apply", "-n=gone", "-f-")
-		w.mustKubectl("hub", "", "delete", "namespace", "gone", "--timeout=30s")
+		w.mustKubectl("hub", "", "delete", "namespace", "gone", "--timeout=3m")
 	})
 	t.Run("requests are in the audit log", func(t *testing.T) {
 		b, err := os.ReadFile(first.Clusters[0].AuditLog)
@@ -217,15 +217,13 @@ func (w *world) testRestarts(ctx context.Context, first *lab.Status) {
 		w.must(w.open().Start(ctx, "member1"))
 		w.mustKubectl("member1", "", "get", "deployment", "web")
 		w.mustKubectl("member1", "", "scale", "deployment/web", "--replicas=3")
-		w.mustKubectl("member1", "", "wait", "--for=jsonpath={.status.readyReplicas}=3", "deployment/web", "--timeout=30s")
+		w.mustKubectl("member1", "", "wait", "--for=jsonpath={.status.readyReplicas}=3", "deployment/web", "--timeout=3m")
 	})
 	t.Run("up starts again what died", func(t *testing.T) {
 		w.must(syscall.Kill(w.pid("member1", "kcm"), syscall.SIGKILL))
 		eventually(t, "the death is seen", func() bool { return w.status().Clusters[1].State == lab.StateDead })
 		w.must(w.up(ctx, lab.Options{}))
-		if !w.status().Up {
-			t.Error("not up")
-		}
+		eventually(t, "it is up", func() bool { return w.status().Up })
 	})
 }
 
@@ -286,9 +284,7 @@ func TestForegroundLab(t *testing.T) {
 			w.must(w.open().Stop(ctx, "member1"))
 			w.must(w.open().Start(ctx, "member1"))
 		}
-		if s := w.status(); !s.Up {
-			t.Errorf("not up: %+v", s)
-		}
+		eventually(t, "it is up", func() bool { return w.status().Up })
 	})
 	t.Run("a death ends it and is reported", func(t *testing.T) {
 		w.must(syscall.Kill(w.pid("member1", "kcm"), syscall.SIGKILL))
@@ -342,9 +338,9 @@ func TestMain(m *testing.M) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited a minute until %s", what)
+			t.Fatalf("waited three minutes until %s", what)
 		}
 	}
 }

@@ -34,7 +34,9 @@ func StartRedis() (*Redis, error) {
 		return nil, fmt.Errorf("start the embedded Redis: %w", err)
 	}
 	r := &Redis{Server: m, Client: redis.NewClient(&redis.Options{
-		Addr: m.Addr(), MaxRetries: -1, DialerRetries: 1, DialTimeout: 5 * time.Second, DisableIdentity: true, PoolSize: 1,
+		Addr: m.Addr(), MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, PoolSize: 1,
+		// An answer is lost where a test wants it, and never because the machine is busy.
+		DialTimeout: time.Minute, ReadTimeout: -1, WriteTimeout: -1, PoolTimeout: time.Hour,
 	})}
 	r.AddHook(asking{r})
 	return r, nil

@@ -8,14 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"sluice.dev/test/ports"
 )
 
 const (
@@ -62,7 +62,7 @@ func (s *session) startPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address, err := freeAddress()
+	address, err := ports.Free()
 	if err != nil {
 		return err
 	}
@@ -102,20 +102,6 @@ func (s *session) startPipeline(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("%w; the end of %s:\n%s", errNeverReady, relative(life.log), tail(life.log))
-}
-
-// freeAddress is one that the kernel does not give to clients, so that a
-// pipeline that starts again finds it free.
-func freeAddress() (string, error) {
-	var err error
-	for range 100 {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(30000+rand.IntN(2768)))
-		var l net.Listener
-		if l, err = net.Listen("tcp", address); err == nil {
-			return address, l.Close()
-		}
-	}
-	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 // begin starts the process.

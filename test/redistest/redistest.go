@@ -35,7 +35,7 @@ type Server struct {
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
-		Network: s.Network, Addr: s.Addr, MaxRetries: -1, DialerRetries: 1, DialTimeout: 5 * time.Second, DisableIdentity: true,
+		Network: s.Network, Addr: s.Addr, MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Minute, ReadTimeout: time.Minute, DisableIdentity: true,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -82,16 +82,19 @@ func (m *Map) Rebuild(ctx context.Context, load func(ctx context.Context, r *Reb
 // holding runs work and keeps the lock meanwhile.
 func (m *Map) holding(ctx context.Context, work func(context.Context) error) error {
 	held, lose := context.WithCancelCause(ctx)
+	// Beside the work, and of nothing that its context carries.
+	keeping, stop := context.WithCancel(context.Background())
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		m.keep(held, lose)
+		m.keep(keeping, lose)
 	}()
 	err := work(held)
 	if cause := context.Cause(held); errors.Is(cause, ErrLockLost) {
 		err = cause
 	}
 	lose(nil)
+	stop()
 	<-kept
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync"
 )
 
 // Ports are the loopback ports of a cluster, chosen once.
@@ -19,7 +20,24 @@ type Ports struct {
 
 // Ports are taken from below the range that the kernel hands out to clients
 // (32768 and up): a stopped member's port must still be free when it returns.
-const firstPort, endPort = 20000, 30000
+const firstPort, endPort, blockSize = 20000, 30000, 100
+
+// block is the first of those ports that this process chooses from, as long as it runs:
+// labs that start at the same time would else find the same port free, which is taken
+// only when its component listens.
+var block = sync.OnceValues(func() (int, error) {
+	var err error
+	for range 1000 {
+		n := rand.IntN((endPort - firstPort) / blockSize)
+		if claim, err = net.Listen("unix", fmt.Sprintf("@sluice-lab-ports-%d", n)); err == nil {
+			return firstPort + n*blockSize, nil
+		}
+	}
+	return 0, fmt.Errorf("claim a block of ports: %w", err)
+})
+
+// claim is closed when the process ends.
+var claim net.Listener
 
 // ChoosePorts finds free ports that are not in taken, and adds them to it.
 func ChoosePorts(taken map[int]bool) (Ports, error) {
@@ -36,9 +54,12 @@ func ChoosePorts(taken map[int]bool) (Ports, error) {
 }
 
 func freePort(taken map[int]bool) (int, error) {
+	first, err := block()
+	if err != nil {
+		return 0, err
+	}
 	var errs []error
-	for range 100 {
-		n := firstPort + rand.IntN(endPort-firstPort)
+	for n := first; n < first+blockSize; n++ {
 		if taken[n] {
 			continue
 		}
