@@ -32,6 +32,8 @@ type Input struct {
 	Placement *placementv1.ClusterResourcePlacement
 	// Policy is the name of the snapshot of the policy that is in force.
 	Policy string
+	// PolicyHash is that of the policy; empty: nobody asks.
+	PolicyHash string
 	// Picked are the decisions for the members that are picked by it.
 	Picked []placementv1.ClusterDecision
 	// Snapshot is the one that the members shall have, by the name of its first
@@ -314,9 +316,19 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 	} else {
 		p.waits(s, next)
 	}
-	if p.suspend(next) || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
+	if noted := p.note(next); p.suspend(next) || noted || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
 		p.step(Step{Old: s.old, Next: next})
 	}
+}
+
+// note notes on the binding by which policy its member is picked; true: it noted another
+// one. One that notes none is not written for that alone.
+func (p *planner) note(next *placementv1.ClusterResourceBinding) bool {
+	noted := next.Annotations[placement.AnnotationPolicyHash]
+	if p.PolicyHash != "" {
+		annotate(next, placement.AnnotationPolicyHash, p.PolicyHash)
+	}
+	return noted != "" && noted != next.Annotations[placement.AnnotationPolicyHash]
 }
 
 // suspend says on the binding whether the placement is suspended in its member, so that

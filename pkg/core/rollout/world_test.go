@@ -25,6 +25,7 @@ type world struct {
 	picked    []string
 	snapshot  string
 	policy    string
+	hash      string
 	overrides map[string]Overrides
 	bindings  map[string]*placementv1.ClusterResourceBinding
 	now       time.Time
@@ -53,7 +54,7 @@ func members(n int) (names []string) {
 }
 
 func (w *world) next() Plan {
-	in := Input{Placement: w.placement, Policy: w.policy, Snapshot: w.snapshot, Overrides: w.overrides, Now: w.now}
+	in := Input{Placement: w.placement, Policy: w.policy, PolicyHash: w.hash, Snapshot: w.snapshot, Overrides: w.overrides, Now: w.now}
 	for _, c := range w.picked {
 		in.Picked = append(in.Picked, placementv1.ClusterDecision{ClusterName: c, Selected: true})
 	}

@@ -90,6 +90,7 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	if in.Policy, in.Picked, known = rollout.Picked(p, policies); !known {
 		return in, false, nil
 	}
+	in.PolicyHash = string(placing.LatestPolicy(p, policies).Spec.PolicyHash)
 	snapshots, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)
 	if err != nil {
 		return in, false, fmt.Errorf("list snapshots of %s: %w", p.Name, err)

@@ -7,7 +7,24 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	placementv1 "sluice.dev/apis/placement/v1"
 )
+
+// AnnotationPolicyHash of a binding is the hash of the policy by which its member was
+// picked. The name of the policy's snapshot does not tell: where that is deleted, another
+// policy may get it.
+const AnnotationPolicyHash = "sluice.dev/policy-hash"
+
+// pickedBy tells whether the binding's member was picked by the policy of the snapshot. A
+// binding that notes no hash is an earlier version's, and is not written for the note: its
+// member keeps what it has as long as the snapshot has the name that the binding says.
+func pickedBy(b *placementv1.ClusterResourceBinding, policy *placementv1.ClusterSchedulingPolicySnapshot) bool {
+	if hash := b.Annotations[AnnotationPolicyHash]; hash != "" {
+		return hash == string(policy.Spec.PolicyHash)
+	}
+	return b.Spec.SchedulingPolicySnapshotName == policy.Name
+}
 
 // suffix is how many characters of a hash end the name of a binding.
 const suffix = 8

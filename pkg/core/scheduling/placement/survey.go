@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 )
@@ -41,12 +43,27 @@ func survey(in Input) *surveyed {
 			s.bound[b.Spec.TargetCluster] = s.bound[b.Spec.TargetCluster] || b.Spec.State == placementv1.BindingStateBound
 		}
 	}
-	for _, d := range in.Policy.Status.ClusterDecisions {
+	for _, d := range in.decided() {
 		if m := s.find(d.ClusterName); d.Selected && d.Reason != ReasonHeld && m != nil && leaving(m) == "" {
 			s.kept[d.ClusterName] = d
 		}
 	}
 	return s
+}
+
+// decided are the earlier decisions of the same policy: what its snapshot says, and where
+// that is made anew and says nothing yet, what the bindings say.
+func (in Input) decided() []placementv1.ClusterDecision {
+	if meta.FindStatusCondition(in.Policy.Status.Conditions, placementv1.ConditionScheduled) != nil || len(in.Policy.Status.ClusterDecisions) > 0 {
+		return in.Policy.Status.ClusterDecisions
+	}
+	var all []placementv1.ClusterDecision
+	for _, b := range in.Bindings {
+		if b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled && b.Spec.ClusterDecision.ClusterName == b.Spec.TargetCluster && pickedBy(b, in.Policy) {
+			all = append(all, b.Spec.ClusterDecision)
+		}
+	}
+	return all
 }
 
 func byName(members []*memberclusterv1.MemberCluster) []*memberclusterv1.MemberCluster {
