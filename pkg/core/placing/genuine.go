@@ -68,7 +68,7 @@ func GenuineSnapshots(p *placementv1.ClusterResourcePlacement, stored []*placeme
 			name = partName(p.Name, part.Index, part.Subindex)
 		}
 		sealed, why = authentic(p, &s.ObjectMeta, name, "")
-		if sealed && why == "" && s.Generation > 1 {
+		if why == "" && s.Generation > 1 { // no version ever changed a spec
 			why = "its content was edited"
 		}
 		return part.Index, sealed, why
@@ -132,10 +132,11 @@ func genuine[O metav1.Object](stored []O, look func(O) (index int, sealed bool, 
 }
 
 // Held returns an error if what the parts of a whole snapshot hold is not what its hash
-// says. One without a seal is what an earlier version made.
+// says. One without a seal is what an earlier version made, with the same hash, or the
+// released controller, whose hash is another.
 func Held(parts []*placementv1.ClusterResourceSnapshot) error {
 	i := slices.IndexFunc(parts, func(p *placementv1.ClusterResourceSnapshot) bool {
-		return p.Annotations[placementv1.AnnotationResourceHash] != "" && p.Annotations[AnnotationSeal] != ""
+		return p.Annotations[placementv1.AnnotationResourceHash] != "" && (p.Annotations[AnnotationSeal] != "" || p.Annotations[AnnotationAsked] != "")
 	})
 	if i < 0 {
 		return nil

@@ -86,6 +86,12 @@ func TestZ6SnapshotsFromBeforeThereWereSeals(t *testing.T) {
 	if w := placing.Wanted(p, all); len(w) != 1 || w[0].Name != "crp-1-snapshot" {
 		t.Errorf("wanted %v", w)
 	}
+	t.Run("one that was edited does not count", func(t *testing.T) {
+		older.Generation = 2
+		if w := placing.Wanted(p, all[:1]); len(w) > 0 {
+			t.Errorf("wanted %v", w)
+		}
+	})
 }
 
 func TestZ6APolicySnapshotMadeByHandIsNotBelieved(t *testing.T) {
@@ -132,14 +138,26 @@ func TestZ6ContentIsThatOfItsHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := made(aPlacement(), 0, true)
-	for name, tc := range map[string]struct{ raw, wrong string }{
+	another := `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b"}}`
+	for name, tc := range map[string]struct {
+		raw, wrong string
+		change     func(annotations map[string]string)
+	}{
 		"the same":                     {raw: string(item.Raw)},
 		"the same in another order":    {raw: `{"metadata":{"name":"a"},"kind":"Namespace","apiVersion":"v1"}`},
-		"another object":               {raw: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"b"}}`, wrong: "something else"},
+		"another object":               {raw: another, wrong: "something else"},
 		"nothing":                      {wrong: "something else"},
 		"what is no object of any API": {raw: `{"a":1}`, wrong: "crp-0-snapshot"},
+		"another object, where an earlier version made it": {raw: another, wrong: "something else", change: func(a map[string]string) {
+			a[placing.AnnotationAsked] = "selectors"
+			delete(a, placing.AnnotationSeal)
+		}},
+		"what the released controller made, of which nobody can tell": {raw: another, change: func(a map[string]string) { delete(a, placing.AnnotationSeal) }},
 	} {
+		s := made(aPlacement(), 0, true)
+		if tc.change != nil {
+			tc.change(s.Annotations)
+		}
 		s.Annotations[placementv1.AnnotationResourceHash] = placing.NewContent([]placing.Item{item}).Hash()
 		s.Spec.SelectedResources = nil
 		if tc.raw != "" {
