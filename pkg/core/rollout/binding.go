@@ -133,3 +133,10 @@ func Observed(b *placementv1.ClusterResourceBinding) bool {
 	}
 	return false
 }
+
+// Uncarried reports whether the Works that the binding asks for cannot be made: what it
+// names is missing, or cannot be read.
+func Uncarried(b *placementv1.ClusterResourceBinding) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, placementv1.ConditionWorkSynchronized)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == placementv1.ReasonSyncWorkFailed && c.ObservedGeneration == b.Generation
+}

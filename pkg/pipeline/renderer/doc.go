@@ -3,7 +3,7 @@
 
 // Package renderer is the stage that makes of a binding what each member gets.
 //
-// Consumes: binding.scheduled, binding.removed, work.deleted; changes of
+// Consumes: binding.scheduled, binding.removed, work.deleted, placement.bound; changes of
 // override policies, and overrides.changed.
 // Reads: the binding's Works, then the binding, its frozen content, the
 // overrides, the fleet, whether the namespace is protected from deletion.
@@ -11,12 +11,13 @@
 // Commits: the Works (create, update, delete; one that is being deleted and has to
 // be there is let go and made anew), beside each what its Secrets hold,
 // which is in no Work, the binding's Rendered condition
-// where it is False or was.
+// where it is False or was; on the binding of a placement, that its Works cannot be made.
 // Emits: work.rendered and work.removed, one for up to 32 members, whether or not
 // the Works changed; on a change of an override, binding.scheduled for each binding
 // that it may concern (of its namespace, if it has one), page by page; template.touched where the frozen content
 // is not there; placement.scheduled where the binding of a placement was let go that
-// its Works had held.
+// its Works had held; placement.waiting where Works of a placement cannot be made, and
+// placement.touched where that is for something missing, and was not said yet.
 //
 // Twice is safe: the same binding, content, overrides and fleet yield the same
 // Works, and a Work that is as it has to be is not written.

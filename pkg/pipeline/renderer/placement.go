@@ -64,9 +64,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 		case errors.As(err, &failure):
 			return s.unplaced(ctx, e, msg, b, failure)
 		case errors.Is(err, outcome.ErrGone): // a part of the snapshot, or an override
-			out := events.From(Name, e)
-			out.Emit(events.PlacementTouched, events.Data{Placement: msg.Placement, Reason: "SnapshotMissing"})
-			return out.Events()
+			return s.unplaced(ctx, e, msg, b, missing(b))
 		case err != nil:
 			return nil, err
 		}
@@ -132,19 +130,30 @@ func (s *Stage) placed(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return rendering.PlacementWorks(in)
 }
 
+// missing is the failure where what the binding names is not there.
+func missing(b *placementv1.ClusterResourceBinding) *rendering.PlacementError {
+	return &rendering.PlacementError{Reason: placementv1.ReasonSyncWorkFailed, Message: fmt.Sprintf(
+		"snapshot %s, or the snapshot of an override of it, is missing or is not what Sluice made; the cluster keeps what it has", b.Spec.ResourceSnapshotName)}
+}
+
 // unplaced says on the binding why the member's Works cannot be made. The member
-// keeps what it has.
+// keeps what it has. The placer hears once of what is missing: if it makes nothing that
+// takes its place, there is nothing to do before somebody else does.
 func (s *Stage) unplaced(ctx context.Context, e event.Event, msg events.Data, b *placementv1.ClusterResourceBinding, failure *rendering.PlacementError) ([]event.Event, error) {
 	c := metav1.Condition{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, Reason: failure.Reason, Message: failure.Message, ObservedGeneration: b.Generation}
 	if failure.Reason != placementv1.ReasonOverriddenFailed {
 		c.Type = placementv1.ConditionWorkSynchronized
 	}
 	status := *b.Status.DeepCopy()
-	status.Conditions, _ = conditions.Set(status.Conditions, c, s.now())
+	news := false
+	status.Conditions, news = conditions.Set(status.Conditions, c, s.now())
 	if _, err := s.hub.CommitPlacementBindingStatus(ctx, b, status); err != nil {
 		return nil, fmt.Errorf("commit status of the binding %s: %w", b.Name, err)
 	}
 	out := events.From(Name, e)
+	if news && *failure == *missing(b) {
+		out.Emit(events.PlacementTouched, events.Data{Placement: msg.Placement, Reason: "SnapshotMissing"})
+	}
 	out.Emit(events.PlacementWaiting, events.Data{Placement: msg.Placement, Cluster: msg.Cluster, Reason: failure.Reason, Message: failure.Message})
 	return out.Events()
 }

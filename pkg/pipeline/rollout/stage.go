@@ -102,7 +102,8 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 }
 
 // roll carries the plan out, and tells of it. Where all is asked for, it also tells of
-// what was written before and nobody has observed.
+// what was written before and nobody has observed, and of what could not be carried, which
+// may be there by now.
 func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, all bool) error {
 	plan := rollout.Next(in)
 	told := map[string]bool{}
@@ -118,7 +119,7 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 		told[step.Cluster()] = true
 	}
 	for _, b := range in.Bindings {
-		if all && !told[b.Spec.TargetCluster] && rollout.Unobserved(b) {
+		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b)) {
 			bound(out, in, b.Spec.TargetCluster)
 		}
 	}

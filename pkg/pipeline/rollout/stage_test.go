@@ -241,3 +241,15 @@ func TestNothingIsDoneBeforeMembersArePicked(t *testing.T) {
 	w.policy.Status.Conditions = nil
 	w.want(t, events.PlacementScheduled, nil, nil)
 }
+
+// What a binding names is missing: that was said, and with each event that has the
+// placement looked at it is tried again.
+func TestWhatIsMissingIsLookedForWithEachEvent(t *testing.T) {
+	w := newWorld("a")
+	w.handle(t, events.PlacementScheduled)
+	w.bindings[0].Status.Conditions = []metav1.Condition{{
+		Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, Reason: placementv1.ReasonSyncWorkFailed, ObservedGeneration: w.bindings[0].Generation,
+	}}
+	w.want(t, events.PlacementScheduled, nil, []string{"bound a"})
+	w.want(t, events.PlacementReported, nil, nil)
+}
