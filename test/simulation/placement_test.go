@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -49,10 +50,10 @@ func carry(t *testing.T, clusters ...string) *carried {
 	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "crp-1"}}
 	c.hub.Put(p)
 	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
-		Name: "crp-1-0", Annotations: map[string]string{placementv1.AnnotationCRPGeneration: "1"},
+		Name: "crp-1-0", Annotations: map[string]string{placementv1.AnnotationCRPGeneration: "2"}, // which asks for a strategy
 		Labels: map[string]string{placementv1.LabelParentCRP: "crp-1", placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelPolicyIndex: "0"},
 	}}
-	policy.Status.ObservedCRPGeneration = 1
+	policy.Status.ObservedCRPGeneration = 2
 	policy.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: "True", ObservedGeneration: 1}}
 	for _, name := range clusters {
 		c.hub.Join(name)
@@ -85,8 +86,24 @@ func (c *carried) owned() []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(p, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 }
 
+// ask has the placement say how objects are applied and deleted, which the bindings say
+// after it.
+func (c *carried) ask() {
+	c.t.Helper()
+	p, err := c.hub.Placement(c.t.Context(), "crp-1")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	next := p.DeepCopy()
+	next.Spec.Strategy.ApplyStrategy, next.Spec.Strategy.DeleteStrategy = c.strategy, c.leaving
+	if !equality.Semantic.DeepEqual(p.Spec, next.Spec) {
+		c.hub.Put(next)
+	}
+}
+
 // snapshot makes the newest snapshot, and binds the members to it.
 func (c *carried) snapshot(index int, objects ...string) {
+	c.ask()
 	name := fmt.Sprintf("crp-1-%d-snapshot", index)
 	s := &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Annotations: map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1", placementv1.AnnotationNumberOfEnvelopedObjects: "0"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,6 +28,8 @@ type member struct {
 	// latest is the first part of the newest snapshot.
 	latest *placementv1.ClusterResourceSnapshot
 	diffs  bool
+	// strategy is the placement's.
+	strategy placementv1.RolloutStrategy
 	// external: somebody else says when the member gets it.
 	external bool
 }
@@ -105,6 +108,8 @@ func (m member) started() verdict {
 		return v
 	case b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName != m.latest.Name || m.said(t, metav1.ConditionFalse) != nil:
 		return no(t, placementv1.ReasonRolloutNotStartedYet, "The rollout is being blocked by the rollout strategy")
+	case !equality.Semantic.DeepEqual(b.Spec.ApplyStrategy, m.strategy.ApplyStrategy) || !equality.Semantic.DeepEqual(b.Spec.DeleteStrategy, m.strategy.DeleteStrategy):
+		return unknown(t, placementv1.ReasonRolloutStartedUnknown, "In the process of passing on how the resources are applied and deleted")
 	}
 	return yes(t, placementv1.ReasonRolloutStarted, "Detected the new changes on the resources and started the rollout process")
 }
@@ -149,7 +154,7 @@ func (m member) complete() bool {
 	parts, envelopes := 0, 0
 	for _, w := range m.works {
 		a := w.Annotations
-		if w.Deleting || a[placementv1.AnnotationParentSnapshotName] != spec.ResourceSnapshotName ||
+		if w.Deleting || !follows(w, spec) || a[placementv1.AnnotationParentSnapshotName] != spec.ResourceSnapshotName ||
 			a[placementv1.AnnotationParentClusterOverridesHash] != propagation.HashJSON(spec.ClusterResourceOverrideSnapshots) ||
 			a[placementv1.AnnotationParentOverridesHash] != propagation.HashJSON(spec.ResourceOverrideSnapshots) {
 			return false
@@ -163,6 +168,13 @@ func (m member) complete() bool {
 	overridden := len(spec.ClusterResourceOverrideSnapshots)+len(spec.ResourceOverrideSnapshots) > 0
 	return parts == count(m.latest, placementv1.AnnotationNumberOfResourceSnapshots) &&
 		(overridden || envelopes == count(m.latest, placementv1.AnnotationNumberOfEnvelopedObjects))
+}
+
+// follows tells whether the Work's objects are written, and deleted, as the binding says.
+func follows(w *propagation.Work, spec placementv1.ResourceBindingSpec) bool {
+	abandons := spec.DeleteStrategy != nil && spec.DeleteStrategy.PropagationPolicy == placementv1.DeletePropagationPolicyAbandon
+	stays := w.Spec.PreserveResourcesOnDeletion
+	return equality.Semantic.DeepEqual(w.Strategy, spec.ApplyStrategy) && abandons == (stays != nil && *stays)
 }
 
 func count(s *placementv1.ClusterResourceSnapshot, annotation string) int {

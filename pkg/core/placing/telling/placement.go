@@ -137,7 +137,7 @@ func (in Input) members(policy *placementv1.ClusterSchedulingPolicySnapshot, lat
 		if !d.Selected && !asked(p, d.ClusterName) {
 			continue
 		}
-		m := member{decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy), external: p.Spec.Strategy.External()}
+		m := member{decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy), strategy: p.Spec.Strategy, external: p.Spec.Strategy.External()}
 		if d.Selected {
 			selected++
 			m.binding = BindingTo(in.Bindings, d.ClusterName)

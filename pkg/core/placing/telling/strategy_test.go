@@ -1,0 +1,76 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telling
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// What the placement says of how objects are applied and deleted goes to the bindings,
+// and from there to the Works. Until it is there nothing is True of the new generation.
+func TestC80C85AnotherStrategyIsToldWhenItWasCarried(t *testing.T) {
+	drifted := &placementv1.ApplyStrategy{WhenToApply: placementv1.WhenToApplyTypeIfNotDrifted}
+	abandon := &placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyAbandon}
+	bindings := func(change func(*placementv1.ResourceBindingSpec)) func(*Input) {
+		return func(in *Input) {
+			for _, b := range in.Bindings {
+				change(&b.Spec)
+			}
+		}
+	}
+	works := func(change func(*propagation.Work)) func(*Input) {
+		return func(in *Input) {
+			for _, w := range in.Works {
+				change(w)
+			}
+		}
+	}
+	apply := func(in *Input) { in.Placement.Spec.Strategy.ApplyStrategy = drifted.DeepCopy() }
+	remove := func(in *Input) { in.Placement.Spec.Strategy.DeleteStrategy = abandon.DeepCopy() }
+	applyBound := bindings(func(b *placementv1.ResourceBindingSpec) { b.ApplyStrategy = drifted })
+	removeBound := bindings(func(b *placementv1.ResourceBindingSpec) { b.DeleteStrategy = abandon })
+	const started, synced = placementv1.ConditionPlacementRolloutStarted, placementv1.ConditionPlacementWorkSynchronized
+	for name, tc := range map[string]struct {
+		change []func(*Input)
+		stops  string // the first condition that is not True; empty: all are
+	}{
+		"none is said anywhere":        {},
+		"how it is applied was edited": {change: []func(*Input){apply}, stops: started},
+		"the bindings have it":         {change: []func(*Input){apply, applyBound}, stops: synced},
+		"the Works have it":            {change: []func(*Input){apply, applyBound, works(func(w *propagation.Work) { w.Strategy = drifted })}},
+		"it was taken out":             {change: []func(*Input){applyBound, works(func(w *propagation.Work) { w.Strategy = drifted })}, stops: started},
+		"how it is deleted was edited": {change: []func(*Input){remove}, stops: started},
+		"the bindings have that":       {change: []func(*Input){remove, removeBound}, stops: synced},
+		"the Works have that":          {change: []func(*Input){remove, removeBound, works(func(w *propagation.Work) { w.Spec.PreserveResourcesOnDeletion = new(true) })}},
+		"Delete is what Works do without that": {change: []func(*Input){func(in *Input) {
+			in.Placement.Spec.Strategy.DeleteStrategy = &placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyDelete}
+		}, bindings(func(b *placementv1.ResourceBindingSpec) {
+			b.DeleteStrategy = &placementv1.DeleteStrategy{PropagationPolicy: placementv1.DeletePropagationPolicyDelete}
+		})}},
+		"somebody else rolls out, and the strategy is the placement's all the same": {
+			change: []func(*Input){func(in *Input) { in.Placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType }, apply}, stops: started,
+		},
+		"somebody else rolls out, and all is there": {change: []func(*Input){func(in *Input) { in.Placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Summarize(world(tc.change...))
+			last := s.Status.Conditions[len(s.Status.Conditions)-1]
+			if tc.stops == "" && (last.Type != placementv1.ConditionPlacementAvailable || last.Status != metav1.ConditionTrue || s.Moving) {
+				t.Errorf("it ends with %+v, moving %t", last, s.Moving)
+			}
+			if tc.stops == "" {
+				return
+			}
+			if c := meta.FindStatusCondition(s.Status.Conditions, tc.stops); c == nil || c.Status == metav1.ConditionTrue || last.Type != tc.stops || !s.Moving {
+				t.Errorf("it ends with %+v, moving %t, want %s", last, s.Moving, tc.stops)
+			}
+		})
+	}
+}
