@@ -25,7 +25,8 @@ const maxTold = 5
 // heedLabels is the decision where the required affinity asks for a label, or a property,
 // that no member has, which is what a misspelled one looks like. A member that has the
 // placement, and that the affinity alone would take it from, has nothing taken: nothing
-// moves. Where nobody loses it, it is told if nobody is picked.
+// moves. Where nobody loses it, or only who is one too many for the number that is wanted,
+// it is told if nobody is picked.
 func (s *surveyed) heedLabels(d Decision) Decision {
 	unknown := s.unknown()
 	if len(unknown) == 0 {
@@ -34,7 +35,7 @@ func (s *surveyed) heedLabels(d Decision) Decision {
 	matches := s.required()
 	var lost []string
 	for _, m := range s.members {
-		if s.had[m.Name] && leaving(m) == "" && matches(m) != "" && !slices.ContainsFunc(d.Picked, decides(m.Name)) {
+		if s.had[m.Name] && !s.spare[m.Name] && leaving(m) == "" && matches(m) != "" && !slices.ContainsFunc(d.Picked, decides(m.Name)) {
 			lost = append(lost, m.Name)
 		}
 	}

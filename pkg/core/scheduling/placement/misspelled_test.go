@@ -88,3 +88,35 @@ func TestZ2AnAffinityToALabelThatNobodyHas(t *testing.T) {
 		})
 	}
 }
+
+// A label that was taken off all members takes the placement from nobody, and a smaller
+// number does all the same.
+func TestC38C39ASmallerNumberWhereNobodyHasTheLabelAnyMore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		number int
+		want   string
+	}{
+		"as many as there are": {number: 3, want: "member1 member2 member3"},
+		"one less":             {number: 2, want: "member2 member3"},
+		"none":                 {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &placementv1.PlacementPolicy{PlacementType: placementv1.PickNPlacementType, Affinity: required(labelled("env", "prod"))}
+			in := Input{Policy: kept(policy(p, tc.number), "member1", "member2", "member3"), Members: members{member("member1"), member("member2"), member("member3")}, Now: now}
+			for _, m := range []string{"member1", "member2", "member3"} {
+				in.Bindings = append(in.Bindings, binding(m, placementv1.BindingStateBound))
+			}
+			for range 3 { // asked again, while whoever was given up still has it
+				d := Decide(in)
+				if diff := cmp.Diff(strings.Fields(tc.want), namesOf(d.Picked), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("picked (-want +got):\n%s", diff)
+				}
+				if d.Condition.Status != metav1.ConditionTrue {
+					t.Errorf("it says %q", d.Condition.Message)
+				}
+				in.Policy = after(in.Policy, d)
+				in.Policy.Status.Conditions = []metav1.Condition{d.Condition}
+			}
+		})
+	}
+}

@@ -132,6 +132,7 @@ func (s *surveyed) shrink(count int) {
 	})
 	for _, d := range kept[:max(count, 0)] {
 		delete(s.kept, d.ClusterName)
+		s.spare[d.ClusterName] = true
 	}
 }
 

@@ -26,13 +26,16 @@ type surveyed struct {
 	bound map[string]bool
 	// had are the members with a binding.
 	had map[string]bool
+	// spare are the members that are more than are wanted, and those that the policy gave
+	// up when it was asked before, and that still have a binding.
+	spare map[string]bool
 }
 
 // survey is the step Batch: what of the earlier decisions stands.
 func survey(in Input) *surveyed {
 	s := &surveyed{
 		policy: in.Policy.Spec.Policy, members: byName(in.Members), now: in.Now,
-		kept: map[string]placementv1.ClusterDecision{}, bound: map[string]bool{}, had: map[string]bool{},
+		kept: map[string]placementv1.ClusterDecision{}, bound: map[string]bool{}, had: map[string]bool{}, spare: map[string]bool{},
 	}
 	if s.policy == nil {
 		s.policy = &placementv1.PlacementPolicy{}
@@ -41,6 +44,12 @@ func survey(in Input) *surveyed {
 		if b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled {
 			s.had[b.Spec.TargetCluster] = true
 			s.bound[b.Spec.TargetCluster] = s.bound[b.Spec.TargetCluster] || b.Spec.State == placementv1.BindingStateBound
+			s.spare[b.Spec.TargetCluster] = in.asked()
+		}
+	}
+	for _, d := range in.Policy.Status.ClusterDecisions {
+		if d.Selected {
+			delete(s.spare, d.ClusterName)
 		}
 	}
 	for _, d := range in.decided() {
@@ -51,10 +60,15 @@ func survey(in Input) *surveyed {
 	return s
 }
 
+// asked tells whether the snapshot of the policy says what was decided before.
+func (in Input) asked() bool {
+	return meta.FindStatusCondition(in.Policy.Status.Conditions, placementv1.ConditionScheduled) != nil || len(in.Policy.Status.ClusterDecisions) > 0
+}
+
 // decided are the earlier decisions of the same policy: what its snapshot says, and where
 // that is made anew and says nothing yet, what the bindings say.
 func (in Input) decided() []placementv1.ClusterDecision {
-	if meta.FindStatusCondition(in.Policy.Status.Conditions, placementv1.ConditionScheduled) != nil || len(in.Policy.Status.ClusterDecisions) > 0 {
+	if in.asked() {
 		return in.Policy.Status.ClusterDecisions
 	}
 	var all []placementv1.ClusterDecision
