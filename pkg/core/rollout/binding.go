@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -139,4 +140,11 @@ func Observed(b *placementv1.ClusterResourceBinding) bool {
 func Uncarried(b *placementv1.ClusterResourceBinding) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, placementv1.ConditionWorkSynchronized)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == placementv1.ReasonSyncWorkFailed && c.ObservedGeneration == b.Generation
+}
+
+// held reports whether what a member still has by a binding that is on its way out waits
+// there for an approval.
+func held(b *placementv1.ClusterResourceBinding) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, placementv1.ConditionApplied)
+	return c != nil && c.Reason == string(applying.ReasonHoldsOthers)
 }

@@ -177,10 +177,11 @@ func (p *planner) sort() {
 	slices.SortFunc(p.subjects, func(a, b *subject) int { return cmp.Compare(a.cluster, b.cluster) })
 }
 
-// count finds out who is available, and who has the placement.
+// count finds out who is available, and who has the placement. A member where only what
+// holds others is left does not count: that may stay for as long as nobody approves.
 func (p *planner) count() {
 	for _, s := range p.subjects {
-		if s.leaving != nil && given(s.leaving) {
+		if s.leaving != nil && given(s.leaving) && !held(s.leaving) {
 			p.taken++
 		}
 		if s.old == nil || !given(s.old) {

@@ -45,13 +45,19 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			return nil, fmt.Errorf("commit status of the binding %s: %w", b.Binding.Name, err)
 		}
 	}
+	leaving := in.Leaving(msg.Cluster)
+	for _, b := range leaving {
+		if _, err := s.hub.CommitPlacementBindingStatus(ctx, b.Binding, b.Status); err != nil && !errors.Is(err, outcome.ErrGone) {
+			return nil, fmt.Errorf("commit status of the binding %s: %w", b.Binding.Name, err)
+		}
+	}
 	if !sum.Moving || e.Type() == events.PlacementWaiting || telling.Outdated(in.Placement) {
 		if err := s.tellPlacement(ctx, in.Placement, sum.Status); err != nil {
 			return nil, err
 		}
 	}
 	out := events.From(Name, e)
-	if _, concluded := sum.Members[msg.Cluster]; concluded || e.Type() == events.WorkDeleted {
+	if _, concluded := sum.Members[msg.Cluster]; concluded || len(leaving) > 0 || e.Type() == events.WorkDeleted {
 		out.Emit(events.PlacementReported, events.Data{Placement: msg.Placement, Cluster: msg.Cluster, SnapshotIndex: sum.Status.ObservedResourceIndex, Reason: reasonOf(sum)})
 	}
 	return out.Events()

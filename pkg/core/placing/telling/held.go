@@ -4,12 +4,15 @@
 package telling
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -25,4 +28,32 @@ func HoldsOthers(r placementv1.ManifestCondition) string {
 // HoldsAny reports whether the removal of one of the Work's objects is held.
 func HoldsAny(w *propagation.Work) bool {
 	return slices.ContainsFunc(w.Results, func(r placementv1.ManifestCondition) bool { return HoldsOthers(r) != "" })
+}
+
+// Leaving returns the new statuses of the bindings to the cluster that are being deleted,
+// where all that is left of the placement there is held: they say why.
+func (in Input) Leaving(cluster string) []BindingStatus {
+	why := ""
+	for _, w := range in.Works {
+		if w.Key.Cluster != cluster {
+			continue
+		}
+		i := slices.IndexFunc(w.Results, func(r placementv1.ManifestCondition) bool { return HoldsOthers(r) != "" })
+		if i < 0 || !w.Deleting {
+			return nil
+		}
+		why = cmp.Or(why, HoldsOthers(w.Results[i]))
+	}
+	var out []BindingStatus
+	for _, b := range in.Bindings {
+		if b.Spec.TargetCluster != cluster || b.DeletionTimestamp == nil || why == "" {
+			continue
+		}
+		status := *b.Status.DeepCopy()
+		status.Conditions, _ = conditions.Set(status.Conditions, metav1.Condition{
+			Type: placementv1.ConditionApplied, Status: metav1.ConditionFalse, Reason: string(applying.ReasonHoldsOthers), Message: why, ObservedGeneration: b.Generation,
+		}, in.Now)
+		out = append(out, BindingStatus{b, boundBinding(status)})
+	}
+	return out
 }
