@@ -113,6 +113,15 @@ func (s Situation) When(now time.Time) Due {
 	return Due{At: at, All: all}
 }
 
+// Stands reports whether the selectors are those that were acted on before, so that what
+// came of reading what they select says nothing of them.
+func (s Situation) Stands() bool {
+	if s.Mark.Asked == "" || s.Selected.Refused {
+		return false
+	}
+	return s.Known && s.Selected.Asked == s.Mark.Asked || s.Snapshotted && s.Made == s.Mark.Asked
+}
+
 // unrecorded tells whether the newest snapshot is another than when the placement was
 // selected last: whoever made it ended before that was noted, and may have made it for
 // selectors that are not asked for any more; or somebody made it by hand.

@@ -36,6 +36,13 @@ func Refused(p *placementv1.ClusterResourcePlacement) bool {
 	return c != nil && c.Reason == placementv1.ReasonInvalidResourceSelectors
 }
 
+// RefusedBefore reports whether the placement says that its selectors are wrong, and was
+// edited since.
+func RefusedBefore(p *placementv1.ClusterResourcePlacement) bool {
+	c := meta.FindStatusCondition(p.Status.Conditions, placementv1.ConditionPlacementScheduled)
+	return Refused(p) && c.ObservedGeneration < p.Generation
+}
+
 // Accept returns the conditions of a placement whose selectors are no longer wrong, and
 // whether they differ from its present ones.
 func Accept(p *placementv1.ClusterResourcePlacement, now time.Time) ([]metav1.Condition, bool) {

@@ -4,6 +4,7 @@
 package placer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,30 +52,37 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	if errors.As(err, &no) {
 		return nil, s.refuse(ctx, p, taken, no)
 	}
-	if err != nil || index < 0 {
+	if err != nil && !outcome.IsPartly(err) || index < 0 {
 		return nil, err
 	}
 	out := events.From(Name, e)
 	out.Emit(events.PlacementSnapshotted, events.Data{Placement: name, SnapshotIndex: strconv.Itoa(index), Reason: "Snapshotted"})
-	return out.Events()
+	told, wrong := out.Events()
+	return told, cmp.Or(wrong, err)
 }
 
 // keep keeps what the placement selects, and its policy, in snapshots, and is the index of
 // the latest of what it selects; -1: there is none. Where what it selects is refused, its
-// policy does not act either.
+// policy does not act either, but for the one that is in force already. Where that cannot
+// be read, by selectors that nobody edited, the policy acts, and the tick tries again.
 func (s *Stage) keep(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (int, error) {
 	policies, err := s.policies(ctx, p)
 	if err != nil {
 		return -1, err
 	}
 	c, err := s.choose(ctx, p, taken)
-	if err != nil {
+	var no refusal
+	unread := err != nil && !errors.As(err, &no) && !outcome.IsConflict(err) && c.at.Stands() && !placing.Refused(p)
+	if err != nil && !unread {
 		return -1, err
 	}
-	if !c.refused {
+	if !c.refused || placing.LatestPolicy(p, policies) == nil && placing.PickedBy(p, c.have.bindings) {
 		if err := s.policy(ctx, p, policies); err != nil {
 			return -1, err
 		}
+	}
+	if unread {
+		return c.plan.Index, outcome.Partly(err)
 	}
 	return s.resources(ctx, p, taken, c)
 }
@@ -173,8 +181,11 @@ func (s *Stage) refuse(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
 	}
 	message := no.Error()
-	if placing.PolicyWaits(p, policies) {
+	switch {
+	case placing.PolicyWaits(p, policies):
 		message += "; the policy that came with it waits, too, and the former one stays in force"
+	case len(policies) > 0 && placing.LatestPolicy(p, policies) == nil:
+		message += "; the policy's latest snapshot is gone, and nothing moves until the selectors are mended"
 	}
 	if conditions, changed := placing.Refuse(p, message, s.now()); changed {
 		status := *p.Status.DeepCopy()

@@ -55,6 +55,9 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	}
 	c.have.Asked = c.at.Mark.Asked
 	due := c.at.When(now)
+	if c.at.Selected.Refused && placing.RefusedBefore(p) { // whoever edited it is told of this form
+		due = placing.Due{At: now, All: true}
+	}
 	if !due.Now(now) {
 		if !due.Never {
 			s.remind(ctx, p.Name, due.At.Sub(now))
@@ -62,9 +65,13 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		c.plan, c.refused = c.have.Next(nil), c.at.Selected.Refused
 		return c, nil
 	}
+	c.plan = c.have.Next(nil)
 	content, err := s.read(ctx, p, reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}, newest, due, taken)
+	if err != nil {
+		return c, err
+	}
 	c.plan, c.read = c.have.Next(&content), true
-	return c, err
+	return c, nil
 }
 
 // resources keeps what was chosen in snapshots, and is the index of the latest; -1: there
@@ -89,6 +96,8 @@ type stored struct {
 	placing.Stored
 	objects map[string]*placementv1.ClusterResourceSnapshot
 	forged  []placing.Forged[*placementv1.ClusterResourceSnapshot]
+	// bindings are the placement's.
+	bindings []*placementv1.ClusterResourceBinding
 }
 
 // of are the parts that were there before a plan, of the snapshot that is the latest by it.
@@ -115,7 +124,7 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	if err != nil {
 		return stored{}, fmt.Errorf("list the bindings of placement %s: %w", p.Name, err)
 	}
-	out.Needed = placing.Needed(p, bindings)
+	out.bindings, out.Needed = bindings, placing.Needed(p, bindings)
 	for _, o := range all {
 		out.objects[o.Name] = o
 	}

@@ -35,9 +35,11 @@ type world struct {
 	bindings   []*placementv1.ClusterResourceBinding
 	objects    map[string]map[string]any
 	inside     []schema.GroupVersionKind
-	// dark are kinds that are not served; fails is asked in front of each write.
-	dark  map[string]bool
-	fails func(what string) error
+	// dark are kinds that are not served, broken is one that no list is answered of; fails
+	// is asked in front of each write.
+	dark   map[string]bool
+	broken string
+	fails  func(what string) error
 
 	states  map[string]*state
 	now     time.Time
@@ -219,6 +221,9 @@ func (w *world) ListTemplates(_ context.Context, gvk schema.GroupVersionKind, na
 	w.read(strings.TrimSpace("list " + gvk.Kind + " " + namespace))
 	if w.dark[gvk.Kind] {
 		return nil, "", outcome.ErrNotServed
+	}
+	if w.broken == gvk.Kind {
+		return nil, "", errors.New("conversion webhook failed")
 	}
 	var page []*propagation.Template
 	for _, id := range slices.Sorted(maps.Keys(w.objects)) {
