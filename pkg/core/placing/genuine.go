@@ -141,20 +141,26 @@ func Held(parts []*placementv1.ClusterResourceSnapshot) error {
 	if i < 0 {
 		return nil
 	}
-	var items []Item
-	for _, part := range parts {
+	var stored Content // in the order of whoever made it, which may be another than today's
+	for _, part := range slices.SortedFunc(slices.Values(parts), bySubindex) {
 		for _, r := range part.Spec.SelectedResources {
 			item, err := ReadItem(r.Raw)
 			if err != nil {
 				return fmt.Errorf("snapshot %s: %w", part.Name, err)
 			}
-			items = append(items, item)
+			stored.items = append(stored.items, item)
 		}
 	}
-	if NewContent(items).Hash() != parts[i].Annotations[placementv1.AnnotationResourceHash] {
+	if stored.Hash() != parts[i].Annotations[placementv1.AnnotationResourceHash] {
 		return fmt.Errorf("snapshot %s holds something else than its hash says", parts[i].Name)
 	}
 	return nil
+}
+
+func bySubindex(a, b *placementv1.ClusterResourceSnapshot) int {
+	x, _ := PartOf(&a.ObjectMeta)
+	y, _ := PartOf(&b.ObjectMeta)
+	return x.Subindex - y.Subindex
 }
 
 // Identity returns what tells a whole snapshot from any other, and from one that was made

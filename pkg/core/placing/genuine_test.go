@@ -4,6 +4,7 @@
 package placing_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -169,5 +170,26 @@ func TestZ6ContentIsThatOfItsHash(t *testing.T) {
 		if said := fmt.Sprint(err); (err == nil) != (tc.wrong == "") || !strings.Contains(said, tc.wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The order of kinds may be another tomorrow: what was made in today's stays genuine.
+func TestZ6ContentIsHashedInTheOrderInWhichItIsStored(t *testing.T) {
+	raws := []string{
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"a"}}`,
+		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}`,
+	}
+	p := aPlacement()
+	first, second := made(p, 0, true), made(p, 0, true)
+	first.Annotations[placementv1.AnnotationResourceHash] = fmt.Sprintf("%x", sha256.Sum256([]byte(raws[0]+"\n"+raws[1]+"\n")))
+	second.Name = "crp-0-0"
+	second.Annotations = map[string]string{placementv1.AnnotationSubindex: "0"}
+	for i, s := range []*placementv1.ClusterResourceSnapshot{first, second} {
+		r := placementv1.ResourceContent{}
+		r.Raw = []byte(raws[i])
+		s.Spec.SelectedResources = append(s.Spec.SelectedResources, r)
+	}
+	if err := placing.Held([]*placementv1.ClusterResourceSnapshot{second, first}); err != nil {
+		t.Error(err)
 	}
 }
