@@ -59,12 +59,15 @@ func Decide(in Input) Decision {
 	return s.heedLabels(s.pickAll())
 }
 
+// maxDecisions is how many decisions the snapshot of a policy holds.
+const maxDecisions = 1000
+
 // Status is what the snapshot of the policy says of the decision, but for the
-// condition.
+// condition. Who is picked has to be told: of the others as many are as there is room for.
 func (d Decision) Status(generation int64) placementv1.SchedulingPolicySnapshotStatus {
 	return placementv1.SchedulingPolicySnapshotStatus{
 		ObservedCRPGeneration: generation,
-		ClusterDecisions:      append(slices.Clone(d.Picked), d.Unpicked...),
+		ClusterDecisions:      append(slices.Clone(d.Picked), d.Unpicked[:min(len(d.Unpicked), max(maxDecisions-len(d.Picked), 0))]...),
 	}
 }
 

@@ -258,3 +258,17 @@ func TestC84AtMostTwentyReasons(t *testing.T) {
 		t.Errorf("%d picked and %d reasons, want 50 and 20", len(d.Picked), len(d.Unpicked))
 	}
 }
+
+func TestC84ReasonsFitBesideThosePicked(t *testing.T) {
+	for name, tc := range map[string]struct{ picked, unpicked, want int }{
+		"all fit":         {picked: 980, unpicked: 20, want: 1000},
+		"some do":         {picked: 990, unpicked: 20, want: 1000},
+		"none does":       {picked: 1000, unpicked: 20, want: 1000},
+		"more are picked": {picked: 1001, unpicked: 20, want: 1001},
+	} {
+		d := Decision{Picked: make([]placementv1.ClusterDecision, tc.picked), Unpicked: make([]placementv1.ClusterDecision, tc.unpicked)}
+		if got := len(d.Status(1).ClusterDecisions); got != tc.want {
+			t.Errorf("%s: %d decisions, want %d", name, got, tc.want)
+		}
+	}
+}
