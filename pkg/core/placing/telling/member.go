@@ -15,6 +15,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 )
 
 // maxNamed is how many objects of a member are named.
@@ -151,7 +152,7 @@ func (m member) synchronized() verdict {
 // others.
 func (m member) complete() bool {
 	spec := m.binding.Spec
-	parts, envelopes := 0, 0
+	parts, envelopes, works := 0, 0, ""
 	for _, w := range m.works {
 		a := w.Annotations
 		if w.Deleting || !follows(w, spec) || a[placementv1.AnnotationParentSnapshotName] != spec.ResourceSnapshotName ||
@@ -159,11 +160,15 @@ func (m member) complete() bool {
 			a[placementv1.AnnotationParentOverridesHash] != propagation.HashJSON(spec.ResourceOverrideSnapshots) {
 			return false
 		}
+		works = cmp.Or(works, a[rendering.AnnotationWorks])
 		if w.Labels[placementv1.LabelEnvelopeName] != "" {
 			envelopes++
 		} else {
 			parts++
 		}
+	}
+	if works != "" { // what the renderer says counts for more than what the snapshot says
+		return parts == count(m.latest, placementv1.AnnotationNumberOfResourceSnapshots) && works == strconv.Itoa(len(m.works))
 	}
 	overridden := len(spec.ClusterResourceOverrideSnapshots)+len(spec.ResourceOverrideSnapshots) > 0
 	return parts == count(m.latest, placementv1.AnnotationNumberOfResourceSnapshots) &&

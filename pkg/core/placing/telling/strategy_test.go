@@ -11,6 +11,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 )
 
 // What the placement says of how objects are applied and deleted goes to the bindings,
@@ -70,6 +71,35 @@ func TestC80C85AnotherStrategyIsToldWhenItWasCarried(t *testing.T) {
 			}
 			if c := meta.FindStatusCondition(s.Status.Conditions, tc.stops); c == nil || c.Status == metav1.ConditionTrue || last.Type != tc.stops || !s.Moving {
 				t.Errorf("it ends with %+v, moving %t, want %s", last, s.Moving, tc.stops)
+			}
+		})
+	}
+}
+
+// The renderer says on the first Work how many there are. How many envelopes the snapshot
+// says it has anybody may have edited.
+func TestC82TheWorksThatThereHaveToBeAreTheRenderers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		works, envelopes string
+		want             metav1.ConditionStatus
+	}{
+		"as many as both say":                    {works: "1", envelopes: "0", want: metav1.ConditionTrue},
+		"the snapshot was edited":                {works: "1", envelopes: "7", want: metav1.ConditionTrue},
+		"the Work of an envelope is not there":   {works: "2", envelopes: "0", want: metav1.ConditionFalse},
+		"an earlier version made the Works":      {envelopes: "0", want: metav1.ConditionTrue},
+		"which lack one that the snapshot wants": {envelopes: "1", want: metav1.ConditionFalse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Summarize(world(func(in *Input) {
+				in.Snapshots[0].Annotations[placementv1.AnnotationNumberOfEnvelopedObjects] = tc.envelopes
+				for _, w := range in.Works {
+					if tc.works != "" {
+						w.Annotations[rendering.AnnotationWorks] = tc.works
+					}
+				}
+			}))
+			if c := meta.FindStatusCondition(s.Status.Conditions, placementv1.ConditionPlacementWorkSynchronized); c == nil || c.Status != tc.want {
+				t.Errorf("it says %+v", c)
 			}
 		})
 	}
