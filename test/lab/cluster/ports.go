@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 )
 
 // Ports are the loopback ports of a cluster, chosen once.
@@ -20,24 +21,24 @@ type Ports struct {
 
 // Ports are taken from below the range that the kernel hands out to clients
 // (32768 and up): a stopped member's port must still be free when it returns.
-const firstPort, endPort, blockSize = 20000, 30000, 100
+const firstPort, endPort, blockSize = 20000, 30000, 500
 
 // block is the first of those ports that this process chooses from, as long as it runs:
 // labs that start at the same time would else find the same port free, which is taken
-// only when its component listens.
+// only when its component listens. A name in the kernel says whose the block is.
 var block = sync.OnceValues(func() (int, error) {
-	var err error
+	name, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, fmt.Errorf("claim a block of ports: %w", err)
+	}
 	for range 1000 {
 		n := rand.IntN((endPort - firstPort) / blockSize)
-		if claim, err = net.Listen("unix", fmt.Sprintf("@sluice-lab-ports-%d", n)); err == nil {
-			return firstPort + n*blockSize, nil
+		if err = syscall.Bind(name, &syscall.SockaddrUnix{Name: fmt.Sprintf("@sluice-lab-ports-%d", n)}); err == nil {
+			return firstPort + n*blockSize, nil // the process ends, and with it the claim
 		}
 	}
 	return 0, fmt.Errorf("claim a block of ports: %w", err)
 })
-
-// claim is closed when the process ends.
-var claim net.Listener
 
 // ChoosePorts finds free ports that are not in taken, and adds them to it.
 func ChoosePorts(taken map[int]bool) (Ports, error) {
@@ -59,7 +60,8 @@ func freePort(taken map[int]bool) (int, error) {
 		return 0, err
 	}
 	var errs []error
-	for n := first; n < first+blockSize; n++ {
+	for range 100 {
+		n := first + rand.IntN(blockSize)
 		if taken[n] {
 			continue
 		}
