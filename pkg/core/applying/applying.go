@@ -83,7 +83,7 @@ type Input struct {
 	Leaving bool
 	Finding Finding
 	// Inside is what an object holds that leaves, where others go with it: those for
-	// which the removal does not account (Account.Counts).
+	// which the removal does not account (Account.Counts), and those that leave before it.
 	Inside Read[[]Inhabitant]
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Ending is how long a placement that is deleted waits for what else its namespaces hold
-// to go. Then it ends without them.
+// to go, from when it was found there. Then it ends without them.
 const Ending = 10 * time.Second
 
 // Holder is an object of a member with which others go: its kind, and what of it is to be
@@ -71,6 +71,8 @@ type Inhabitant struct {
 	Deleting bool
 	// Owned: it goes with another that is in the same namespace, which counts itself.
 	Owned bool
+	// Leaves: it goes by a removal of its own, which asks for itself who else wants it.
+	Leaves bool
 }
 
 // String names it for people.
@@ -106,20 +108,28 @@ var everywhere = map[schema.GroupKind][]string{
 // Account is what a removal accounts for, beside the holder itself.
 type Account struct {
 	Hub string
-	// Owners are the marks of those whose objects leave by the same removal (the values of
+	// Owners are the marks of those whose objects leave, too (the values of
 	// propagation.LabelMemberWork).
 	Owners []string
-	// Stays tells which of these objects stay all the same; nil: none.
-	Stays func(Inhabitant) bool
+	// Apart: each of these objects leaves by a removal of its own, and the holder behind
+	// them. Else they go with the holder.
+	Apart bool
 }
 
-// Counts tells whether the object is somebody else's, who would lose it with the holder.
+// Own tells whether the object is one of the owners'.
+func (a Account) Own(i Inhabitant) bool {
+	owner, hub := i.Labels[propagation.LabelMemberWork], i.Annotations[AnnotationHub]
+	return owner != "" && slices.Contains(a.Owners, owner) && (a.Hub == "" || hub == "" || hub == a.Hub)
+}
+
+// Counts tells whether the object must not be lost with the holder: it is somebody else's,
+// or leaves by itself.
 func (a Account) Counts(h Holder, i Inhabitant) bool {
 	switch owner := i.Labels[propagation.LabelMemberWork]; {
 	case i.Deleting:
 		return false
-	case owner != "" && slices.Contains(a.Owners, owner) && (a.Hub == "" || i.Annotations[AnnotationHub] == "" || i.Annotations[AnnotationHub] == a.Hub):
-		return a.Stays != nil && a.Stays(i)
+	case a.Own(i):
+		return a.Apart
 	case h.Definition, owner != "":
 		return true
 	case i.Owned, slices.Contains(everywhere[i.GroupKind], i.Name):
@@ -150,6 +160,9 @@ func (in Input) holds() (Decision, bool) {
 	}
 	u := unstructured.Unstructured{Object: in.Live.Value.Object}
 	what := fmt.Sprintf("%s %s in %s", u.GetKind(), u.GetName(), in.Work.Key.Cluster)
+	if first := in.leaveFirst(); len(first) > 0 {
+		return decision(Wait, ReasonInsideLeaves, what+" holds what leaves before it does: "+several(first)), true
+	}
 	switch {
 	case in.Inside.Answer == CannotTell && in.Inside.Why == "":
 		d := decision(Wait, ReasonCannotTell, "nobody asked what "+what+" holds")
@@ -172,6 +185,12 @@ func (in Input) holds() (Decision, bool) {
 		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving]), true
 	}
 	return decision(Wait, ReasonHoldsOthers, message), true
+}
+
+// leaveFirst are those inside that leave by themselves. The holder waits for them as long
+// as they do, whatever anybody approved: who else wants them is not its own to ask.
+func (in Input) leaveFirst() []Inhabitant {
+	return slices.DeleteFunc(slices.Clone(in.Inside.Value), func(i Inhabitant) bool { return !i.Leaves })
 }
 
 // several names some of them, always the same.

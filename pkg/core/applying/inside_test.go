@@ -44,13 +44,14 @@ func TestZ12WhatAHolderHoldsOfOthersCounts(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		holder applying.Holder
 		i      applying.Inhabitant
-		stays  bool
+		apart  bool
 		want   bool
 	}{
 		"what a person made there":                                        {holder: namespace, i: inhabitant("ConfigMap", "notes"), want: true},
 		"what another Work gave":                                          {holder: namespace, i: inhabitant("ConfigMap", "pages", madeBy("other", "hub-1")), want: true},
 		"what the same Works gave goes with it":                           {holder: namespace, i: inhabitant("ConfigMap", "pages", madeBy("own", "hub-1"))},
-		"what the same Works go on giving does not":                       {holder: namespace, i: inhabitant("ConfigMap", "pages", madeBy("own", "hub-1")), stays: true, want: true},
+		"what the same placement gave leaves by itself":                   {holder: namespace, i: inhabitant("ConfigMap", "pages", madeBy("own", "hub-1")), apart: true, want: true},
+		"what the same placement gave, which is being deleted":            {holder: namespace, i: inhabitant("ConfigMap", "pages", madeBy("own", "hub-1"), func(i *applying.Inhabitant) { i.Deleting = true }), apart: true},
 		"a Work of the same name of another hub":                          {holder: namespace, i: inhabitant("ConfigMap", "pages", madeBy("own", "hub-2")), want: true},
 		"what each namespace has":                                         {holder: namespace, i: inhabitant("ConfigMap", "kube-root-ca.crt")},
 		"the account that each namespace has":                             {holder: namespace, i: inhabitant("ServiceAccount", "default")},
@@ -64,7 +65,7 @@ func TestZ12WhatAHolderHoldsOfOthersCounts(t *testing.T) {
 		"an object of a kind that goes, which the same placement brought": {holder: definition, i: inhabitant("Widget", "one", madeBy("own", ""))},
 	} {
 		t.Run("Z12: "+sentence, func(t *testing.T) {
-			a := applying.Account{Hub: "hub-1", Owners: []string{"own"}, Stays: func(applying.Inhabitant) bool { return tc.stays }}
+			a := applying.Account{Hub: "hub-1", Owners: []string{"own"}, Apart: tc.apart}
 			if got := a.Counts(tc.holder, tc.i); got != tc.want {
 				t.Errorf("counts: %t, want %t", got, tc.want)
 			}
@@ -85,6 +86,7 @@ func TestZ12WhatHoldsOthersStays(t *testing.T) {
 	}
 	many := applying.Have([]applying.Inhabitant{inhabitant("Secret", "b"), inhabitant("ConfigMap", "d"), inhabitant("ConfigMap", "c"), inhabitant("Secret", "a")})
 	held := "Namespace shop in m1 holds what is not removed with it: ConfigMap shop/c, ConfigMap shop/d, Secret shop/a and 1 more; 'kubectl sluice approve m1' removes it with all that is in it"
+	first := inhabitant("Deployment", "x", func(i *applying.Inhabitant) { i.Leaves = true })
 	approve := func(w *propagation.Work) { *w = *w.Approving(applying.Approval(held)) }
 	for sentence, tc := range map[string]struct {
 		live     applying.Read[*applying.Observed]
@@ -104,6 +106,7 @@ func TestZ12WhatHoldsOthersStays(t *testing.T) {
 		"one that was approved":                             {live: object(shop), finding: leaving(), inside: many, work: approve, action: applying.Remove, reason: applying.ReasonTemplateGone},
 		"approved, and more came":                           {live: object(shop), finding: leaving(), inside: applying.Have(append(many.Value, inhabitant("Secret", "e"))), work: approve, action: applying.Wait, reason: applying.ReasonHoldsOthers},
 		"one that cannot be seen":                           {live: object(shop), finding: leaving(), inside: applying.Read[[]applying.Inhabitant]{Why: "forbidden"}, action: applying.Wait, reason: applying.ReasonHoldsOthers},
+		"what leaves by itself leaves first":                {live: object(shop), finding: leaving(func(f *applying.Finding) { f.Ending = true }), inside: applying.Have(append(many.Value, first)), work: approve, action: applying.Wait, reason: applying.ReasonInsideLeaves, message: "Namespace shop in m1 holds what leaves before it does: Deployment shop/x"},
 		"its placement ends, and it holds others":           {live: object(shop), finding: leaving(func(f *applying.Finding) { f.Ending = true }), inside: many, action: applying.Release, reason: applying.ReasonHoldsOthers},
 		"its placement ends, and it is empty":               {live: object(shop), finding: leaving(func(f *applying.Finding) { f.Ending = true }), inside: applying.Have([]applying.Inhabitant(nil)), action: applying.Remove, reason: applying.ReasonTemplateGone},
 		"the namespace of its Work goes":                    {live: object(shop), finding: leaving(), inside: many, blocking: true, action: applying.Release, reason: applying.ReasonWorksLeaving},
@@ -148,12 +151,20 @@ func TestHolderOf(t *testing.T) {
 func TestC102APlacementEndsAfterAWhile(t *testing.T) {
 	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "crp", DeletionTimestamp: &metav1.Time{Time: start}}}
 	w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: "crp-work", Form: propagation.PlacementForm}, Deleting: true, Deleted: start, Labels: map[string]string{placementv1.LabelParentCRP: "crp"}}
-	for late, want := range map[time.Duration]bool{0: false, applying.Ending - time.Second: false, applying.Ending: true} {
+	type times struct{ deleted, holding time.Duration } // so long ago; negative: never
+	for ago, want := range map[times]bool{
+		{0, -1}: false, {applying.Ending, -1}: false, {applying.Ending, 0}: false, {applying.Ending, applying.Ending - time.Second}: false,
+		{0, applying.Ending}: false, {applying.Ending, applying.Ending}: true,
+	} {
+		now, holding := start.Add(ago.deleted), time.Time{}
+		if ago.holding >= 0 {
+			holding = now.Add(-ago.holding)
+		}
 		f := applying.ExaminePlacement(applying.PlacementEvidence{Others: applying.Have(applying.Others{}),
-			Work: w, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: applying.Have(&memberclusterv1.MemberCluster{}), Placement: applying.Have(p), Now: start.Add(late),
+			Work: w, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: applying.Have(&memberclusterv1.MemberCluster{}), Placement: applying.Have(p), Holding: holding, Now: now,
 		})
 		if !f.Proof.Holds() || f.Ending != want {
-			t.Errorf("after %s it ends: %t", late, f.Ending)
+			t.Errorf("%v: it ends: %t", ago, f.Ending)
 		}
 	}
 	if strings.Contains(applying.Approval("a"), applying.Approval("b")) {

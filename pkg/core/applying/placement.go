@@ -37,7 +37,9 @@ type PlacementEvidence struct {
 	Gives Read[map[string]propagation.WorkKey]
 	// Others are the other Works of the member, and what they want.
 	Others Read[Others]
-	Now    time.Time
+	// Holding is since when the Work says that the object holds others; zero: it does not.
+	Holding time.Time
+	Now     time.Time
 }
 
 // ExaminePlacement tells whether the object may leave its member: the placement is
@@ -71,7 +73,7 @@ func (e PlacementEvidence) examine() Finding {
 		return Finding{Left: true, Reason: ReasonPlacementsRetired, Message: "the hub ceases to serve placements: what they brought stays"}
 	case p.Value.DeletionTimestamp != nil:
 		f := gone(ReasonTemplateDeleting)
-		f.Ending = e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Ending
+		f.Ending = e.Work.Deleting && !e.Holding.IsZero() && e.Now.Sub(e.Work.Deleted) >= Ending && e.Now.Sub(e.Holding) >= Ending
 		return f
 	}
 	b := e.Binding

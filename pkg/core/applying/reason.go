@@ -44,6 +44,8 @@ const (
 	ReasonMayReturn Reason = "TemplateMayReturn"
 	// ReasonHoldsOthers: with the object would go what others put in it.
 	ReasonHoldsOthers Reason = "HoldsOthers"
+	// ReasonInsideLeaves: what its placement has in it leaves before it does.
+	ReasonInsideLeaves Reason = "InsideLeaves"
 )
 
 // Why an object leaves, and has to.

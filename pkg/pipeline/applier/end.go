@@ -5,33 +5,55 @@ package applier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
-	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
+	"sluice.dev/pkg/outcome"
 )
+
+// accounting is what is asked of a holder that would leave.
+type accounting struct {
+	// account is what the removal accounts for.
+	account func() (applying.Account, error)
+	// leaves marks those that leave by themselves; nil: none does.
+	leaves func(a applying.Account, found []applying.Inhabitant) error
+}
+
+// inside is what the object holds for which nobody accounts.
+func (s *Stage) inside(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Read[[]applying.Inhabitant], error) {
+	a, err := holds.account()
+	if err != nil {
+		return applying.Read[[]applying.Inhabitant]{}, err
+	}
+	found, err := m.Inside(ctx, applying.HolderOf(in.Live.Value.Object), a)
+	if err != nil {
+		return found, fmt.Errorf("look what %s in %s holds: %w", ref, in.Work.Key.Cluster, err)
+	}
+	if holds.leaves != nil {
+		err = holds.leaves(a, found.Value)
+	}
+	return found, err
+}
 
 // end does what is decided about an object that shall not be there any more, which the
 // member was asked for, and returns what there is to do then. What an object holds is
 // asked only where it would leave.
-func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.Input, account func() (applying.Account, error)) (applying.Decision, error) {
+func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Decision, error) {
 	d := applying.Decide(in)
 	if d.AsksInside {
-		a, err := account()
-		if err != nil {
+		var err error
+		if in.Inside, err = s.inside(ctx, m, ref, in, holds); err != nil {
 			return d, err
-		}
-		if in.Inside, err = m.Inside(ctx, applying.HolderOf(in.Live.Value.Object), a); err != nil {
-			return d, fmt.Errorf("look what %s in %s holds: %w", ref, in.Work.Key.Cluster, err)
 		}
 		d = applying.Decide(in)
 	}
@@ -60,35 +82,116 @@ func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.I
 	return d, nil
 }
 
-// accountOf is what the removal of a placement's object accounts for: all that the
-// placement gave to the member, but for what it gives on.
-func (s *Stage) accountOf(ctx context.Context, e applying.PlacementEvidence, identity string) (applying.Account, error) {
-	a := applying.Account{Hub: identity, Owners: e.Work.Owners()}
-	works, err := s.hub.WorksOfPlacementOn(ctx, e.Work.Placement(), e.Work.Key.Cluster)
+// removing is a round of removals of a placement's Work.
+type removing struct {
+	stage    *Stage
+	work     *propagation.Work
+	identity string
+	evidence applying.PlacementEvidence
+	// heads are the Works of the placement in the member, without what they say.
+	heads func() ([]*propagation.Work, error)
+
+	mu sync.Mutex
+	// released are the objects, by ID, that this round has let go of: they stay.
+	released map[string]bool
+	// whole are the Works that were read as a whole; nil where one is gone.
+	whole map[propagation.WorkKey]*propagation.Work
+}
+
+func (s *Stage) removing(ctx context.Context, w *propagation.Work, identity string, e applying.PlacementEvidence) *removing {
+	return &removing{
+		stage: s, work: w, identity: identity, evidence: e, released: map[string]bool{}, whole: map[propagation.WorkKey]*propagation.Work{w.Key: w},
+		heads: sync.OnceValues(func() ([]*propagation.Work, error) { return s.headsOf(ctx, w) }),
+	}
+}
+
+// headsOf are the Works that the placement of w has in the member, without what they say.
+func (s *Stage) headsOf(ctx context.Context, w *propagation.Work) ([]*propagation.Work, error) {
+	all, err := s.hub.PlacementHeads(ctx, w.Key.Cluster)
 	if err != nil {
-		return a, fmt.Errorf("list the Works of placement %s in %s: %w", e.Work.Placement(), e.Work.Key.Cluster, err)
+		return nil, fmt.Errorf("list the Works of placements in %s: %w", w.Key.Cluster, err)
 	}
-	for _, w := range works {
-		a.Owners = append(a.Owners, w.Owners()...)
+	return slices.DeleteFunc(slices.Clone(all), func(o *propagation.Work) bool { return o.Placement() != w.Placement() }), nil
+}
+
+// let takes note that an object stays, and is nobody's any more.
+func (r *removing) let(object propagation.TemplateKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.released[object.ID()] = true
+}
+
+// accounting is what the removal of a placement's object accounts for: each object that
+// the placement has in the member leaves by a removal of its own.
+func (r *removing) accounting(ctx context.Context) accounting {
+	return accounting{
+		account: func() (applying.Account, error) {
+			a := applying.Account{Hub: r.identity, Owners: r.work.Owners(), Apart: true}
+			heads, err := r.heads()
+			for _, w := range heads {
+				a.Owners = append(a.Owners, w.Owners()...)
+			}
+			return a, err
+		},
+		leaves: func(a applying.Account, found []applying.Inhabitant) (err error) {
+			for n, i := range found {
+				if found[n].Leaves = a.Own(i); found[n].Leaves {
+					if found[n].Leaves, err = r.leaves(ctx, i); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
 	}
-	a.Stays = func(i applying.Inhabitant) bool {
-		_, given := e.Gives.Value[propagation.TemplateKey{APIVersion: i.Group + "/v", Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}.ID()]
-		return given
+}
+
+// leaves tells whether the Work that an object is marked by takes it out of the member:
+// it records the object, and the placement does not give it on. What nobody records stays.
+func (r *removing) leaves(ctx context.Context, i applying.Inhabitant) (bool, error) {
+	key := propagation.TemplateKey{APIVersion: i.Group + "/v", Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, given := r.evidence.Gives.Value[key.ID()]; given || r.released[key.ID()] {
+		return false, nil
 	}
-	return a, nil
+	heads, err := r.heads()
+	if err != nil {
+		return false, err
+	}
+	owner := i.Labels[propagation.LabelMemberWork]
+	for _, head := range append(slices.Clone(heads), r.work) {
+		if !slices.Contains(head.Owners(), owner) {
+			continue
+		}
+		w, known := r.whole[head.Key]
+		if !known {
+			if w, err = r.stage.hub.Work(ctx, head.Key); err != nil && !errors.Is(err, outcome.ErrGone) {
+				return false, fmt.Errorf("get %s: %w", head.Key, err)
+			}
+			r.whole[head.Key] = w
+		}
+		if w != nil && telling.Records(w, key) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// first is the key of the placement's first Work in the member, which has its Namespaces
+// and definitions, where that waits for what w has in them: w is through.
+func (s *Stage) first(ctx context.Context, w *propagation.Work) (propagation.WorkKey, bool) {
+	key := w.Key
+	if key.Name = rendering.PlacementWorkName(w.Placement(), -1); key == w.Key {
+		return key, false
+	}
+	first, err := s.hub.Work(ctx, key)
+	return key, err == nil && first.Deleting // else the sweeper finds it
 }
 
 // sayAfter is how long what holds an object of a Work that is deleted is not told of: most
 // of it goes in a moment.
 const sayAfter = 2 * time.Second
-
-// heldBack is the result of an object that is held, with why.
-func (s *Stage) heldBack(w *propagation.Work, r placementv1.ManifestCondition, d applying.Decision) placementv1.ManifestCondition {
-	r.Conditions, _ = conditions.Set(slices.Clone(r.Conditions), metav1.Condition{
-		Type: placementv1.ConditionApplied, Status: metav1.ConditionFalse, Reason: string(d.Reason), Message: d.Message, ObservedGeneration: w.Generation,
-	}, s.now())
-	return r
-}
 
 // sayLeft says on a Work that is being deleted what of it is held, and why.
 func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) error {

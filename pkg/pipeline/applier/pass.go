@@ -185,6 +185,10 @@ func (s *Stage) inherit(ctx context.Context, out *events.Batch, heirs []propagat
 		if d.Placement == "" {
 			d.Binding = new(w.Binding())
 		}
+		if w.Deleting {
+			out.EmitOnce(events.WorkRemoved, d)
+			continue
+		}
 		out.EmitOnce(events.WorkRendered, d)
 	}
 }

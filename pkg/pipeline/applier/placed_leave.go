@@ -54,6 +54,9 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 	if err := s.hub.ReleaseWork(ctx, w); err != nil {
 		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
 	}
+	if key, waits := s.first(ctx, w); waits {
+		to.add(key)
+	}
 	return result{event: events.WorkDeleted, reason: string(applying.ReasonDeleted), heirs: to.keys}, nil
 }
 
@@ -80,12 +83,13 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 		return nil, false, err
 	}
 	rivals := sync.OnceValues(func() (applying.Others, error) { return s.others(ctx, w) })
+	round := s.removing(ctx, w, identity, evidence)
 	former = slices.Clone(former)
 	slices.Reverse(former)
 	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
 	next, err := s.inOrder(kindsOfResults(former), func() error { return inTime(ctx) }, func(n int) (err error) {
 		r, evidence := former[n], evidence
-		evidence.Object = keyOf(r.Identifier)
+		evidence.Object, evidence.Holding = keyOf(r.Identifier), telling.Holding(r)
 		f, err := s.finding(ctx, evidence, rivals)
 		if err != nil {
 			return err
@@ -100,18 +104,20 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 		if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
 			return fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
 		}
-		d, err := s.end(ctx, m, member.Ref(evidence.Object), in, func() (applying.Account, error) { return s.accountOf(ctx, evidence, identity) })
+		d, err := s.end(ctx, m, member.Ref(evidence.Object), in, round.accounting(ctx))
 		switch {
 		case err != nil:
 			return err
 		case d.Action == applying.Pass:
 			to.add(*in.Finding.Heir)
 		case d.Action == applying.Wait && d.Reason == applying.ReasonHoldsOthers:
-			stays[n] = new(s.heldBack(w, r, d))
+			stays[n] = new(telling.Held(w, r, string(d.Reason), d.Message, s.now()))
 		case d.Action == applying.Wait:
 			stays[n], wants[n] = &r, in.Finding.Wanted
 		case d.Reason == applying.ReasonHoldsOthers:
 			s.hub.Record(ctx, hub.AboutPlacement(evidence.Placement.Value), hub.Warning, string(d.Reason), d.Message)
+		case d.Action == applying.Release:
+			round.let(evidence.Object)
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ package telling
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,34 @@ func HoldsOthers(r placementv1.ManifestCondition) string {
 		return ""
 	}
 	return c.Message
+}
+
+// Holding returns since when the object says that its removal is held; zero: it does not.
+func Holding(r placementv1.ManifestCondition) time.Time {
+	if HoldsOthers(r) == "" {
+		return time.Time{}
+	}
+	return meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied).LastTransitionTime.Time
+}
+
+// Held returns the result of an object whose removal waits, with why. The time of that
+// begins with the reason.
+func Held(w *propagation.Work, r placementv1.ManifestCondition, reason, message string, now time.Time) placementv1.ManifestCondition {
+	list := slices.Clone(r.Conditions)
+	if c := meta.FindStatusCondition(list, placementv1.ConditionApplied); c != nil && c.Reason != reason {
+		meta.RemoveStatusCondition(&list, placementv1.ConditionApplied)
+	}
+	r.Conditions, _ = conditions.Set(list, metav1.Condition{
+		Type: placementv1.ConditionApplied, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: w.Generation,
+	}, now)
+	return r
+}
+
+// Records reports whether the Work records that it applied the object.
+func Records(w *propagation.Work, key propagation.TemplateKey) bool {
+	gvk := key.GroupVersionKind()
+	r := ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name})
+	return r != nil && r.Applied != nil
 }
 
 // HoldsAny reports whether the removal of one of the Work's objects is held.

@@ -1,0 +1,233 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	events "sluice.dev/apis/events/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/test/pipelinetest"
+)
+
+var (
+	room  = propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: "shop"}
+	pages = propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "pages"}
+)
+
+func says(objects ...propagation.TemplateKey) (out []workv1alpha1.Manifest) {
+	for _, o := range objects {
+		raw := `{"apiVersion":"` + o.APIVersion + `","kind":"` + o.Kind + `","metadata":{"namespace":"` + o.Namespace + `","name":"` + o.Name + `"}}`
+		out = append(out, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(strings.Replace(raw, `"namespace":"",`, "", 1))}})
+	}
+	return out
+}
+
+// newRoom is a placement that has a namespace in its first Work, and what is in it in the
+// second or, together, in the first, applied both.
+func newRoom(t *testing.T, together bool) *distant {
+	t.Helper()
+	d := newDistant(t, 0, 0)
+	parts := map[string][]workv1alpha1.Manifest{"shop-work": says(room), "shop-0": says(pages)}
+	if together {
+		parts = map[string][]workv1alpha1.Manifest{"shop-work": says(room, pages)}
+	}
+	w := *d.work()
+	w.Spec.Workload.Manifests = parts["shop-work"]
+	_, err := d.hub.CommitWork(t.Context(), d.work(), &w)
+	d.must(err)
+	if !together {
+		second := propagation.Work{Key: d.key, Labels: w.Labels, Finalizers: w.Finalizers}
+		second.Key.Name, second.Spec.Workload.Manifests = "shop-0", parts["shop-0"]
+		_, err = d.hub.CommitWork(t.Context(), nil, &second)
+		d.must(err)
+	}
+	for name := range parts {
+		if got := typesOf(d.handle(d.of(name, events.WorkRendered), 2*time.Minute)); !slices.Equal(got, []string{events.WorkApplied}) {
+			t.Fatalf("%s ends with %v", name, got)
+		}
+	}
+	return d
+}
+
+// end has the placement deleted, and all its Works.
+func (d *distant) end() {
+	d.t.Helper()
+	d.leave()
+	for _, w := range d.hub.LiveWorks() {
+		if w.Placement() != "" && !w.Deleting {
+			d.must(d.hub.DeleteWork(d.t.Context(), w))
+		}
+	}
+}
+
+// wanted has a policy want the object in the member.
+func (d *distant) wanted(object propagation.TemplateKey) {
+	d.t.Helper()
+	key := propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(object))[0]}
+	d.must(d.hub.EnsureNamespace(d.t.Context(), key.Namespace()))
+	b := propagation.BindingOf(object)
+	template, err := json.Marshal(object)
+	d.must(err)
+	w := &propagation.Work{Key: key, Annotations: map[string]string{
+		propagation.AnnotationTemplate: string(template), propagation.AnnotationBindingNamespace: b.Namespace, propagation.AnnotationBindingName: b.Name,
+	}}
+	w.Spec.Workload.Manifests = says(object)
+	_, err = d.hub.CommitWork(d.t.Context(), nil, w)
+	d.must(err)
+}
+
+// seeOff has a Work seen off, as a sweep would, and what follows from that for others of
+// the placement.
+func (d *distant) seeOff(name string) []string {
+	d.t.Helper()
+	var ended []string
+	for queue := []event.Event{d.of(name, events.WorkRemoved)}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range d.handle(queue[0], 2*time.Minute) {
+			ended = append(ended, e.Type())
+			if e.Type() == events.WorkRemoved {
+				queue = append(queue, e)
+			}
+		}
+	}
+	return ended
+}
+
+// A namespace leaves a member behind what its placement has in it, whichever Work comes
+// first, and what of it another wants is not lost with it.
+func TestC102Y9ANamespaceLeavesBehindWhatIsInIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		order  []string
+		wanted bool
+		// gone are whether the namespace and its content are at last.
+		roomGone, pagesGone bool
+	}{
+		"its Work comes first":                          {order: []string{"shop-work", "shop-0"}, roomGone: true, pagesGone: true},
+		"its Work comes last":                           {order: []string{"shop-0", "shop-work"}, roomGone: true, pagesGone: true},
+		"a policy wants the content":                    {order: []string{"shop-work", "shop-0"}, wanted: true},
+		"a policy wants the content, which comes first": {order: []string{"shop-0", "shop-work"}, wanted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRoom(t, false)
+				before := d.uids()
+				if tc.wanted {
+					d.wanted(pages)
+				}
+				d.end()
+				d.seeOff(tc.order[0])
+				if d.m.Object(room) == nil && d.m.Object(pages) != nil {
+					t.Fatal("the namespace left before what is in it")
+				}
+				d.seeOff(tc.order[1])
+				for range 10 { // sweeps
+					if d.hub.LiveWork(d.key) != nil {
+						d.seeOff("shop-work")
+					}
+					time.Sleep(2 * time.Second)
+				}
+				if d.hub.LiveWork(d.key) != nil {
+					t.Error("the placement does not end")
+				}
+				if gone := d.m.Object(room) == nil; gone != tc.roomGone {
+					t.Errorf("the namespace is gone: %t", gone)
+				}
+				if gone := d.m.Object(pages) == nil; gone != tc.pagesGone {
+					t.Errorf("what is in it is gone: %t", gone)
+				}
+				if o := d.m.Object(pages); o != nil && o.UID != before["pages"] {
+					t.Error("what is in it was made anew")
+				}
+			})
+		})
+	}
+}
+
+// The order of Works costs no wait for a sweep.
+func TestC102WhoIsThroughTellsWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newRoom(t, false)
+		d.end()
+		if got := d.seeOff("shop-work"); !slices.Equal(got, []string{events.WorkFailed}) {
+			t.Errorf("the first ends with %v", got)
+		}
+		if got := d.seeOff("shop-0"); !slices.Equal(got, []string{events.WorkRemoved, events.WorkDeleted, events.WorkDeleted}) {
+			t.Errorf("the second ends with %v", got)
+		}
+		if left := d.m.Objects(); len(left) > 0 {
+			t.Errorf("%d objects are left", len(left))
+		}
+	})
+}
+
+// Where it cannot be told who else wants what is in a namespace, that stays, and with it the
+// namespace.
+func TestZ12ANamespaceStaysWithWhatCannotBeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newRoom(t, true)
+		d.end()
+		policys := "get " + propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(pages))[0]}.String()
+		answer := apierrors.NewForbidden(schema.GroupResource{Resource: "works"}, "x", errors.New("no"))
+		d.hub.Ask = func(_ context.Context, r pipelinetest.Request) error {
+			if r.String() == policys {
+				return answer
+			}
+			return nil
+		}
+		for range 10 {
+			d.seeOff("shop-work")
+			time.Sleep(2 * time.Second)
+		}
+		if d.m.Object(room) == nil || d.m.Object(pages) == nil || d.hub.LiveWork(d.key) == nil {
+			t.Error("something left")
+		}
+		d.hub.Ask = nil
+		d.seeOff("shop-work")
+		if left := d.m.Objects(); len(left) > 0 || d.hub.LiveWork(d.key) != nil {
+			t.Errorf("%d objects are left", len(left))
+		}
+	})
+}
+
+// What a Work that is gone, or that does not record it, has left in a namespace holds that
+// as anybody's does, and no placement for ever.
+func TestC102WhatNobodyTakesOutHoldsNoPlacementForEver(t *testing.T) {
+	for name, work := range map[string]string{"of a Work that is gone": "shop-7", "of its own, which does not record it": "shop-work"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRoom(t, true)
+				orphan := propagation.Work{Key: d.key}
+				orphan.Key.Name = work
+				_, err := d.m.Write(t.Context(), &orphan, "", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "orphan"}}, nil)
+				d.must(err)
+				d.end()
+				d.seeOff("shop-work")
+				if d.m.Object(room) == nil || d.m.Object(pages) != nil || d.hub.LiveWork(d.key) == nil {
+					t.Error("it is not held")
+				}
+				for range 10 {
+					if time.Sleep(2 * time.Second); d.hub.LiveWork(d.key) != nil {
+						d.seeOff("shop-work")
+					}
+				}
+				if d.hub.LiveWork(d.key) != nil || d.m.Object(room) == nil {
+					t.Error("the placement does not end, or took the namespace along")
+				}
+			})
+		})
+	}
+}
