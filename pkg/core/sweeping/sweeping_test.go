@@ -12,8 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
@@ -116,6 +118,43 @@ func TestStateOf(t *testing.T) {
 			w := &propagation.Work{Generation: 2, Created: now.Add(-tc.age)}
 			w.Status.Conditions = tc.conditions
 			if got := sweeping.StateOf(w, now); got != tc.want {
+				t.Errorf("%d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// What a placement's Work has in its member and does not say any more is looked at until it
+// has left, though all that it says is there.
+func TestC15AWorkThatLeavesSomethingBehindIsNotFinished(t *testing.T) {
+	manifest := func(name string) workv1alpha1.Manifest {
+		return workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"` + name + `"}}`)}}
+	}
+	result := func(ordinal int, name string) placementv1.ManifestCondition {
+		return placementv1.ManifestCondition{Identifier: placementv1.WorkResourceIdentifier{Ordinal: ordinal, Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}, Applied: &placementv1.AppliedState{UID: "u"}}
+	}
+	suspended := true
+	for name, tc := range map[string]struct {
+		results   []placementv1.ManifestCondition
+		suspended *bool
+		want      sweeping.State
+	}{
+		"it has what it says":                 {results: []placementv1.ManifestCondition{result(0, "a"), result(1, "b")}, want: sweeping.Finished},
+		"it has one more":                     {results: []placementv1.ManifestCondition{result(0, "a"), result(1, "b"), result(1, "former")}, want: sweeping.Failing},
+		"there is no room to tell of all":     {results: []placementv1.ManifestCondition{result(1, "b")}, want: sweeping.Finished},
+		"there is not, and it has one more":   {results: []placementv1.ManifestCondition{result(1, "b"), result(1, "former")}, want: sweeping.Failing},
+		"it has one more, and stays as it is": {results: []placementv1.ManifestCondition{result(0, "a"), result(1, "b"), result(1, "former")}, suspended: &suspended, want: sweeping.Finished},
+		"one more was never applied":          {results: []placementv1.ManifestCondition{result(0, "a"), result(1, "b"), {Identifier: result(2, "c").Identifier}}, want: sweeping.Finished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}, Generation: 2}
+			w.Spec.Workload.Manifests, w.Spec.SuspendDispatching, w.Results = []workv1alpha1.Manifest{manifest("a"), manifest("b")}, tc.suspended, tc.results
+			status := metav1.ConditionTrue
+			if tc.suspended != nil {
+				status = metav1.ConditionUnknown
+			}
+			w.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionApplied, Status: status, Reason: "x", ObservedGeneration: 2}}
+			if got := sweeping.StateOf(w, time.Unix(1000, 0)); got != tc.want {
 				t.Errorf("%d, want %d", got, tc.want)
 			}
 		})

@@ -26,8 +26,8 @@ const (
 	// Overdue: nothing was said of it for so long that somebody has to say how it
 	// is, though its object may never settle.
 	Overdue
-	// Failing: its member has said no. It will say so again, until somebody changes
-	// something there.
+	// Failing: its member has said no, or has what is to leave. It will say so again, until
+	// somebody changes something there.
 	Failing
 )
 
@@ -39,6 +39,8 @@ const settleFor = 5 * time.Second
 func StateOf(w *propagation.Work, now time.Time) State {
 	switch {
 	case w.Key.Form == propagation.PlacementForm && telling.HoldsAny(w):
+		return Failing
+	case w.Key.Form == propagation.PlacementForm && finished(w) && !w.Suspended() && telling.LeavesBehind(w):
 		return Failing
 	case finished(w):
 		return Finished

@@ -189,24 +189,28 @@ func (s *Stage) first(ctx context.Context, w *propagation.Work) (propagation.Wor
 	return key, err == nil && first.Deleting // else the sweeper finds it
 }
 
-// sayAfter is how long what holds an object of a Work that is deleted is not told of: most
+// sayAfter is how long what keeps an object of a Work that is deleted is not told of: most
 // of it goes in a moment.
 const sayAfter = 2 * time.Second
 
-// sayLeft says on a Work that is being deleted what of it is held, and why.
+// sayLeft says on a Work that is being deleted what of it stays, and why.
 func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) error {
 	if s.now().Sub(w.Deleted) < sayAfter {
 		return nil
 	}
 	results := slices.Clone(w.Results)
-	var news string
+	var reason, news string
 	for i, r := range results {
-		if now := telling.ResultOf(left, r.Identifier); now != nil {
-			if why := telling.HoldsOthers(*now); why != "" && why != telling.HoldsOthers(r) {
-				news = why
-			}
-			results[i] = *now
+		now := telling.ResultOf(left, r.Identifier)
+		if now == nil {
+			continue
 		}
+		if why, message := telling.Stays(*now); message != "" {
+			if _, said := telling.Stays(r); said != message {
+				reason, news = why, message
+			}
+		}
+		results[i] = *now
 	}
 	if news == "" {
 		return nil
@@ -214,6 +218,6 @@ func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placeme
 	if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: results}); err != nil {
 		return fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
-	s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, string(applying.ReasonHoldsOthers), news)
+	s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, news)
 	return nil
 }

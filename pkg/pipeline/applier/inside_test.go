@@ -19,8 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/test/pipelinetest"
 )
 
@@ -226,6 +229,75 @@ func TestC102WhatNobodyTakesOutHoldsNoPlacementForEver(t *testing.T) {
 				}
 				if d.hub.LiveWork(d.key) != nil || d.m.Object(room) == nil {
 					t.Error("the placement does not end, or took the namespace along")
+				}
+			})
+		})
+	}
+}
+
+// drop has the placement not give what is in the namespace any more.
+func (d *distant) drop() {
+	d.t.Helper()
+	w := d.work()
+	next := *w
+	next.Spec.Workload.Manifests = says(room)
+	_, err := d.hub.CommitWork(d.t.Context(), w, &next)
+	d.must(err)
+	b := &placementv1.ClusterResourceBinding{}
+	b.Name, b.Labels = "shop-m1", map[string]string{placementv1.LabelParentCRP: "shop"}
+	b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, TargetCluster: "m1", ResourceSnapshotName: "shop-0-snapshot"}
+	d.hub.Put(b)
+	d.hub.Put(snapshotOf(next.Spec.Workload.Manifests))
+}
+
+// What a placement does not give any more, and of which it cannot be told who else wants
+// it, stays, says why, and is looked at again.
+func TestC15Y9WhatStaysSaysWhyAndIsLookedAtAgain(t *testing.T) {
+	object := schema.GroupResource{Resource: "works"}
+	for name, tc := range map[string]struct {
+		answer error
+		said   string // empty: the event is tried again
+	}{
+		"the hub may not be asked":   {answer: apierrors.NewForbidden(object, "x", errors.New("no")), said: "whether another Work wants it cannot be told: Forbidden"},
+		"the hub has too much to do": {answer: apierrors.NewTooManyRequests("later", 1)},
+		"the hub fails":              {answer: apierrors.NewInternalError(errors.New("no"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRoom(t, true)
+				d.drop()
+				d.hub.Ask = func(_ context.Context, r pipelinetest.Request) error {
+					if strings.HasPrefix(r.String(), "list heads of works") {
+						return tc.answer
+					}
+					return nil
+				}
+				_, err := d.stage.Handle(t.Context(), d.of("shop-work", events.WorkRendered))
+				if tc.said == "" && err == nil {
+					t.Error("it is not tried again")
+				}
+				if tc.said != "" {
+					d.must(err)
+					r := d.work().Results[1]
+					if _, message := telling.Stays(r); message != tc.said || r.Identifier.Name != pages.Name {
+						t.Errorf("of %s it says %q", r.Identifier.Name, message)
+					}
+					if got := sweeping.StateOf(d.work(), time.Now()); got != sweeping.Failing {
+						t.Errorf("its state is %d", got)
+					}
+					version := d.work().ResourceVersion
+					d.handle(d.of("shop-work", events.WorkRendered), 2*time.Minute)
+					if d.work().ResourceVersion != version {
+						t.Error("the same was written again")
+					}
+				}
+				if d.m.Object(pages) == nil {
+					t.Error("it has left")
+				}
+				d.hub.Ask = nil
+				d.handle(d.of("shop-work", events.WorkRendered), 2*time.Minute)
+				if d.m.Object(pages) != nil || sweeping.StateOf(d.work(), time.Now()) != sweeping.Finished {
+					t.Error("it does not leave, or its Work does not end")
 				}
 			})
 		})

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	events "sluice.dev/apis/events/v1"
@@ -135,17 +136,16 @@ func (s *Stage) finding(ctx context.Context, e applying.PlacementEvidence, rival
 	return applying.ExaminePlacement(e), nil
 }
 
-// told is what an answer about others tells. That the hub must not answer is no failure:
-// people see why nothing is removed.
+// told is what an answer about others tells. That the hub may not be asked is no failure:
+// people see why nothing is removed. Whatever else went wrong is asked again.
 func told(all applying.Others, err error) (applying.Read[applying.Others], error) {
-	var status apierrors.APIStatus
 	switch {
 	case err == nil:
 		return applying.Have(all), nil
-	case outcome.IsConflict(err), !errors.As(err, &status):
-		return applying.Read[applying.Others]{}, err
+	case apierrors.IsForbidden(err):
+		return applying.Read[applying.Others]{Why: string(metav1.StatusReasonForbidden)}, nil
 	}
-	return applying.Read[applying.Others]{Why: string(status.Status().Reason)}, nil
+	return applying.Read[applying.Others]{}, err
 }
 
 // heirs are the Works that got objects of another.

@@ -110,10 +110,10 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 			return err
 		case d.Action == applying.Pass:
 			to.add(*in.Finding.Heir)
-		case d.Action == applying.Wait && d.Reason == applying.ReasonHoldsOthers:
-			stays[n] = new(telling.Held(w, r, string(d.Reason), d.Message, s.now()))
-		case d.Action == applying.Wait:
+		case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // it is under way
 			stays[n], wants[n] = &r, in.Finding.Wanted
+		case d.Action == applying.Wait:
+			stays[n] = new(telling.Held(w, r, string(d.Reason), d.Message, s.now()))
 		case d.Reason == applying.ReasonHoldsOthers:
 			s.hub.Record(ctx, hub.AboutPlacement(evidence.Placement.Value), hub.Warning, string(d.Reason), d.Message)
 		case d.Action == applying.Release:

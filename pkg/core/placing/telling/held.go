@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
@@ -52,6 +53,55 @@ func Records(w *propagation.Work, key propagation.TemplateKey) bool {
 	gvk := key.GroupVersionKind()
 	r := ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name})
 	return r != nil && r.Applied != nil
+}
+
+// Stays returns why the object is not applied, or not removed, as the reason of a condition
+// and in words; empty: nothing says so.
+func Stays(r placementv1.ManifestCondition) (reason, message string) {
+	c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return "", ""
+	}
+	return c.Reason, c.Message
+}
+
+// LeavesBehind reports whether the Work, which says what came of all its manifests, has an
+// object in its member that is none of them. Results stand in the order of the manifests,
+// so that these are read only where something stands otherwise.
+func LeavesBehind(w *propagation.Work) bool {
+	inOrder := true
+	var said map[placementv1.WorkResourceIdentifier]bool
+	for i, r := range w.Results {
+		inOrder = inOrder && i < len(w.Spec.Workload.Manifests) && r.Identifier.Ordinal == i
+		if inOrder || r.Applied == nil {
+			continue
+		}
+		if said == nil {
+			said = identities(w)
+		}
+		if !said[identity(r.Identifier)] {
+			return true
+		}
+	}
+	return false
+}
+
+// identity is who the object is, wherever it stands and in whichever version.
+func identity(id placementv1.WorkResourceIdentifier) placementv1.WorkResourceIdentifier {
+	return placementv1.WorkResourceIdentifier{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+}
+
+// identities are those of the Work's manifests.
+func identities(w *propagation.Work) map[placementv1.WorkResourceIdentifier]bool {
+	all := make(map[placementv1.WorkResourceIdentifier]bool, len(w.Spec.Workload.Manifests))
+	for _, m := range w.Spec.Workload.Manifests {
+		var named metav1.PartialObjectMetadata
+		if err := json.Unmarshal(m.Raw, &named); err == nil {
+			gvk := named.GroupVersionKind()
+			all[placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: named.Namespace, Name: named.Name}] = true
+		}
+	}
+	return all
 }
 
 // HoldsAny reports whether the removal of one of the Work's objects is held.
