@@ -146,7 +146,7 @@ func (c *Client) lookFor(ctx context.Context, h applying.Holder, a applying.Acco
 
 func inhabitant(r discovery.Resource, m *metav1.PartialObjectMetadata, all rooms) applying.Inhabitant {
 	return applying.Inhabitant{
-		GroupKind: r.GroupKind(), Namespace: m.Namespace, Name: m.Name, Labels: m.Labels, Annotations: m.Annotations,
+		GroupKind: r.GroupKind(), Namespace: m.Namespace, Name: m.Name, UID: m.UID, Labels: m.Labels, Annotations: m.Annotations,
 		Deleting: m.DeletionTimestamp != nil,
 		Owned: slices.ContainsFunc(m.OwnerReferences, func(o metav1.OwnerReference) bool {
 			return all.inNamespaces[schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()]

@@ -21,7 +21,7 @@ func (m *Member) Inside(ctx context.Context, h applying.Holder, a applying.Accou
 		if !h.Definition && o.Ref.Namespace != h.Namespace || h.Definition && kind != h.Kind.GroupKind() || !applying.Lists(kind) {
 			continue
 		}
-		i := applying.Inhabitant{GroupKind: kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name, Annotations: map[string]string{applying.AnnotationHub: o.Hub}}
+		i := applying.Inhabitant{GroupKind: kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name, UID: o.UID, Annotations: map[string]string{applying.AnnotationHub: o.Hub}}
 		if o.Work != "" {
 			i.Labels = map[string]string{propagation.LabelMemberWork: o.Work}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
@@ -66,6 +67,7 @@ func (h Holder) Holds() bool { return h.Definition || h.Namespace != "" }
 type Inhabitant struct {
 	schema.GroupKind
 	Namespace, Name     string
+	UID                 types.UID
 	Labels, Annotations map[string]string
 	// Deleting: it goes anyway.
 	Deleting bool
@@ -159,7 +161,7 @@ func (in Input) holds() (Decision, bool) {
 		return Decision{}, false
 	}
 	u := unstructured.Unstructured{Object: in.Live.Value.Object}
-	what := fmt.Sprintf("%s %s in %s", u.GetKind(), u.GetName(), in.Work.Key.Cluster)
+	what, contents := fmt.Sprintf("%s %s in %s", u.GetKind(), u.GetName(), in.Work.Key.Cluster), " (contents "+in.contents()+")"
 	if first := in.leaveFirst(); len(first) > 0 {
 		return decision(Wait, ReasonInsideLeaves, what+" holds what leaves before it does: "+several(first)), true
 	}
@@ -169,11 +171,11 @@ func (in Input) holds() (Decision, bool) {
 		d.AsksInside = true
 		return d, true
 	case in.Inside.Answer != Found:
-		what = "what " + what + " holds cannot be told: " + because(in.Inside)
+		what = "what " + what + " holds cannot be told" + contents + ": " + because(in.Inside)
 	case len(in.Inside.Value) == 0:
 		return Decision{}, false
 	default:
-		what += " holds what is not removed with it: " + several(in.Inside.Value)
+		what += " holds what is not removed with it: " + several(in.Inside.Value) + contents
 	}
 	message := what + "; 'kubectl sluice approve " + in.Work.Key.Cluster + "' removes it with all that is in it"
 	switch {
@@ -193,12 +195,25 @@ func (in Input) leaveFirst() []Inhabitant {
 	return slices.DeleteFunc(slices.Clone(in.Inside.Value), func(i Inhabitant) bool { return !i.Leaves })
 }
 
-// several names some of them, always the same.
-func several(all []Inhabitant) string {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(x, y Inhabitant) int {
+// contents stands for the holder and all that was found in it, so that an approval, which
+// is for the message that has it, is for these very objects.
+func (in Input) contents() string {
+	all := []string{string(in.Live.Value.UID)}
+	for _, i := range sorted(in.Inside.Value) {
+		all = append(all, i.GroupKind.String(), i.Namespace, i.Name, string(i.UID))
+	}
+	return propagation.HashJSON(all)[:12]
+}
+
+func sorted(all []Inhabitant) []Inhabitant {
+	return slices.SortedFunc(slices.Values(all), func(x, y Inhabitant) int {
 		return cmp.Or(strings.Compare(x.Kind, y.Kind), strings.Compare(x.Group, y.Group), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
 	})
+}
+
+// several names some of them, always the same.
+func several(all []Inhabitant) string {
+	all = sorted(all)
 	var names []string
 	for _, i := range all[:min(len(all), named)] {
 		names = append(names, i.String())
