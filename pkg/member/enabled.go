@@ -66,6 +66,11 @@ func (c *Client) below(ctx context.Context, path string) (d discovered, err erro
 	if err != nil {
 		return d, c.classify(ctx, err, schema.GroupVersionKind{}, "")
 	}
+	return c.listed(path, raw)
+}
+
+// listed is what the answer from the path says.
+func (c *Client) listed(path string, raw []byte) (d discovered, err error) {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return d, c.unreachable(fmt.Errorf("decode %s: %w", path, err))
 	}

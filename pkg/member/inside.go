@@ -13,11 +13,13 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/source/discovery"
 )
@@ -33,35 +35,75 @@ const (
 )
 
 // Inside is what a holder holds that the account does not account for, some of it where
-// it is much. Where a part of it cannot be seen, nobody can tell: that is the answer, and
-// no error.
+// it is much. Where a part of it is not shown, and would not be if it was asked for again,
+// nobody can tell: that is the answer, with what is shown, and no error.
 func (c *Client) Inside(ctx context.Context, h applying.Holder, a applying.Account) (applying.Read[[]applying.Inhabitant], error) {
-	found, err := c.inside(ctx, h, a)
-	switch {
-	case err == nil:
-		return applying.Have(found), nil
-	case ctx.Err() != nil, errors.Is(err, errBusy):
-		return applying.Read[[]applying.Inhabitant]{}, err
-	}
-	return applying.Read[[]applying.Inhabitant]{Why: err.Error()}, nil
-}
-
-func (c *Client) inside(ctx context.Context, h applying.Holder, a applying.Account) ([]applying.Inhabitant, error) {
 	rooms, err := c.rooms(ctx, h)
 	if err != nil {
-		return nil, err
+		return applying.Read[[]applying.Inhabitant]{}, err
 	}
-	found := make([][]applying.Inhabitant, len(rooms.all))
-	group, ctx := errgroup.WithContext(ctx)
+	found, hidden := make([][]applying.Inhabitant, len(rooms.all)), make([]*unseen, len(rooms.all))
+	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(insideAtOnce)
 	for i, r := range rooms.all {
 		group.Go(func() (err error) {
-			found[i], err = c.lookFor(ctx, h, a, rooms, r)
+			if found[i], err = c.lookFor(within, h, a, rooms, r); errors.As(err, &hidden[i]) {
+				return nil
+			}
 			return err
 		})
 	}
-	err = group.Wait()
-	return slices.Concat(found...), err
+	if err := group.Wait(); err != nil {
+		return applying.Read[[]applying.Inhabitant]{}, err
+	}
+	all := applying.Have(slices.Concat(found...))
+	if why := notShown(append(hidden, rooms.hidden...)); why != "" {
+		all.Answer, all.Why = applying.CannotTell, c.name+" does not show all of it: "+why
+	}
+	return all, nil
+}
+
+// unseen says that a part of what a holder holds is not shown, however often it is asked
+// for.
+type unseen struct{ what, why string }
+
+// Error names the part.
+func (e *unseen) Error() string { return e.what + " (" + e.why + ")" }
+
+// mostNotShown are named of what is not shown.
+const mostNotShown = 5
+
+// notShown names the parts that are not, always the same; empty: all are.
+func notShown(hidden []*unseen) string {
+	var names []string
+	for _, h := range hidden {
+		if h != nil {
+			names = append(names, conditions.Message(h.Error()))
+		}
+	}
+	slices.Sort(names)
+	if more := len(names) - mostNotShown; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNotShown], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// asked is the error of a request for a part of what a holder holds: *unseen where the
+// member answered that it does not show it. That the client is not known, or the member
+// cannot answer now, says nothing.
+func (c *Client) asked(ctx context.Context, err error, gvk schema.GroupVersionKind, namespace, what string) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		return &unseen{what, "may not be listed"}
+	case apierrors.IsMethodNotSupported(err), apierrors.IsNotAcceptable(err):
+		return &unseen{what, "cannot be listed"}
+	case apierrors.IsUnauthorized(err):
+		return c.unreachable(err)
+	}
+	if err = c.classify(ctx, err, gvk, namespace); errors.Is(err, outcome.ErrGone) || errors.As(err, new(*NotServed)) {
+		return &unseen{what, "is not served"}
+	}
+	return err
 }
 
 // rooms are the kinds of what a holder may hold.
@@ -69,37 +111,57 @@ type rooms struct {
 	all []discovery.Resource
 	// inNamespaces are all kinds whose objects are in namespaces.
 	inNamespaces map[schema.GroupKind]bool
+	// hidden are those of which it is not known whether they are.
+	hidden []*unseen
 }
 
 func (c *Client) rooms(ctx context.Context, h applying.Holder) (rooms, error) {
 	r := rooms{inNamespaces: map[schema.GroupKind]bool{}}
 	if h.Definition {
 		if h.Kind.Version == "" || h.Plural == "" {
-			return r, fmt.Errorf("%s serves no version of %s", c.name, h.Kind.GroupKind())
+			r.hidden = append(r.hidden, &unseen{h.Kind.GroupKind().String(), "is not served"})
+			return r, nil
 		}
 		r.all = []discovery.Resource{{GroupVersionKind: h.Kind, Plural: h.Plural}}
 		return r, nil
 	}
 	for _, path := range []string{"/api", "/apis"} {
-		d, err := c.below(ctx, path)
-		if err != nil {
+		d, err := c.kindsBelow(ctx, path)
+		var hidden *unseen
+		switch {
+		case errors.As(err, &hidden):
+			r.hidden = append(r.hidden, hidden)
+		case err != nil:
 			return r, err
 		}
-		if err := r.add(c.name, d); err != nil {
-			return r, err
-		}
+		r.add(d)
 	}
 	slices.SortFunc(r.all, func(x, y discovery.Resource) int { return strings.Compare(x.String(), y.String()) })
 	return r, nil
 }
 
+// kindsBelow is what is served below the path.
+func (c *Client) kindsBelow(ctx context.Context, path string) (discovered, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
+	if err != nil {
+		return discovered{}, c.asked(ctx, err, schema.GroupVersionKind{}, "", "kinds below "+path)
+	}
+	d, err := c.listed(path, raw)
+	if err != nil && !errors.As(err, new(*Unreachable)) {
+		return discovered{}, &unseen{"kinds below " + path, "cannot be listed at once"}
+	}
+	return d, err
+}
+
 // add adds the kinds whose objects are in namespaces and go with them, each in the version
 // that its group prefers.
-func (r *rooms) add(cluster string, d discovered) error {
+func (r *rooms) add(d discovered) {
 	for _, g := range d.Items {
 		for _, v := range g.Versions {
 			if v.Freshness == "Stale" {
-				return fmt.Errorf("%s cannot tell what it serves of %s/%s", cluster, g.Metadata.Name, v.Version)
+				r.hidden = append(r.hidden, &unseen{"kinds of " + g.Metadata.Name + "/" + v.Version, "do not answer"})
 			}
 			for _, k := range v.Resources {
 				if k.Scope != "Namespaced" || k.ResponseKind == nil {
@@ -116,7 +178,6 @@ func (r *rooms) add(cluster string, d discovered) error {
 			}
 		}
 	}
-	return nil
 }
 
 // lookFor looks at the objects of one kind, until there are enough that count.
@@ -141,7 +202,7 @@ func (c *Client) lookFor(ctx context.Context, h applying.Holder, a applying.Acco
 			return found, nil
 		}
 	}
-	return found, fmt.Errorf("%s has too many objects of %s", c.name, r.Kind)
+	return found, &unseen{r.GroupKind().String(), "are too many"}
 }
 
 func inhabitant(r discovery.Resource, m *metav1.PartialObjectMetadata, all rooms) applying.Inhabitant {
@@ -163,11 +224,8 @@ func (c *Client) page(ctx context.Context, r discovery.Resource, namespace, next
 		req = req.Param("continue", next)
 	}
 	raw, err := req.DoRaw(ctx)
-	if err = c.classify(ctx, err, r.GroupVersionKind, namespace); errors.Is(err, outcome.ErrGone) {
-		err = &NotServed{c.name, r.GroupVersionKind}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", r.Plural, err)
+		return nil, c.asked(ctx, err, r.GroupVersionKind, namespace, r.GroupKind().String())
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	if err := json.Unmarshal(raw, list); err != nil {

@@ -4,6 +4,8 @@
 package member
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -40,9 +42,10 @@ func TestZ12WhatANamespaceHolds(t *testing.T) {
 	}{
 		"nothing":                          {answers: map[string]string{"configmaps": list("kube-root-ca.crt"), "secrets": list()}},
 		"what a person made":               {answers: map[string]string{"configmaps": list("kube-root-ca.crt", "notes"), "secrets": list("password")}, want: []string{"ConfigMap shop/notes", "Secret shop/password"}},
-		"Secrets may not be listed":        {answers: map[string]string{"configmaps": list(), "secrets": ""}, why: "refused"},
-		"it does not say what it serves":   {answers: map[string]string{"api": ""}, why: "refused"},
-		"of a group it cannot tell":        {answers: map[string]string{"api": strings.Replace(served, "Current", "Stale", 1)}, why: "cannot tell what it serves"},
+		"Secrets may not be listed":        {answers: map[string]string{"configmaps": list(), "secrets": ""}, why: "member1 does not show all of it: Secret (may not be listed)"},
+		"neither may be":                   {answers: map[string]string{"configmaps": "", "secrets": ""}, why: "member1 does not show all of it: ConfigMap (may not be listed), Secret (may not be listed)"},
+		"it does not say what it serves":   {answers: map[string]string{"api": ""}, why: "member1 does not show all of it: kinds below /api (may not be listed)"},
+		"of a group it cannot tell":        {answers: map[string]string{"api": strings.Replace(served, "Current", "Stale", 1), "configmaps": list("notes"), "secrets": ""}, want: []string{"ConfigMap shop/notes"}, why: "member1 does not show all of it: Secret (may not be listed), kinds of /v1 (do not answer)"},
 		"it has a second page":             {answers: map[string]string{"configmaps": `{"metadata": {"continue": "next"}, "items": []}`, "configmaps next": list("notes"), "secrets": list()}, want: []string{"ConfigMap shop/notes"}},
 		"one that goes with another of it": {answers: map[string]string{"configmaps": `{"metadata": {}, "items": [{"metadata": {"name": "part", "ownerReferences": [{"apiVersion": "v1", "kind": "Secret", "name": "x"}]}}, {"metadata": {"name": "own", "ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": "shop"}]}}]}`, "secrets": list()}, want: []string{"ConfigMap own"}},
 	} {
@@ -73,20 +76,50 @@ func TestZ12WhatANamespaceHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tc.why != "" {
-				if got.Answer != applying.CannotTell || !strings.Contains(got.Why, tc.why) {
-					t.Errorf("got %+v", got)
-				}
-				return
+			if got.Answer == applying.CannotTell != (tc.why != "") || got.Why != tc.why {
+				t.Errorf("got %+v", got)
 			}
 			var names []string
 			for _, i := range got.Value {
 				names = append(names, i.String())
 			}
-			if got.Answer != applying.Found || strings.Join(names, ", ") != strings.Join(tc.want, ", ") {
+			if strings.Join(names, ", ") != strings.Join(tc.want, ", ") {
 				t.Errorf("got %v %q, want %q", got.Answer, names, tc.want)
 			}
 		})
+	}
+}
+
+// Whether what could not be asked is there says nothing: it is asked again.
+func TestZ12WhatANamespaceHoldsIsAskedAgain(t *testing.T) {
+	for code, reason := range map[int]metav1.StatusReason{
+		http.StatusUnauthorized: metav1.StatusReasonUnauthorized, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+		http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+	} {
+		for _, where := range []string{"api", "secrets"} {
+			t.Run(fmt.Sprintf("Z12: %d at %s", code, where), func(t *testing.T) {
+				w := onFake(t)
+				w.api.answer = func(rw http.ResponseWriter, r *http.Request) bool {
+					switch path := strings.Split(r.URL.Path, "/"); path[len(path)-1] {
+					case where:
+						reply(rw, code, metav1.Status{Status: "Failure", Code: int32(code), Reason: reason, Message: "not now"})
+					case "api":
+						_, _ = io.WriteString(rw, served)
+					case "apis":
+						_, _ = io.WriteString(rw, `{"kind": "APIGroupDiscoveryList"}`)
+					case "configmaps":
+						reply(rw, http.StatusForbidden, metav1.Status{Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "you may not"})
+					default:
+						return false
+					}
+					return true
+				}
+				got, err := w.Inside(t.Context(), applying.Holder{Namespace: "shop"}, applying.Account{})
+				if !errors.As(err, new(*Unreachable)) || got.Answer != applying.CannotTell || got.Why != "" {
+					t.Errorf("got %+v, %v", got, err)
+				}
+			})
+		}
 	}
 }
 

@@ -5,16 +5,21 @@ package pipelinetest
 
 import (
 	"context"
+	"errors"
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/member"
 )
 
 // Inside is what an object of the member holds for which the account does not account.
 func (m *Member) Inside(ctx context.Context, h applying.Holder, a applying.Account) (applying.Read[[]applying.Inhabitant], error) {
 	var found []applying.Inhabitant
 	if err := m.ask(ctx, "list", "what "+h.Namespace+h.Plural+" holds"); err != nil {
-		return applying.Read[[]applying.Inhabitant]{Why: err.Error()}, nil //nolint:nilerr // nobody can tell
+		if errors.As(err, new(*member.Refused)) {
+			return applying.Read[[]applying.Inhabitant]{Why: err.Error()}, nil // nobody can tell
+		}
+		return applying.Read[[]applying.Inhabitant]{}, err
 	}
 	for _, o := range m.Objects() {
 		kind := o.Ref.GroupVersionKind().GroupKind()

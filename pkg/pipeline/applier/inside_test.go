@@ -303,3 +303,33 @@ func TestC15Y9WhatStaysSaysWhyAndIsLookedAtAgain(t *testing.T) {
 		})
 	}
 }
+
+// A member that cannot answer what a namespace holds has not said that others are in it,
+// however long ago the Work was deleted.
+func TestC102AMemberThatCannotAnswerHasSaidNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newRoom(t, true)
+		d.end()
+		d.m.Ask = func(_ context.Context, r pipelinetest.Request) error {
+			if r.Verb == "list" {
+				return errors.New("later")
+			}
+			return nil
+		}
+		for range 10 {
+			d.seeOff("shop-work")
+			time.Sleep(2 * time.Second)
+		}
+		if d.hub.LiveWork(d.key) == nil || d.m.Object(room) == nil {
+			t.Fatal("the namespace was let go")
+		}
+		if got := d.says(); got != "False ClusterUnreachable" {
+			t.Errorf("the Work says %s", got)
+		}
+		d.m.Ask = nil
+		d.seeOff("shop-work")
+		if left := d.m.Objects(); len(left) > 0 || d.hub.LiveWork(d.key) != nil {
+			t.Errorf("%d objects are left", len(left))
+		}
+	})
+}
