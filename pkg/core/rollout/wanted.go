@@ -48,11 +48,13 @@ const unheard = 10 * time.Second
 // Open are the placements, by name, that an event may be missing for: those that are
 // being deleted, those of which a member got something that nobody looked at, those of
 // which a member that was picked has no binding, and those of which a member waits that
-// need not wait, be it because time alone made others available.
-func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, now time.Time) []string {
+// need not wait, be it because time alone made others available. A binding that has been
+// on its way out for long waits for its Works, and those maybe for a person: it is looked at
+// seldom. Last is when it was asked before; zero: nobody knows.
+func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, last, now time.Time) []string {
 	all := make(map[string]*open, len(placements))
 	for _, p := range placements {
-		all[p.Name] = &open{placement: p, now: now, due: p.DeletionTimestamp != nil, without: told(p)}
+		all[p.Name] = &open{placement: p, last: last, now: now, due: p.DeletionTimestamp != nil, without: told(p)}
 	}
 	for _, b := range bindings {
 		if o := all[b.Labels[placementv1.LabelParentCRP]]; o != nil {
@@ -72,7 +74,7 @@ func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placem
 // open is what is found out of one placement.
 type open struct {
 	placement *placementv1.ClusterResourcePlacement
-	now       time.Time
+	last, now time.Time
 	// due says that it has to be looked at.
 	due bool
 	// mixed says that members that have it do not all have the same; snapshot is what
@@ -111,8 +113,15 @@ func told(p *placementv1.ClusterResourcePlacement) map[string]bool {
 
 func (o *open) look(b *placementv1.ClusterResourceBinding) {
 	delete(o.without, b.Spec.TargetCluster)
-	o.due = o.due || b.DeletionTimestamp != nil || Unobserved(b) && o.now.Sub(BoundAt(b)) > unheard
-	leaves := b.Spec.State == placementv1.BindingStateUnscheduled || b.DeletionTimestamp != nil
+	if b.DeletionTimestamp != nil {
+		o.due = o.due || Seldom(b.Name, b.DeletionTimestamp.Time, o.last, o.now)
+		if given(b) {
+			o.taken++
+		}
+		return
+	}
+	o.due = o.due || Unobserved(b) && o.now.Sub(BoundAt(b)) > unheard
+	leaves := b.Spec.State == placementv1.BindingStateUnscheduled
 	if !leaves {
 		o.picked++
 	}
@@ -124,10 +133,10 @@ func (o *open) look(b *placementv1.ClusterResourceBinding) {
 	o.snapshot = b.Spec.ResourceSnapshotName
 	_, _, period := o.placement.Spec.Strategy.Pace()
 	state := assess(b, period, o.now)
-	if !state.failed || b.DeletionTimestamp != nil {
+	if !state.failed {
 		o.taken++
 	}
-	if state.available && b.DeletionTimestamp == nil {
+	if state.available {
 		o.available++
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
@@ -29,7 +30,44 @@ const (
 	// Failing: its member has said no, or has what is to leave. It will say so again, until
 	// somebody changes something there.
 	Failing
+	// Holding: all that is left to do is to take out of the member what holds others there,
+	// which waits for a person.
+	Holding
 )
+
+// Held tells whether a Work that has objects to take out of its member waits with each of
+// them for a person to approve that (applying.ReasonHoldsOthers), and since when it does. One
+// that is approved waits no longer.
+func Held(w *propagation.Work) (since time.Time, held bool) {
+	waits := func(message string, at time.Time) bool {
+		if message == "" || w.Approves(applying.Approval(message)) {
+			return false
+		}
+		if since.Before(at) {
+			since = at
+		}
+		return true
+	}
+	if w.Deleting {
+		since = w.Deleted
+	}
+	if w.Key.Form == propagation.PolicyForm {
+		c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
+		return since, w.Deleting && c != nil && c.Reason == string(applying.ReasonHoldsOthers) && waits(c.Message, c.LastTransitionTime.Time)
+	}
+	for _, r := range w.Results {
+		switch why := telling.HoldsOthers(r); {
+		case why != "":
+			if !waits(why, telling.Holding(r)) {
+				return since, false
+			}
+			held = true
+		case w.Deleting && r.Applied != nil:
+			return since, false
+		}
+	}
+	return since, held && (w.Deleting || !telling.LeavesBehind(telling.Others(w)))
+}
 
 // settleFor is how long a Work may be without a word: until then the member's
 // object may settle, and telling both at once costs one write less.
@@ -38,9 +76,10 @@ const settleFor = 5 * time.Second
 // StateOf a Work whose member answers.
 func StateOf(w *propagation.Work, now time.Time) State {
 	switch {
-	case w.Key.Form == propagation.PlacementForm && telling.HoldsAny(w):
-		return Failing
-	case w.Key.Form == propagation.PlacementForm && finished(w) && !w.Suspended() && telling.LeavesBehind(w):
+	case finished(w) && w.Key.Form == propagation.PlacementForm && !w.Suspended() && telling.LeavesBehind(w):
+		if _, held := Held(w); held {
+			return Holding
+		}
 		return Failing
 	case finished(w):
 		return Finished

@@ -65,6 +65,13 @@ func Stays(r placementv1.ManifestCondition) (reason, message string) {
 	return c.Reason, c.Message
 }
 
+// Others returns the Work without what it says of objects whose removal is held.
+func Others(w *propagation.Work) *propagation.Work {
+	rest := *w
+	rest.Results = slices.DeleteFunc(slices.Clone(w.Results), func(r placementv1.ManifestCondition) bool { return HoldsOthers(r) != "" })
+	return &rest
+}
+
 // LeavesBehind reports whether the Work, which says what came of all its manifests, has an
 // object in its member that is none of them. Results stand in the order of the manifests,
 // so that these are read only where something stands otherwise.
@@ -102,11 +109,6 @@ func identities(w *propagation.Work) map[placementv1.WorkResourceIdentifier]bool
 		}
 	}
 	return all
-}
-
-// HoldsAny reports whether the removal of one of the Work's objects is held.
-func HoldsAny(w *propagation.Work) bool {
-	return slices.ContainsFunc(w.Results, func(r placementv1.ManifestCondition) bool { return HoldsOthers(r) != "" })
 }
 
 // Leaving returns the new statuses of the bindings to the cluster that are being deleted,

@@ -125,6 +125,9 @@ func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
 	placed, err := a.unplaced(ctx, t, b)
 	failed = errors.Join(failed, err, a.protection(ctx, t, b), a.unkept(ctx, t, b))
 	f := found{ready: b.Ready, bound: a.binder(ctx, b.Page), now: a.now()}
+	if !t.Partly {
+		f.last = t.Last
+	}
 	for _, w := range slices.Concat(b.Works, placed) {
 		d, err := aboutWork(w)
 		if err != nil {

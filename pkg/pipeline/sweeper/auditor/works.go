@@ -9,6 +9,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/core/sweeping"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
@@ -45,6 +46,9 @@ type found struct {
 	ready map[string]bool
 	bound func(propagation.BindingKey) bool
 	now   time.Time
+	// last is when the sweep before this one was; zero: nobody knows, or it did not look at
+	// these Works.
+	last time.Time
 
 	underway, overdue, failing, all []sweeping.Entry[announcement]
 }
@@ -56,6 +60,7 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 		*to = append(*to, sweeping.Entry[announcement]{Lane: w.Key.Cluster, ID: w.Key.Name, Value: announcement{eventType, d}})
 	}
 	switch {
+	case w.Deleting && ready && !f.turn(w): // it waits for a person
 	case w.Deleting && ready:
 		d.Reason = events.ReasonUnfinished
 		add(&f.underway, events.WorkRemoved, d)
@@ -81,12 +86,23 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 		case sweeping.Overdue:
 			d.Reason = events.ReasonUnfinished
 			add(&f.overdue, events.WorkRendered, d)
+		case sweeping.Holding:
+			if !f.turn(w) {
+				return
+			}
+			fallthrough
 		case sweeping.Failing:
 			d.Reason = events.ReasonUnfinished
 			add(&f.failing, events.WorkRendered, d)
 		case sweeping.Finished:
 		}
 	}
+}
+
+// turn tells whether it is the turn of a Work, if it is one that waits for a person.
+func (f *found) turn(w *propagation.Work) bool {
+	since, held := sweeping.Held(w)
+	return !held || rollout.Seldom(w.Key.String(), since, f.last, f.now)
 }
 
 // announce announces as much of each sort as one sweep may.
