@@ -53,8 +53,11 @@ func (h *handler) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// receive handles one event.
+// receive handles one event. Its time begins when it comes, and not with its turn: whoever
+// sent it waits no longer.
 func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
+	within, cancel := context.WithTimeout(req.Context(), Timeout)
+	defer cancel()
 	stage := h.stage.Load()
 	if stage == nil {
 		http.Error(w, "not ready", http.StatusServiceUnavailable)
@@ -82,7 +85,7 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "too many events at once", http.StatusTooManyRequests)
 		return
 	}
-	res := h.run(req.Context(), stage, e)
+	res := h.run(within, stage, e)
 	res.Events = stage.reply(res.Events)
 	answer(w, req, res)
 }

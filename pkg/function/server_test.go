@@ -17,6 +17,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -445,4 +446,33 @@ func TestConfigFromTheEnvironment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An event that waited for its turn has the rest of its time, and no more.
+func TestTheTimeOfAnEventBeginsWhenItComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const handled = 90 * time.Second
+		began := time.Now()
+		var ends []time.Duration
+		h := newHandler("gate", 2)
+		h.stage.Store(&posting{Stage: stageFunc(func(ctx context.Context, _ event.Event) ([]event.Event, error) {
+			end, _ := ctx.Deadline()
+			ends = append(ends, end.Sub(began))
+			time.Sleep(handled)
+			return nil, ctx.Err()
+		})})
+		var all sync.WaitGroup
+		for _, eventType := range []string{events.TemplateClaimed, events.ClaimPreempted} {
+			req, err := cehttp.NewHTTPRequestFromEvent(t.Context(), "/", about(t, eventType, "nginx"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() { h.receive(httptest.NewRecorder(), req) })
+			synctest.Wait()
+		}
+		all.Wait()
+		if want := []time.Duration{Timeout, Timeout}; !slices.Equal(ends, want) {
+			t.Errorf("their time ends after %v, want %v", ends, want)
+		}
+	})
 }
