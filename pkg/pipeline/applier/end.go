@@ -87,22 +87,58 @@ type removing struct {
 	stage    *Stage
 	work     *propagation.Work
 	identity string
-	evidence applying.PlacementEvidence
 	// heads are the Works of the placement in the member, without what they say.
 	heads func() ([]*propagation.Work, error)
 
 	mu sync.Mutex
+	// evidence is what the hub said last, when it was asked, and rivals are what other
+	// placements want by then.
+	evidence applying.PlacementEvidence
+	asked    time.Time
+	rivals   func() (applying.Others, error)
 	// released are the objects, by ID, that this round has let go of: they stay.
 	released map[string]bool
 	// whole are the Works that were read as a whole; nil where one is gone.
 	whole map[propagation.WorkKey]*propagation.Work
 }
 
-func (s *Stage) removing(ctx context.Context, w *propagation.Work, identity string, e applying.PlacementEvidence) *removing {
-	return &removing{
-		stage: s, work: w, identity: identity, evidence: e, released: map[string]bool{}, whole: map[propagation.WorkKey]*propagation.Work{w.Key: w},
+func (s *Stage) removing(ctx context.Context, w *propagation.Work, identity string) (*removing, error) {
+	r := &removing{
+		stage: s, work: w, identity: identity, released: map[string]bool{}, whole: map[propagation.WorkKey]*propagation.Work{w.Key: w},
 		heads: sync.OnceValues(func() ([]*propagation.Work, error) { return s.headsOf(ctx, w) }),
 	}
+	return r, r.ask(ctx)
+}
+
+// ask asks what the hub says.
+func (r *removing) ask(ctx context.Context) error {
+	asked := r.stage.now()
+	e, err := r.stage.evidence(ctx, r.work)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.evidence, r.asked = e, asked
+	r.rivals = sync.OnceValues(func() (applying.Others, error) { return r.stage.others(ctx, r.work) })
+	return err
+}
+
+// may is asked before each object is looked at, and asks again what the hub says where
+// that is old: a suspension, or that an object has to be there after all, holds for all
+// that has not left yet. It fails as inTime does.
+func (r *removing) may(ctx context.Context) error {
+	if err := inTime(ctx); err != nil {
+		return err
+	}
+	if r.stage.now().Sub(r.asked) < suspensionEvery {
+		return nil
+	}
+	return r.ask(ctx)
+}
+
+// known is what the hub said last.
+func (r *removing) known() (applying.PlacementEvidence, func() (applying.Others, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.evidence, r.rivals
 }
 
 // headsOf are the Works that the placement of w has in the member, without what they say.

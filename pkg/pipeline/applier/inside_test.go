@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -243,11 +245,29 @@ func (d *distant) drop() {
 	next.Spec.Workload.Manifests = says(room)
 	_, err := d.hub.CommitWork(d.t.Context(), w, &next)
 	d.must(err)
+	d.bind("shop-0-snapshot")
+	d.hub.Put(snapshotOf(next.Spec.Workload.Manifests))
+}
+
+// bind has the placement give its member a snapshot.
+func (d *distant) bind(snapshot string) {
 	b := &placementv1.ClusterResourceBinding{}
 	b.Name, b.Labels = "shop-m1", map[string]string{placementv1.LabelParentCRP: "shop"}
-	b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, TargetCluster: "m1", ResourceSnapshotName: "shop-0-snapshot"}
+	b.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, TargetCluster: "m1", ResourceSnapshotName: snapshot}
 	d.hub.Put(b)
-	d.hub.Put(snapshotOf(next.Spec.Workload.Manifests))
+}
+
+// leftOut has the placement leave the member out.
+func (d *distant) leftOut() {
+	p := d.hub.LivePlacement("shop")
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
+	policy.Name, policy.Annotations = "shop-0", map[string]string{placementv1.AnnotationCRPGeneration: fmt.Sprint(p.Generation)}
+	policy.Labels = map[string]string{placementv1.LabelParentCRP: "shop", placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelPolicyIndex: "0"}
+	policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(p, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
+	policy.Status.ObservedCRPGeneration = p.Generation
+	policy.Status.Conditions = []metav1.Condition{{Type: "Scheduled", Status: "True", ObservedGeneration: 1}}
+	policy.Status.ClusterDecisions = []placementv1.ClusterDecision{{ClusterName: "m2", Selected: true, Reason: "picked by scheduling policy"}}
+	d.hub.Put(policy)
 }
 
 // What a placement does not give any more, and of which it cannot be told who else wants
@@ -332,4 +352,40 @@ func TestC102AMemberThatCannotAnswerHasSaidNothing(t *testing.T) {
 			t.Errorf("%d objects are left", len(left))
 		}
 	})
+}
+
+// What people say while a Work is seen off holds for all of it that has not left yet: a
+// suspension, and that the placement stays after all.
+func TestC78Z33WhatIsSaidWhileAWorkIsSeenOffHolds(t *testing.T) {
+	for name, change := range map[string]func(d *distant, p *placementv1.ClusterResourcePlacement){
+		"it is suspended": func(_ *distant, p *placementv1.ClusterResourcePlacement) {
+			p.Annotations = map[string]string{propagation.AnnotationSuspended: "m1"}
+		},
+		"the member is picked again": func(d *distant, _ *placementv1.ClusterResourcePlacement) {
+			d.bind("shop-0-snapshot")
+			d.hub.Put(snapshotOf(d.work().Spec.Workload.Manifests))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDistant(t, 40, 0)
+				d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)
+				d.leftOut()
+				d.must(d.hub.DeleteWork(t.Context(), d.work()))
+				d.far.away = 300 * time.Millisecond
+				p := d.p.DeepCopy()
+				changed := time.AfterFunc(2*time.Second, func() {
+					change(d, p)
+					d.hub.Put(p)
+				})
+				defer changed.Stop()
+				d.handle(d.first(events.WorkRemoved, ""), 2*time.Minute)
+				left := len(d.m.Objects())
+				if left < 20 || left > 36 {
+					reason, message := telling.Stays(d.work().Results[0])
+					t.Errorf("%d of 40 objects are left: %s %s", left, reason, message)
+				}
+			})
+		})
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -78,17 +77,16 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	if len(former) == 0 {
 		return nil, false, nil
 	}
-	evidence, err := s.evidence(ctx, w)
+	round, err := s.removing(ctx, w, identity)
 	if err != nil {
 		return nil, false, err
 	}
-	rivals := sync.OnceValues(func() (applying.Others, error) { return s.others(ctx, w) })
-	round := s.removing(ctx, w, identity, evidence)
 	former = slices.Clone(former)
 	slices.Reverse(former)
 	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
-	next, err := s.inOrder(kindsOfResults(former), func() error { return inTime(ctx) }, func(n int) (err error) {
-		r, evidence := former[n], evidence
+	next, err := s.inOrder(kindsOfResults(former), func() error { return round.may(ctx) }, func(n int) (err error) {
+		r := former[n]
+		evidence, rivals := round.known()
 		evidence.Object, evidence.Holding = keyOf(r.Identifier), telling.Holding(r)
 		f, err := s.finding(ctx, evidence, rivals)
 		if err != nil {
