@@ -356,7 +356,7 @@ func TestC102AMemberThatCannotAnswerHasSaidNothing(t *testing.T) {
 
 // What people say while a Work is seen off holds for all of it that has not left yet: a
 // suspension, and that the placement stays after all.
-func TestC78Z33WhatIsSaidWhileAWorkIsSeenOffHolds(t *testing.T) {
+func TestWhatIsSaidWhileAWorkIsSeenOffHolds(t *testing.T) {
 	for name, change := range map[string]func(d *distant, p *placementv1.ClusterResourcePlacement){
 		"it is suspended": func(_ *distant, p *placementv1.ClusterResourcePlacement) {
 			p.Annotations = map[string]string{propagation.AnnotationSuspended: "m1"}
