@@ -389,3 +389,32 @@ func TestWhatIsSaidWhileAWorkIsSeenOffHolds(t *testing.T) {
 		})
 	}
 }
+
+// What stays for a while is not asked for again before the rest has had its turn.
+func TestC102WhatGoesOnGoesOnBehindWhatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many, stuck = 120, 80
+		d := newDistant(t, many, 0)
+		d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)
+		d.leave()
+		policys := map[string]bool{}
+		for i := range stuck {
+			key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprintf("o-%03d", many-1-i)}
+			policys["get "+propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(key))[0]}.String()] = true
+		}
+		d.hub.Ask = func(_ context.Context, r pipelinetest.Request) error {
+			if policys[r.String()] {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "works"}, "x", errors.New("no"))
+			}
+			return nil
+		}
+		d.far.away, d.far.requested = 5*time.Second, nil
+		if ended, _ := d.through(d.first(events.WorkRemoved, ""), nil); !slices.Equal(ended, []string{events.WorkFailed}) {
+			t.Errorf("it ends with %v", ended)
+		}
+		if left := len(d.m.Objects()); left != stuck {
+			t.Errorf("%d objects are left, want %d", left, stuck)
+		}
+		d.once("get", many)
+	})
+}

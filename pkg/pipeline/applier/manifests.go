@@ -53,17 +53,27 @@ func continued(msg events.Data, at string) events.Data {
 	return msg
 }
 
-// place is where another event goes on with the Work: at a manifest of its present form.
+// place is where another event goes on with the Work: at a manifest of its present form, or,
+// behind these, at an object that has to leave.
 func place(w *propagation.Work, i int) string { return fmt.Sprintf("%d/%d", w.Generation, i) }
 
 // startOf is the manifest that an event begins with.
 func startOf(w *propagation.Work, at string) int {
+	return min(placeOf(w, at), len(w.Spec.Workload.Manifests))
+}
+
+// seenOf is how many of the objects that have to leave were seen already.
+func seenOf(w *propagation.Work, at string) int {
+	return max(placeOf(w, at)-len(w.Spec.Workload.Manifests), 0)
+}
+
+func placeOf(w *propagation.Work, at string) int {
 	var generation int64
 	var i int
 	if n, err := fmt.Sscanf(at, "%d/%d", &generation, &i); err != nil || n != 2 || generation != w.Generation {
 		return 0
 	}
-	return min(max(i, 0), len(w.Spec.Workload.Manifests))
+	return max(i, 0)
 }
 
 // inOrder does something with each of n objects, those of one kind that follow each other

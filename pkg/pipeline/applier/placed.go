@@ -30,7 +30,7 @@ func (s *Stage) placed(ctx context.Context, w *propagation.Work, at string) (res
 		return result{}, fmt.Errorf("get placement %s: %w", w.Placement(), err)
 	}
 	if w.Deleting {
-		return s.seeOff(ctx, w)
+		return s.seeOff(ctx, w, at)
 	}
 	if p == nil || p.DeletionTimestamp != nil {
 		return result{event: events.WorkHeld, reason: "PlacementGone", message: "the placement is gone, and its Works follow"}, nil
@@ -38,7 +38,7 @@ func (s *Stage) placed(ctx context.Context, w *propagation.Work, at string) (res
 	if w.Suspended() || propagation.PlacementSuspended(p.Annotations, w.Key.Cluster) {
 		return s.holdPlaced(ctx, w)
 	}
-	return s.applyPlaced(ctx, w, startOf(w, at))
+	return s.applyPlaced(ctx, w, startOf(w, at), seenOf(w, at))
 }
 
 func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, error) {
@@ -50,8 +50,8 @@ func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, er
 }
 
 // applyPlaced applies what the Work says, from the manifest at from on, and takes away what
-// it said before.
-func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) (result, error) {
+// it said before, of which so many were seen already.
+func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen int) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil {
 		return s.unreached(ctx, w, err)
@@ -79,22 +79,22 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from int) 
 		return result{}, kindsErr
 	}
 	status := telling.WorkStatus(known, w, outcomes, s.now())
-	left, to := telling.Former(w, status.ManifestConditions), &heirs{}
+	rest, to := remains{left: telling.Former(w, status.ManifestConditions)}, &heirs{}
 	if err == nil {
-		if left, _, err = s.removeAll(ctx, m, w, identity, left, to); err != nil && !errors.Is(err, errLater) {
+		if rest, err = s.removeAll(ctx, m, w, identity, rest.left, seen, to); err != nil && !errors.Is(err, errLater) {
 			return s.unreached(ctx, w, err)
 		}
 		if err != nil {
-			status.Conditions = telling.InProgress(w, fmt.Sprintf("%d objects have still to leave", len(left)), s.now())
+			status.Conditions = telling.InProgress(w, fmt.Sprintf("%d objects have still to leave", len(rest.left)), s.now())
 		}
 	}
-	status.ManifestConditions = append(status.ManifestConditions, left...)
+	status.ManifestConditions = append(status.ManifestConditions, rest.left...)
 	now, commitErr := s.hub.CommitWorkResults(ctx, w, status)
 	if commitErr != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, commitErr)
 	}
 	if err != nil {
-		return result{later: true, next: place(w, next), heirs: to.keys}, nil
+		return result{later: true, next: place(w, next+rest.seen), heirs: to.keys}, nil
 	}
 	r := concluded(outcomes, status, now.ResourceVersion != w.ResourceVersion)
 	r.heirs = to.keys

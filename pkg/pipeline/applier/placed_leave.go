@@ -27,27 +27,27 @@ import (
 
 // seeOff takes the objects of a Work that is being deleted out of the member, each
 // with a proof, and lets the Work go when none is left. A Work that should be there
-// is not let go: the renderer makes it anew.
-func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error) {
+// is not let go: the renderer makes it anew. At is where an earlier event about it came to.
+func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return s.unreached(ctx, w, err)
 	}
 	to := &heirs{}
 	if err == nil {
-		left, wanted, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil), to)
+		rest, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil), seenOf(w, at), to)
 		switch {
 		case errors.Is(err, errLater):
-			return s.leavesLater(ctx, w, left, to)
+			return s.leavesLater(ctx, w, rest, to)
 		case err != nil:
 			return s.unreached(ctx, w, err)
-		case wanted:
+		case rest.wanted:
 			return result{event: events.WorkFailed, reason: string(applying.ReasonWanted), message: "its placement gives it to the member"}, nil
-		case len(left) > 0:
-			if err := s.sayLeft(ctx, w, left); err != nil {
+		case len(rest.left) > 0:
+			if err := s.sayLeft(ctx, w, rest.left); err != nil {
 				return result{}, err
 			}
-			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(left)), heirs: to.keys}, nil
+			return result{event: events.WorkFailed, reason: "Leaving", message: fmt.Sprintf("%d objects are still in the member", len(rest.left)), heirs: to.keys}, nil
 		}
 	}
 	if err := s.hub.ReleaseWork(ctx, w); err != nil {
@@ -60,77 +60,98 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work) (result, error)
 }
 
 // leavesLater writes down which objects of the Work are left, so that another event does not
-// ask for the others again.
-func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition, to *heirs) (result, error) {
-	if len(left) < len(telling.Former(w, nil)) {
-		if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: left}); err != nil {
+// ask for the others again, and goes on behind those that were looked at.
+func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, rest remains, to *heirs) (result, error) {
+	if len(rest.left) < len(telling.Former(w, nil)) {
+		if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: rest.left}); err != nil {
 			return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 		}
 	}
-	return result{later: true, heirs: to.keys}, nil
+	return result{later: true, next: place(w, len(w.Spec.Workload.Manifests)+rest.seen), heirs: to.keys}, nil
 }
 
-// removeAll takes objects out of the member, the last first, and returns those that
-// are still there, and whether the placement gives some of them to the member by
-// this very Work. With errLater those are among them that were not come to.
-func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition, to *heirs) (left []placementv1.ManifestCondition, wanted bool, err error) {
+// remains are what is left of objects that have to leave, in the order in which they were
+// applied.
+type remains struct {
+	left []placementv1.ManifestCondition
+	// seen is how many of them, from the last on, were looked at.
+	seen int
+	// wanted: the placement gives some of them to the member by this very Work.
+	wanted bool
+}
+
+// removeAll takes objects out of the member, the last first, but for the first from of
+// these, which were looked at before. With errLater those that were not come to are left.
+func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition, from int, to *heirs) (rest remains, err error) {
 	if len(former) == 0 {
-		return nil, false, nil
+		return rest, nil
 	}
 	round, err := s.removing(ctx, w, identity)
 	if err != nil {
-		return nil, false, err
+		return rest, err
 	}
-	former = slices.Clone(former)
+	former, from = slices.Clone(former), min(from, len(former))
 	slices.Reverse(former)
 	stays, wants := make([]*placementv1.ManifestCondition, len(former)), make([]bool, len(former))
-	next, err := s.inOrder(kindsOfResults(former), func() error { return round.may(ctx) }, func(n int) (err error) {
-		r := former[n]
-		evidence, rivals := round.known()
-		evidence.Object, evidence.Holding = keyOf(r.Identifier), telling.Holding(r)
-		f, err := s.finding(ctx, evidence, rivals)
-		if err != nil {
-			return err
-		}
-		in := applying.Input{Work: w, Hub: identity, Leaving: true, Finding: f}
-		if r.Applied != nil {
-			in.Known = new(workv1alpha1.AppliedState(*r.Applied))
-		}
-		if evidence.Placement.Answer == applying.Found && evidence.Placement.Value.DeletionTimestamp == nil && propagation.PlacementSuspended(evidence.Placement.Value.Annotations, w.Key.Cluster) {
-			in.Held = "the placement is suspended"
-		}
-		if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
-			return fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
-		}
-		d, err := s.end(ctx, m, member.Ref(evidence.Object), in, round.accounting(ctx))
-		switch {
-		case err != nil:
-			return err
-		case d.Action == applying.Pass:
-			to.add(*in.Finding.Heir)
-		case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // it is under way
-			stays[n], wants[n] = &r, in.Finding.Wanted
-		case d.Action == applying.Wait:
-			stays[n] = new(telling.Held(w, r, string(d.Reason), d.Message, s.now()))
-		case d.Reason == applying.ReasonHoldsOthers:
-			s.hub.Record(ctx, hub.AboutPlacement(evidence.Placement.Value), hub.Warning, string(d.Reason), d.Message)
-		case d.Action == applying.Release:
-			round.let(evidence.Object)
-		}
-		return nil
+	done, err := s.inOrder(kindsOfResults(former)[from:], func() error { return round.may(ctx) }, func(n int) (err error) {
+		stays[from+n], wants[from+n], err = round.remove(ctx, m, former[from+n], to)
+		return err
 	})
 	if err != nil && !errors.Is(err, errLater) {
-		return nil, false, err
+		return rest, err
 	}
 	for n, r := range former {
-		if n >= next {
-			left = append(left, r)
-		} else if stays[n] != nil {
-			left = append(left, *stays[n])
+		switch {
+		case n < from || n >= from+done:
+			rest.left = append(rest.left, r)
+		case stays[n] != nil:
+			rest.left = append(rest.left, *stays[n])
+		}
+		if n < from+done {
+			rest.seen = len(rest.left)
 		}
 	}
-	slices.Reverse(left) // in the order in which they were applied
-	return left, slices.Contains(wants, true), err
+	slices.Reverse(rest.left)
+	rest.wanted = slices.Contains(wants, true)
+	return rest, err
+}
+
+// remove takes one object out of the member. It returns what is said of it if it stays; nil:
+// it does not, or is nobody's any more.
+func (r *removing) remove(ctx context.Context, m Member, former placementv1.ManifestCondition, to *heirs) (stays *placementv1.ManifestCondition, wanted bool, err error) {
+	s, w := r.stage, r.work
+	evidence, rivals := r.known()
+	evidence.Object, evidence.Holding = keyOf(former.Identifier), telling.Holding(former)
+	f, err := s.finding(ctx, evidence, rivals)
+	if err != nil {
+		return nil, false, err
+	}
+	in := applying.Input{Work: w, Hub: r.identity, Leaving: true, Finding: f}
+	if former.Applied != nil {
+		in.Known = new(workv1alpha1.AppliedState(*former.Applied))
+	}
+	if evidence.Placement.Answer == applying.Found && evidence.Placement.Value.DeletionTimestamp == nil && propagation.PlacementSuspended(evidence.Placement.Value.Annotations, w.Key.Cluster) {
+		in.Held = "the placement is suspended"
+	}
+	if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
+		return nil, false, fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
+	}
+	d, err := s.end(ctx, m, member.Ref(evidence.Object), in, r.accounting(ctx))
+	switch {
+	case err != nil:
+		return nil, false, err
+	case d.Action == applying.Pass:
+		to.add(*in.Finding.Heir)
+	case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // it is under way
+		return &former, in.Finding.Wanted, nil
+	case d.Action == applying.Wait:
+		return new(telling.Held(w, former, string(d.Reason), d.Message, s.now())), false, nil
+	case d.Reason == applying.ReasonHoldsOthers:
+		s.hub.Record(ctx, hub.AboutPlacement(evidence.Placement.Value), hub.Warning, string(d.Reason), d.Message)
+	case d.Action == applying.Release:
+		r.let(evidence.Object)
+	}
+	return nil, false, nil
 }
 
 func keyOf(i placementv1.WorkResourceIdentifier) propagation.TemplateKey {
