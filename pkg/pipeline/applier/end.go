@@ -251,9 +251,12 @@ func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placeme
 	if news == "" {
 		return nil
 	}
-	if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: results}); err != nil {
+	said, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: results})
+	if err != nil {
 		return fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
-	s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, news)
+	if said.ResourceVersion != w.ResourceVersion { // else there is no room for more
+		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, news)
+	}
 	return nil
 }

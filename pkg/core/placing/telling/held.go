@@ -27,12 +27,14 @@ func HoldsOthers(r placementv1.ManifestCondition) string {
 	return c.Message
 }
 
-// Holding returns since when the object says that its removal is held; zero: it does not.
+// Holding returns since when the object says that its removal is held, be it that there was
+// no room for why; zero: it does not.
 func Holding(r placementv1.ManifestCondition) time.Time {
-	if HoldsOthers(r) == "" {
+	c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied)
+	if c == nil || c.Reason != string(applying.ReasonHoldsOthers) {
 		return time.Time{}
 	}
-	return meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied).LastTransitionTime.Time
+	return c.LastTransitionTime.Time
 }
 
 // Held returns the result of an object whose removal waits, with why. The time of that
