@@ -120,3 +120,16 @@ func TestC38C39ASmallerNumberWhereNobodyHasTheLabelAnyMore(t *testing.T) {
 		})
 	}
 }
+
+func TestC84ReasonsStayWhenTheMembersThatWereGivenUpAreEmpty(t *testing.T) {
+	in := Input{
+		Policy:   kept(policy(&placementv1.PlacementPolicy{PlacementType: placementv1.PickNPlacementType}, 1), "member1", "member3"),
+		Members:  members{member("member1"), member("member2"), member("member3")},
+		Bindings: []*placementv1.ClusterResourceBinding{binding("member1", placementv1.BindingStateBound), binding("member3", placementv1.BindingStateBound)}, Now: now,
+	}
+	d := Decide(in)
+	in.Policy, in.Bindings = after(in.Policy, d), in.Bindings[1:]
+	if diff := cmp.Diff(d, Decide(in)); diff != "" {
+		t.Errorf("when member1 is empty it is decided otherwise (-want +got):\n%s", diff)
+	}
+}

@@ -98,6 +98,12 @@ func best(groups []*alike, constraints []*constraint) *candidate {
 	return c
 }
 
+// ranked orders those that were not picked, the best first. Whether one still has the
+// placement does not count: that ends by itself, and would be told with a write then.
+func ranked(a, b *candidate) int {
+	return cmp.Or(a.compare(b.score), cmp.Compare(b.member.Name, a.member.Name))
+}
+
 // leftOver are those that were not picked: the best first those that might have
 // been, and those that must not.
 func leftOver(groups []*alike, constraints []*constraint) (rest, infeasible []placementv1.ClusterDecision) {
@@ -112,7 +118,7 @@ func leftOver(groups []*alike, constraints []*constraint) (rest, infeasible []pl
 			}
 		}
 	}
-	slices.SortFunc(candidates, better)
+	slices.SortFunc(candidates, ranked)
 	for _, c := range candidates[:min(len(candidates), maxUnpicked)] {
 		rest = append(rest, placementv1.ClusterDecision{
 			ClusterName: c.member.Name, ClusterScore: c.wire(),

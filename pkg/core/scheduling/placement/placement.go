@@ -127,7 +127,7 @@ func (s score) compare(o score) int {
 
 // better orders candidates, the best first.
 func better(a, b *candidate) int {
-	return cmp.Or(a.compare(b.score), compareHad(a, b), cmp.Compare(b.member.Name, a.member.Name))
+	return cmp.Or(a.compare(b.score), compareHad(a, b), ranked(a, b))
 }
 
 func compareHad(a, b *candidate) int {
