@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -250,6 +251,25 @@ func TestDiffRefuses(t *testing.T) {
 	}
 	hub.refuse = failing("/web", 422, http.MethodPut)
 	runWith(t, hub, planned, "diff", "-f", "-").wants(t, "the hub would refuse pp/web")
+}
+
+func TestDiffWhileSomebodyWritesThePolicy(t *testing.T) {
+	hub, _ := pendingShop(t)
+	asked, conflict := 0, failing("/web", http.StatusConflict, http.MethodPut)
+	hub.refuse = func(r *http.Request) *apierrors.StatusError {
+		err := conflict(r)
+		if err != nil {
+			asked++
+		}
+		if asked > 2 {
+			return nil
+		}
+		return err
+	}
+	runWith(t, hub, planned, "diff", "-f", "-").wants(t, "")
+	if asked != 3 {
+		t.Errorf("the hub was asked %d times, want 3", asked)
+	}
 }
 
 func TestDiffForMachines(t *testing.T) {

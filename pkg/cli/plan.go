@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -122,8 +123,17 @@ func (o *diffOptions) stored(ctx context.Context, u *unstructured.Unstructured) 
 	return policyOf(policy, answer)
 }
 
-// dryRun asks the hub what it would store.
-func dryRun(ctx context.Context, client dynamic.ResourceInterface, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// dryRun asks the hub what it would store, and again where somebody wrote it meanwhile,
+// as Sluice does.
+func dryRun(ctx context.Context, client dynamic.ResourceInterface, u *unstructured.Unstructured) (answer *unstructured.Unstructured, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		answer, err = dryRunOnce(ctx, client, u)
+		return err
+	})
+	return answer, err
+}
+
+func dryRunOnce(ctx context.Context, client dynamic.ResourceInterface, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	all, strict := []string{metav1.DryRunAll}, metav1.FieldValidationStrict
 	old, err := client.Get(ctx, u.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

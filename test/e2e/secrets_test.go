@@ -68,7 +68,7 @@ func (s *scenario) beside(secret template, member string) *unstructured.Unstruct
 	s.Helper()
 	w := s.Expect(secret).work(member)
 	if w == nil {
-		s.Fatalf("%s has no Work for %s", secret, member)
+		return nil
 	}
 	o, err := s.lab.hub.on(secrets, w.GetNamespace()).Get(s.Context(), w.GetName(), metav1.GetOptions{})
 	if err != nil {
@@ -104,6 +104,7 @@ func TestZ39WhatIsKeptBesideAWorkIsPutBack(t *testing.T) {
 		secret := s.Secret("token").set("stringData.word", word)
 		s.Apply(s.Policy("pp").Selecting(secret).toAll(), secret)
 		s.secretHolds(secret, word, members...)
+		s.Expect(secret).Works(members...) // what is watched of the hub may be behind what is of the members
 		before, kept := s.uids(secret, members...), s.beside(secret, "member1")
 		if kept == nil {
 			s.Fatal("nothing is kept beside the Work")

@@ -13,7 +13,7 @@ func TestZ34AWorkOfAnotherBinding(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
 		nginx := s.Deployment("nginx")
 		s.Apply(s.Policy("pp").Selecting(nginx).To("member2"), nginx)
-		s.Expect(nginx).In("member2")
+		s.Expect(nginx).In("member2").Works("member2")
 		name := s.Expect(nginx).work("member2").GetName()
 		others := newThing(works, "karmada-es-member1", name).
 			with("metadata.annotations", map[string]any{
