@@ -60,13 +60,18 @@ func (f *Fleet) Kinds(ctx context.Context, cluster string) (*mirroring.Kinds, er
 
 // below is what is served below the path.
 func (c *Client) below(ctx context.Context, path string) (d discovered, err error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
+	raw, err := c.list(ctx, path)
 	if err != nil {
 		return d, c.classify(ctx, err, schema.GroupVersionKind{}, "")
 	}
 	return c.listed(path, raw)
+}
+
+// list asks for all that is served below the path.
+func (c *Client) list(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
 }
 
 // listed is what the answer from the path says.

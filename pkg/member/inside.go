@@ -142,9 +142,7 @@ func (c *Client) rooms(ctx context.Context, h applying.Holder) (rooms, error) {
 
 // kindsBelow is what is served below the path.
 func (c *Client) kindsBelow(ctx context.Context, path string) (discovered, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	raw, err := c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
+	raw, err := c.list(ctx, path)
 	if err != nil {
 		return discovered{}, c.asked(ctx, err, schema.GroupVersionKind{}, "", "kinds below "+path)
 	}

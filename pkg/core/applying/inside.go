@@ -161,7 +161,7 @@ func (in Input) holds() (Decision, bool) {
 		return Decision{}, false
 	}
 	u := unstructured.Unstructured{Object: in.Live.Value.Object}
-	what, contents := fmt.Sprintf("%s %s in %s", u.GetKind(), u.GetName(), in.Work.Key.Cluster), " (contents "+in.contents()+")"
+	what := fmt.Sprintf("%s %s in %s", u.GetKind(), u.GetName(), in.Work.Key.Cluster)
 	if first := in.leaveFirst(); len(first) > 0 {
 		return decision(Wait, ReasonInsideLeaves, what+" holds what leaves before it does: "+several(first)), true
 	}
@@ -171,11 +171,11 @@ func (in Input) holds() (Decision, bool) {
 		d.AsksInside = true
 		return d, true
 	case in.Inside.Answer != Found:
-		what = "what " + what + " holds cannot be told" + contents + ": " + because(in.Inside)
+		what = "what " + what + " holds cannot be told" + in.contents() + ": " + because(in.Inside)
 	case len(in.Inside.Value) == 0:
 		return Decision{}, false
 	default:
-		what += " holds what is not removed with it: " + several(in.Inside.Value) + contents
+		what += " holds what is not removed with it: " + several(in.Inside.Value) + in.contents()
 	}
 	message := what + "; 'kubectl sluice approve " + in.Work.Key.Cluster + "' removes it with all that is in it"
 	switch {
@@ -202,7 +202,7 @@ func (in Input) contents() string {
 	for _, i := range sorted(in.Inside.Value) {
 		all = append(all, i.GroupKind.String(), i.Namespace, i.Name, string(i.UID))
 	}
-	return propagation.HashJSON(all)[:12]
+	return " (contents " + propagation.HashJSON(all)[:12] + ")"
 }
 
 func sorted(all []Inhabitant) []Inhabitant {

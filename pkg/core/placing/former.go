@@ -13,7 +13,7 @@ import (
 func PickedBy(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) bool {
 	hash, picked := string(policySpec(p).PolicyHash), 0
 	for _, b := range bindings {
-		if b.DeletionTimestamp != nil || b.Spec.State == placementv1.BindingStateUnscheduled {
+		if !placement.Picks(b) {
 			continue
 		}
 		if b.Annotations[placement.AnnotationPolicyHash] != hash {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
@@ -52,8 +53,7 @@ func Held(w *propagation.Work, r placementv1.ManifestCondition, reason, message 
 
 // Records reports whether the Work records that it applied the object.
 func Records(w *propagation.Work, key propagation.TemplateKey) bool {
-	gvk := key.GroupVersionKind()
-	r := ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name})
+	r := ResultOf(w.Results, identityOf(key))
 	return r != nil && r.Applied != nil
 }
 
@@ -100,17 +100,29 @@ func identity(id placementv1.WorkResourceIdentifier) placementv1.WorkResourceIde
 	return placementv1.WorkResourceIdentifier{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
+func identityOf(key propagation.TemplateKey) placementv1.WorkResourceIdentifier {
+	gvk := key.GroupVersionKind()
+	return placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}
+}
+
 // identities are those of the Work's manifests.
 func identities(w *propagation.Work) map[placementv1.WorkResourceIdentifier]bool {
 	all := make(map[placementv1.WorkResourceIdentifier]bool, len(w.Spec.Workload.Manifests))
 	for _, m := range w.Spec.Workload.Manifests {
-		var named metav1.PartialObjectMetadata
-		if err := json.Unmarshal(m.Raw, &named); err == nil {
-			gvk := named.GroupVersionKind()
-			all[placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: named.Namespace, Name: named.Name}] = true
+		if id, ok := manifestIdentity(m); ok {
+			all[id] = true
 		}
 	}
 	return all
+}
+
+func manifestIdentity(m workv1alpha1.Manifest) (id placementv1.WorkResourceIdentifier, ok bool) {
+	var named metav1.PartialObjectMetadata
+	if err := json.Unmarshal(m.Raw, &named); err != nil {
+		return id, false
+	}
+	gvk := named.GroupVersionKind()
+	return placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: named.Namespace, Name: named.Name}, true
 }
 
 // Leaving returns the new statuses of the bindings to the cluster that are being deleted,

@@ -309,8 +309,7 @@ func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placemen
 // yet what came of its manifests, whether the object is one of them: the member may
 // have it before the Work says so.
 func Has(w *propagation.Work, key propagation.TemplateKey) bool {
-	gvk := key.GroupVersionKind()
-	if ResultOf(w.Results, placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}) != nil {
+	if ResultOf(w.Results, identityOf(key)) != nil {
 		return true
 	}
 	return !Finished(w) && Says(w, key)
@@ -318,14 +317,9 @@ func Has(w *propagation.Work, key propagation.TemplateKey) bool {
 
 // Says tells whether the object is among the Work's manifests.
 func Says(w *propagation.Work, key propagation.TemplateKey) bool {
-	gvk := key.GroupVersionKind()
 	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
-		var named metav1.PartialObjectMetadata
-		if err := json.Unmarshal(m.Raw, &named); err != nil {
-			return false
-		}
-		is := named.GroupVersionKind()
-		return is.Group == gvk.Group && is.Kind == gvk.Kind && named.Namespace == key.Namespace && named.Name == key.Name
+		id, ok := manifestIdentity(m)
+		return ok && id == identityOf(key)
 	})
 }
 

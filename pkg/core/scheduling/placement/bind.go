@@ -16,6 +16,12 @@ import (
 // policy may get it.
 const AnnotationPolicyHash = "sluice.dev/policy-hash"
 
+// Picks reports whether the binding is to a member that is picked, and not one on its way
+// out.
+func Picks(b *placementv1.ClusterResourceBinding) bool {
+	return b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled
+}
+
 // pickedBy tells whether the binding's member was picked by the policy of the snapshot. A
 // binding that notes no hash is an earlier version's, and is not written for the note: its
 // member keeps what it has as long as the snapshot has the name that the binding says.

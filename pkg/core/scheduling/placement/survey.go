@@ -41,7 +41,7 @@ func survey(in Input) *surveyed {
 		s.policy = &placementv1.PlacementPolicy{}
 	}
 	for _, b := range in.Bindings {
-		if b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled {
+		if Picks(b) {
 			s.had[b.Spec.TargetCluster] = true
 			s.bound[b.Spec.TargetCluster] = s.bound[b.Spec.TargetCluster] || b.Spec.State == placementv1.BindingStateBound
 			s.spare[b.Spec.TargetCluster] = in.asked()
@@ -73,7 +73,7 @@ func (in Input) decided() []placementv1.ClusterDecision {
 	}
 	var all []placementv1.ClusterDecision
 	for _, b := range in.Bindings {
-		if b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled && b.Spec.ClusterDecision.ClusterName == b.Spec.TargetCluster && pickedBy(b, in.Policy) {
+		if Picks(b) && b.Spec.ClusterDecision.ClusterName == b.Spec.TargetCluster && pickedBy(b, in.Policy) {
 			all = append(all, b.Spec.ClusterDecision)
 		}
 	}
