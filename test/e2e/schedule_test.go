@@ -48,6 +48,34 @@ func TestScheduleByLabel(t *testing.T) {
 	})
 }
 
+// Clusters that are alike in a label are one group, of which the policy bounds the
+// number. Who changes the policy moves the template, and explain says why one does not
+// have it.
+func TestScheduleSpreadByLabel(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx")
+		for i, m := range members[:2] {
+			s.Cleanup(func() { s.unlabel(m) })
+			s.Patch(newThing(clusters, "", m), fmt.Sprintf("{\"metadata\":{\"labels\":{\"%s\":\"%d\"}}}", s.ns, i))
+		}
+		spreading := func(groups, most int64) policy {
+			return s.Policy("pp").affinity(map[string]any{"clusterNames": list(members...)}).set("spec.placement.spreadConstraints", []any{
+				map[string]any{"spreadByLabel": s.ns, "minGroups": int64(1), "maxGroups": groups},
+				map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": most},
+			})
+		}
+		s.Apply(spreading(1, 3), nginx)
+		s.Expect(nginx).In("member1")
+		s.Apply(spreading(2, 3))
+		s.Expect(nginx).In("member1", "member2")
+		s.Apply(s.Policy("pp").affinity(map[string]any{"clusterNames": list(members...)}).set("spec.placement.spreadConstraints", []any{
+			map[string]any{"spreadByLabel": s.ns, "minGroups": int64(3)}, map[string]any{"spreadByField": "cluster", "minGroups": int64(1)},
+		}))
+		s.Expect(nginx).Binding(isCondition("Scheduled", "False")).In("member1", "member2")
+		s.explains("wants at least 3 groups and finds 2: member3 has no label "+s.ns, strings.ToLower(nginx.kind)+"/"+nginx.name())
+	})
+}
+
 func (s *scenario) unlabel(member string) {
 	c := s.lab.hub.on(clusters, "")
 	_, err := c.Patch(s.background(), member, mergePatch, []byte(fmt.Sprintf("{\"metadata\":{\"labels\":{\"%s\":null}}}", s.ns)), patchOptions)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/gating"
@@ -127,6 +128,22 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%s\n%+v", diff, r)
 			}
 		})
+	}
+}
+
+func TestExplainSaysWhatOfAPlacementActsLater(t *testing.T) {
+	p := fixture.Policy("p").To("member1").Spreading(policyv1alpha1.SpreadConstraint{SpreadByLabel: "rack"})
+	w := world(p)
+	later := func(s explaining.Subject) bool {
+		return strings.Contains(w.Explain(s).Scheduled.Message, "they act with the next change of the placement")
+	}
+	s := propagated(w, fixture.Deployment("nginx"), p)
+	if later(s) {
+		t.Error("what acts acts later")
+	}
+	delete(s.Binding.Annotations, propagation.AnnotationSpreadsByGroup)
+	if !later(s) {
+		t.Error("it does not say what came into force before Sluice acted on it")
 	}
 }
 

@@ -221,9 +221,18 @@ func inForce(b *propagation.Binding, r *propagation.Revision) *InForce {
 	return f
 }
 
-// scheduled is what the scheduler said, or says where it has not said anything
-// that is worth a condition.
+// scheduled is what the scheduler says, and what of the placement it leaves alone.
 func (w World) scheduled(b *propagation.Binding) Verdict {
+	v := w.said(b)
+	if v.Verdict != "" && b.SpreadsLater() {
+		v.Message += " The spread constraints by group came into force before Sluice acted on them: they act with the next change of the placement."
+	}
+	return v
+}
+
+// said is what the scheduler said, or says where it has not said anything that is worth a
+// condition.
+func (w World) said(b *propagation.Binding) Verdict {
 	if b == nil || b.ActedHash() == "" {
 		return Verdict{}
 	}

@@ -51,7 +51,6 @@ func TestWarn(t *testing.T) {
 			want: []string{
 				"spec.schedulePriority is stored and not acted on yet",
 				"spec.dependentOverrides is stored and not acted on yet",
-				"spec.placement.spreadConstraints by anything but cluster is stored and not acted on yet",
 				"spec.placement.replicaScheduling.weightPreference.dynamicWeight is stored and not acted on yet: replicas are divided evenly",
 			},
 		},

@@ -22,6 +22,7 @@ import (
 func (in Input) activated() *propagation.Binding {
 	b := in.carried()
 	if p := in.Policy; p != nil {
+		b.NoteSpread(&p.Spec.Placement)
 		snapshot(&p.Spec, &b.Spec)
 		b.Annotations[propagation.AnnotationActivePolicy] = p.Key.ID()
 		b.Annotations[propagation.AnnotationActivePolicyID] = p.ID

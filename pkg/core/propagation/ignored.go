@@ -62,12 +62,6 @@ var PolicyFields = []Field{
 		Today: "nobody waits for the overrides; those that exist apply",
 		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return len(s.DependentOverrides) > 0 },
 	}, {
-		Path: "spec.placement.spreadConstraints", Part: "by anything but cluster", By: byScheduler,
-		Today: "ignored by region, zone, provider and label. By cluster (`minGroups`, `maxGroups`) they are acted on",
-		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
-			return slices.ContainsFunc(s.Placement.SpreadConstraints, grouping)
-		},
-	}, {
 		Path: weight, By: byEstimator, Instead: "replicas are divided evenly",
 		Today: "replicas are divided evenly, for nobody counts what fits into a member",
 		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
@@ -123,9 +117,4 @@ func Ignored(s *policyv1alpha1.PropagationSpec) []Field {
 		}
 	}
 	return all
-}
-
-// grouping tells whether a constraint spreads over groups of clusters.
-func grouping(c policyv1alpha1.SpreadConstraint) bool {
-	return c.SpreadByLabel != "" || c.SpreadByField != "" && c.SpreadByField != policyv1alpha1.SpreadByFieldCluster
 }

@@ -47,6 +47,11 @@ const (
 	// its own clusters were chosen by; absent: its placement has none.
 	AnnotationAffinity = "sluice.dev/affinity"
 
+	// AnnotationSpreadsByGroup on a binding, "true", says that its placement came into
+	// force since Sluice spreads by region, zone, provider and label. Without it that is
+	// left alone: an update of Sluice moves nothing.
+	AnnotationSpreadsByGroup = "sluice.dev/spreads-by-group"
+
 	// AnnotationRemovals on a binding is what is held, or was let go lately, of
 	// those removals that nobody asked for: Removals as JSON.
 	AnnotationRemovals = "sluice.dev/removals"

@@ -168,7 +168,7 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 			a.weightless, a.refused = append(a.weightless, c.Name), append(a.refused, c.Name+" has no weight")
 		}
 	}
-	chosen, why := choose(cs, p.SpreadConstraints)
+	chosen, why := choose(cs, p.SpreadConstraints, b.GroupConstraints())
 	if a.why = why; why == "" {
 		a.targets, a.kept = keep(b, kept, clusters, assign(b.Spec.Replicas, p.ReplicaScheduling, chosen))
 	}

@@ -11,6 +11,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/scheduling/filters"
 )
 
 // candidate is a cluster that may get the template.
@@ -22,6 +23,8 @@ type candidate struct {
 	held    int64
 	// weight is its share of divided replicas, relative to the others'.
 	weight int64
+	// groups are those that it is in, one for each of the binding's GroupConstraints.
+	groups []string
 }
 
 // candidates are the clusters that fit, in the order of preference: those with
@@ -29,12 +32,15 @@ type candidate struct {
 // without a weight are none where there are replicas to divide.
 func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clusterv1alpha1.Cluster) []candidate {
 	weights := weigh(p.ReplicaScheduling, fit)
-	out := make([]candidate, 0, len(fit))
+	constraints, out := b.GroupConstraints(), make([]candidate, 0, len(fit))
 	for i, c := range fit {
 		if weights[i] == 0 && b.Spec.Replicas > 0 {
 			continue
 		}
 		next := candidate{name: c.Name, weight: weights[i]}
+		for _, by := range constraints {
+			next.groups = append(next.groups, filters.GroupOf(by, c))
+		}
 		for _, t := range b.Spec.Clusters {
 			if t.Name == c.Name {
 				next.present, next.held = true, max(0, int64(t.Replicas))
@@ -55,12 +61,12 @@ func (c candidate) absence() int {
 	return 1
 }
 
-// choose cuts the candidates to the number of clusters that the constraints
-// allow. Constraints by region, zone, provider or label are not acted on yet.
-func choose(cs []candidate, constraints []policyv1alpha1.SpreadConstraint) (chosen []candidate, why string) {
+// choose cuts the candidates to the number of clusters, and of groups, that the
+// constraints allow.
+func choose(cs []candidate, constraints, byGroup []policyv1alpha1.SpreadConstraint) (chosen []candidate, why string) {
 	least, most := 1, len(cs)
 	for _, s := range constraints {
-		if s.SpreadByField != policyv1alpha1.SpreadByFieldCluster && (s.SpreadByField != "" || s.SpreadByLabel != "") {
+		if propagation.ByGroup(s) {
 			continue
 		}
 		least = max(least, s.MinGroups)
@@ -71,5 +77,5 @@ func choose(cs []candidate, constraints []policyv1alpha1.SpreadConstraint) (chos
 	if len(cs) < least {
 		return nil, fmt.Sprintf("the spread constraint wants at least %d", least)
 	}
-	return cs[:most], ""
+	return spread(cs, byGroup, least, most)
 }

@@ -33,7 +33,7 @@ type Input struct {
 type Filter func(Input) string
 
 // All are the rules, in the order in which they are asked.
-func All() []Filter { return []Filter{Leaving, Affinity, Taints, Evicted} }
+func All() []Filter { return []Filter{Leaving, Affinity, Spread, Taints, Evicted} }
 
 // Reject is the reason of the first rule that says no; empty: none does.
 func Reject(in Input) string {

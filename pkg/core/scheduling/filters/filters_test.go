@@ -24,6 +24,12 @@ func TestReject(t *testing.T) {
 		return func(in *Input) { in.Binding.Spec.Placement.ClusterTolerations = tol }
 	}
 	there := func(in *Input) { in.Binding.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "member1"}} }
+	spreading := func(noted string) func(*Input) {
+		return func(in *Input) {
+			in.Binding.Annotations = map[string]string{propagation.AnnotationSpreadsByGroup: noted}
+			in.Binding.Spec.Placement.SpreadConstraints = []policyv1alpha1.SpreadConstraint{{SpreadByField: policyv1alpha1.SpreadByFieldRegion}}
+		}
+	}
 	const refused = "has the taint gpu=yes:NoSchedule, which is not tolerated"
 
 	for name, tc := range map[string]struct {
@@ -37,6 +43,12 @@ func TestReject(t *testing.T) {
 			[]func(*Input){func(in *Input) {
 				in.Affinity = &policyv1alpha1.ClusterAffinity{ExcludeClusters: []string{"member1"}}
 			}}, "is excluded"},
+		"a cluster that says nothing of what is spread over may not": {
+			[]func(*Input){spreading("true")}, "has no region"},
+		"nor if it has it already":                  {[]func(*Input){spreading("true"), there}, "has no region"},
+		"but keeps it while its removal is held":    {[]func(*Input){spreading("true"), there, func(in *Input) { in.Kept = true }}, ""},
+		"nor is it asked before Sluice acts on it":  {[]func(*Input){spreading("")}, ""},
+		"one of a region is asked for nothing more": {[]func(*Input){spreading("true"), func(in *Input) { in.Cluster.Spec.Region = "eu" }}, ""},
 		"a template does not go back to where it is evicted from": {
 			[]func(*Input){func(in *Input) {
 				in.Binding.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: "member1"}}
