@@ -87,9 +87,10 @@ func (s *Stage) input(ctx context.Context, name string) (in telling.Input, err e
 	return in, err
 }
 
-// selected are the objects of the snapshot that the members shall have.
+// selected are the objects of the snapshot that the members shall have; nil: nobody can
+// tell yet.
 func (s *Stage) selected(ctx context.Context, in telling.Input) ([]placementv1.ResourceIdentifier, error) {
-	var out []placementv1.ResourceIdentifier
+	out := []placementv1.ResourceIdentifier{} // not nil: that the snapshot holds nothing is an answer
 	for _, name := range telling.Parts(in.Placement, in.Snapshots) {
 		part, err := s.hub.ResourceSnapshot(ctx, name)
 		if errors.Is(err, outcome.ErrGone) {

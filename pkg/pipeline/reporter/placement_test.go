@@ -86,3 +86,38 @@ func TestC80NothingStaysTrueOfAnEarlierForm(t *testing.T) {
 		})
 	}
 }
+
+// TestC13C15WhatIsSelectedNoMoreIsListedNoMore: also where nothing is left.
+func TestC13C15WhatIsSelectedNoMoreIsListedNoMore(t *testing.T) {
+	ctx := t.Context()
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	p.Status.ObservedResourceIndex = "0"
+	p.Status.SelectedResources = []placementv1.ResourceIdentifier{{Version: "v1", Kind: "Namespace", Name: "shop"}}
+	h.Put(p)
+	live, err := h.Placement(ctx, "shop")
+	must(t, err)
+	owner := []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
+	labels := func(index string) map[string]string {
+		return map[string]string{placementv1.LabelParentCRP: "shop", placementv1.LabelIsLatestSnapshot: "true", index: "1"}
+	}
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name: "shop-1", Labels: labels(placementv1.LabelPolicyIndex), OwnerReferences: owner, Annotations: map[string]string{placementv1.AnnotationCRPGeneration: "1"},
+	}}
+	policy.Status.ObservedCRPGeneration = 1
+	policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+	h.Put(policy)
+	h.Put(&placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name: "shop-1-snapshot", Labels: labels(placementv1.LabelResourceIndex), OwnerReferences: owner,
+		Annotations: map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1", placementv1.AnnotationNumberOfEnvelopedObjects: "0"},
+	}})
+	e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
+	must(t, err)
+	_, err = reporter.New(h, nil, func() time.Time { return fixture.Start }).Handle(ctx, e)
+	must(t, err)
+	now, err := h.Placement(ctx, "shop")
+	must(t, err)
+	if now.Status.ObservedResourceIndex != "1" || len(now.Status.SelectedResources) > 0 {
+		t.Errorf("of snapshot %q it lists %v", now.Status.ObservedResourceIndex, now.Status.SelectedResources)
+	}
+}

@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -137,6 +140,38 @@ func (s *Stage) workOf(ctx context.Context, cluster string, key propagation.Bind
 	return w, err
 }
 
+// few are so many members that each is asked for its Work: an API server that lists the
+// Works of one name, of all members, looks through all Works that there are.
+const few = 8
+
+// works are the Works that the binding's status is about: those in its clusters, and in
+// those that the status names.
+func (s *Stage) works(ctx context.Context, b *propagation.Binding) ([]*propagation.Work, error) {
+	clusters := b.TargetClusters()
+	for _, i := range b.Status.AggregatedStatus {
+		if !slices.Contains(clusters, i.ClusterName) && len(path.IsValidPathSegmentName(i.ClusterName)) == 0 {
+			clusters = append(clusters, i.ClusterName)
+		}
+	}
+	if len(clusters) > few {
+		return s.hub.WorksOf(ctx, b.Key)
+	}
+	works := make([]*propagation.Work, len(clusters))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, cluster := range clusters {
+		group.Go(func() error {
+			w, err := s.workOf(ctx, cluster, b.Key)
+			if errors.Is(err, outcome.ErrGone) {
+				return nil
+			}
+			works[i] = w
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.DeleteFunc(works, func(w *propagation.Work) bool { return w == nil }), err
+}
+
 // leaving wakes the applier where the object of a Work that is being deleted has
 // gone: something had kept it.
 func (s *Stage) leaving(e event.Event, o events.Object, w *propagation.Work, binding propagation.BindingKey) ([]event.Event, error) {
@@ -204,9 +239,9 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
-	works, err := s.hub.WorksOf(ctx, key)
+	works, err := s.works(ctx, b)
 	if err != nil {
-		return nil, fmt.Errorf("list the Works of %s: %w", key, err)
+		return nil, fmt.Errorf("get the Works of %s: %w", key, err)
 	}
 	if !reporting.Concluded(b, works) {
 		return nil, nil // the Works that have no conclusion yet will announce it

@@ -5,14 +5,17 @@ package reporter_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/reporter"
@@ -115,5 +118,65 @@ func TestZ17TheApplierIsToldOfAKindThatGoes(t *testing.T) {
 	out, err := s.Handle(ctx, e)
 	if err != nil || len(out) == 0 || out[len(out)-1].Type() != events.WorkRendered {
 		t.Errorf("told %v, %v; want the applier to be woken", out, err)
+	}
+}
+
+// TestAFewMembersAreAskedOneByOne: a list of the Works of one name, of all members, makes
+// an API server look through all Works that there are, with each status that is summed up.
+func TestAFewMembersAreAskedOneByOne(t *testing.T) {
+	for name, tt := range map[string]struct {
+		members int
+		lists   bool
+	}{
+		"of a few members no Works are listed": {members: 8},
+		"of more they are":                     {members: 9, lists: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+			template := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+			b := &propagation.Binding{Key: propagation.BindingOf(template)}
+			b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: b.Key.Namespace, Name: "settings", UID: "u"}
+			for i := range tt.members {
+				b.Spec.Clusters = append(b.Spec.Clusters, workv1alpha2.TargetCluster{Name: fmt.Sprintf("m%d", i)})
+			}
+			made, err := h.CommitBinding(ctx, nil, b)
+			must(t, err)
+			for _, c := range made.Spec.Clusters {
+				must(t, h.EnsureNamespace(ctx, propagation.WorkNamespace(c.Name)))
+				w, err := h.CommitWork(ctx, nil, &propagation.Work{Key: propagation.WorkKey{Cluster: c.Name, Name: propagation.WorkName(b.Key)}})
+				must(t, err)
+				_, err = h.CommitWorkStatus(ctx, w, workv1alpha1.WorkStatus{Applied: &workv1alpha1.AppliedState{UID: "u"}, Conditions: []metav1.Condition{
+					{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: w.Generation, Reason: "AppliedSuccessful"},
+				}})
+				must(t, err)
+			}
+			lists := 0
+			h.Ask = func(_ context.Context, r pipelinetest.Request) error {
+				if r.Verb == "list" {
+					lists++
+				}
+				return nil
+			}
+			e, err := events.New("applier", event.New(), events.WorkApplied, events.Data{
+				Template: &template, Binding: &b.Key, Cluster: "m0", Work: &propagation.WorkKey{Cluster: "m0", Name: propagation.WorkName(b.Key)},
+			})
+			must(t, err)
+			_, err = reporter.New(h, nil, func() time.Time { return fixture.Start }).Handle(ctx, e)
+			must(t, err)
+			h.Ask = nil
+			told, err := h.Binding(ctx, b.Key)
+			must(t, err)
+			if got := len(told.Status.AggregatedStatus); got != tt.members || (lists > 0) != tt.lists {
+				t.Errorf("of %d members it tells %d, with %d lists", tt.members, got, lists)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
