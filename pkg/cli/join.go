@@ -20,6 +20,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/cli/joining"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
@@ -202,6 +203,10 @@ func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joinin
 			return false, fmt.Errorf("%s is being unjoined: try again when 'kubectl get clusters.%s %s' finds nothing", o.name, clusterv1alpha1.GroupName, o.name)
 		case c.Spec.APIEndpoint == member.Endpoint:
 			o.screen.Printf("%s is already joined\n", o.name)
+			if c.Annotations[mirroring.AnnotationLeft] != "" {
+				o.screen.Printf("its MemberCluster was deleted, so placements pass it by: 'kubectl annotate clusters.%s %s %s-' has it take part again\n",
+					clusterv1alpha1.GroupName, o.name, mirroring.AnnotationLeft)
+			}
 			return true, nil
 		default:
 			return false, fmt.Errorf("%s is already joined, with another endpoint: %s and not %s. Choose another name, or '%s unjoin %s' first",

@@ -122,6 +122,20 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// Who joins a member again whose MemberCluster was deleted wants it to take part.
+func TestJoinOfWhoLeftThePlacementsSaysHowItComesBack(t *testing.T) {
+	hub, member := serve(t, "hub"), serve(t, "one")
+	hub.ready()
+	c := cluster(member.url, "one")
+	c.Annotations = map[string]string{"sluice.dev/left-placements": "2026-11-25T12:00:00Z"}
+	hub.put(member1, c)
+	again := run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())
+	again.wants(t, "")
+	if !strings.Contains(again.out, "'kubectl annotate clusters.cluster.karmada.io member1 sluice.dev/left-placements-'") {
+		t.Errorf("it says %q", again.out)
+	}
+}
+
 // Z40: nobody has to be an administrator of the member.
 func TestZ40JoinWithLeastRights(t *testing.T) {
 	hub, member := serve(t, "hub"), serve(t, "one")
