@@ -8,7 +8,7 @@
 // on in an event of its own (work.rendered, work.removed), as does one that failed. The
 // Work of a member whose Cluster names another applier it hands over in the same way,
 // with the extension applier, and whoever gets that does it.
-// Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
+// Reads: the Work; its binding, for the suspension; the suspensions in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
 // Cluster (pkg/pipeline/proving), the Works of placements in the member and, for a
 // placement's object, that of its policy.
