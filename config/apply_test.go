@@ -241,6 +241,18 @@ func TestApplyMakesAChannelAnewThatTheBrokerMade(t *testing.T) {
 	}
 }
 
+// kubectl sluice version says it.
+func TestApplyNotesWhichVersionItInstalled(t *testing.T) {
+	changes, out, err := apply(t)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	m := regexp.MustCompile(`kubectl annotate --overwrite namespace sluice-system sluice.dev/version=(\S+)\n`).FindStringSubmatchIndex(changes)
+	if m == nil || m[0] < strings.Index(changes, "apply -R") {
+		t.Errorf("no version is noted once all is applied:\n%s", changes)
+	}
+}
+
 // apply runs make apply's script, and tells what it changed and said.
 func apply(t *testing.T, env ...string) (changes, out string, err error) {
 	t.Helper()

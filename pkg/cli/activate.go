@@ -49,7 +49,7 @@ func activateCommand(s *session) *cobra.Command {
 		Short:   "Let what waits act now",
 		Long: `Let what waits act now: the current form of the policy, on templates that did not
 change. Templates are chosen by name, by the policy that holds them, by their
-labels, or all of a namespace. Nothing of a template is touched: the wish is
+labels, or all of a namespace. Nothing of a template is touched: the request is
 noted at its binding, holds for the policy as it is now, and is void as soon as
 the policy changes again.
 

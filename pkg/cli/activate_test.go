@@ -155,7 +155,7 @@ func TestActivateNoticesThatThePolicyChanged(t *testing.T) {
 			hub.policy(now.Generation(3))
 		}
 	}
-	run(t, hub, "activate", "deploy/a", "--timeout", "20s").wants(t, "the policy changed meanwhile, which voids the wish: run the command again")
+	run(t, hub, "activate", "deploy/a", "--timeout", "20s").wants(t, "the policy changed meanwhile, which voids the request: run the command again")
 }
 
 func TestActivateRefusesWhatNoPolicyHolds(t *testing.T) {

@@ -5,7 +5,7 @@
 //
 // Invariants:
 //   - What is decided is decided by the functions that the stages decide with
-//     (explaining); a command only reads, shows, and records wishes.
+//     (explaining); a command only reads, shows, and records requests.
 //   - Every write is conditional on what was read, and can be repeated: a
 //     command that was interrupted is run again, and goes on.
 //   - Every refusal says what to do instead.

@@ -160,9 +160,9 @@ func (o *activateOptions) come(ctx context.Context, h *hub.Hub, key propagation.
 		switch noted := s.Binding.Annotations[propagation.AnnotationActivate]; {
 		case noted == "":
 		case noted != request:
-			return false, errors.New("somebody else wished for something else meanwhile")
+			return false, errors.New("somebody else requested something else meanwhile")
 		case !w.Stands(s, request):
-			return false, errors.New("the policy changed meanwhile, which voids the wish: run the command again")
+			return false, errors.New("the policy changed meanwhile, which voids the request: run the command again")
 		default:
 			return false, nil
 		}

@@ -4,13 +4,25 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/pkg/core/propagation"
 )
+
+// annotationVersion is on the namespace sluice-system: which version of Sluice was
+// installed there last. tools/ko/apply.sh writes it.
+const annotationVersion = "sluice.dev/version"
+
+// built is the version that this command was built from, as git describes it. The
+// Makefile has the linker set it; where nobody did it is empty.
+var built string
 
 // versions is the answer of the command.
 type versions struct {
@@ -28,6 +40,8 @@ type clientVersion struct {
 type hubVersion struct {
 	Version  string `json:"version"`
 	Endpoint string `json:"endpoint"`
+	// Sluice is the version of Sluice that was installed; empty where nobody noted it.
+	Sluice string `json:"sluice,omitempty"`
 	// Gates is what nobody understands of the gates, and holds back.
 	Gates []string `json:"gates,omitempty"`
 }
@@ -38,7 +52,10 @@ func versionCommand(s *session) *cobra.Command {
 		clientOnly bool
 	)
 	cmd := &cobra.Command{
-		Use: "version", Short: "Show the versions of this command and of the hub's API server", Args: noArgs,
+		Use: "version", Short: "Show the versions of this command, of Sluice and of the hub's API server", Args: noArgs,
+		Long: `Show the versions of this command, of Sluice as "make apply" noted it on the hub's
+namespace sluice-system, and of the hub's API server; and which gates have values that
+nobody understands.`,
 		Example: examples(`
 			kubectl sluice version
 			kubectl sluice version --client -o json`),
@@ -66,6 +83,9 @@ func (s *session) showVersions(v versions, out *output) error {
 	s.screen.Printf("Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
 	if v.Hub != nil {
 		s.screen.Printf("Hub:    Kubernetes %s at %s\n", v.Hub.Version, v.Hub.Endpoint)
+		if v.Hub.Sluice != "" {
+			s.screen.Printf("Sluice: %s\n", v.Hub.Sluice)
+		}
 		for _, unknown := range v.Hub.Gates {
 			s.screen.Printf("Gates:  not understood: %s\n", unknown)
 		}
@@ -75,14 +95,12 @@ func (s *session) showVersions(v versions, out *output) error {
 
 // ownVersion is what the build recorded.
 func ownVersion() clientVersion {
-	v := clientVersion{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := clientVersion{Version: cmp.Or(built, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
+	v.Version = cmp.Or(built, info.Main.Version, v.Version)
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
 			v.Revision = setting.Value
@@ -105,7 +123,10 @@ func (s *session) hubVersion(ctx context.Context) (*hubVersion, error) {
 		return nil, fmt.Errorf("ask the hub for its version: %w", err)
 	}
 	is := &hubVersion{Version: v.GitVersion, Endpoint: c.Host}
-	// Who may not read the gates is told nothing of them.
+	// Who may not read these is told nothing of them.
+	if ns, err := kube.CoreV1().Namespaces().Get(ctx, propagation.SystemNamespace, metav1.GetOptions{}); err == nil {
+		is.Sluice = ns.Annotations[annotationVersion]
+	}
 	if h, err := s.hub(); err == nil {
 		if _, unknown, err := h.FeaturesTold(ctx); err == nil {
 			is.Gates = unknown

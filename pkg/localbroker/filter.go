@@ -17,9 +17,10 @@ import (
 	events "sluice.dev/apis/events/v1"
 )
 
-// filterOf makes the filter of a Trigger: spec.filters where there are any,
-// else spec.filter, else everything passes.
-func filterOf(t eventingv1.TriggerSpec) (eventfilter.Filter, error) {
+// FilterOf makes the filter of a Trigger: spec.filters where there are any,
+// else spec.filter, else everything passes. It may be used by several at once, and looks
+// at what it is made of in the same order each time.
+func FilterOf(t eventingv1.TriggerSpec) (eventfilter.Filter, error) {
 	f, err := filterTree(t)
 	if err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func TestFiltersDecideAsKnativeDoes(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := eventingv1.TriggerSpec{Filters: rapid.SliceOfN(filter(2), 0, 3).Draw(rt, "filters")}
-		ours, err := filterOf(spec)
+		ours, err := FilterOf(spec)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestAttributesFilterAndNoFilter(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			f, err := filterOf(tc.spec)
+			f, err := FilterOf(tc.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,7 +252,7 @@ func TestBadTriggersAreRefused(t *testing.T) {
 }
 
 func TestAFilterThatPanicsLaterPassesNothing(t *testing.T) {
-	f, err := filterOf(eventingv1.TriggerSpec{Filters: []eventingv1.SubscriptionsAPIFilter{{CESQL: "count"}}})
+	f, err := FilterOf(eventingv1.TriggerSpec{Filters: []eventingv1.SubscriptionsAPIFilter{{CESQL: "count"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

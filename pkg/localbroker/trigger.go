@@ -46,7 +46,7 @@ func specOf(t eventingv1.Trigger, delivery *duckv1.DeliverySpec) (s spec, err er
 		return s, errors.New("subscriber is no reference to a stage")
 	}
 	s.subscriber = t.Spec.Subscriber.Ref.Name
-	if s.filter, err = filterOf(t.Spec); err != nil {
+	if s.filter, err = FilterOf(t.Spec); err != nil {
 		return s, err
 	}
 	s.cluster = clusterOf(t.Spec)

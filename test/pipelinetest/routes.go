@@ -5,7 +5,6 @@ package pipelinetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -14,11 +13,11 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	"knative.dev/eventing/pkg/eventfilter"
-	"knative.dev/eventing/pkg/eventfilter/subscriptionsapi"
 	"sigs.k8s.io/yaml"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/config"
+	"sluice.dev/pkg/localbroker"
 )
 
 // Route leads the events that pass a Trigger to a stage.
@@ -60,7 +59,7 @@ func LoadRoutes() (*Routes, error) {
 }
 
 func (r *Routes) add(t eventingv1.Trigger) error {
-	f, err := all(t.Spec.Filters, eventfilter.FailFilter)
+	f, err := localbroker.FilterOf(t.Spec)
 	if err != nil {
 		return fmt.Errorf("trigger %s: %w", t.Name, err)
 	}
@@ -88,63 +87,3 @@ func (r *Routes) For(e event.Event) []Route {
 	}
 	return routes
 }
-
-// all is the sequence of filters: "all" is decided by the first that fails,
-// "any" by the first that passes. Knative's own forms of these reorder
-// themselves while they run, which would not be the same twice.
-func all(filters []eventingv1.SubscriptionsAPIFilter, decisive eventfilter.FilterResult) (eventfilter.Filter, error) {
-	s := sequence{decisive: decisive}
-	for _, f := range filters {
-		c, err := compile(f)
-		if err != nil {
-			return nil, err
-		}
-		s.filters = append(s.filters, c)
-	}
-	return s, nil
-}
-
-func compile(f eventingv1.SubscriptionsAPIFilter) (eventfilter.Filter, error) {
-	switch {
-	case len(f.Exact) > 0:
-		return subscriptionsapi.NewExactFilter(f.Exact)
-	case len(f.Prefix) > 0:
-		return subscriptionsapi.NewPrefixFilter(f.Prefix)
-	case len(f.Suffix) > 0:
-		return subscriptionsapi.NewSuffixFilter(f.Suffix)
-	case len(f.All) > 0:
-		return all(f.All, eventfilter.FailFilter)
-	case len(f.Any) > 0:
-		return all(f.Any, eventfilter.PassFilter)
-	case f.Not != nil:
-		inner, err := compile(*f.Not)
-		if err != nil {
-			return nil, err
-		}
-		return subscriptionsapi.NewNotFilter(inner), nil
-	case f.CESQL != "":
-		return subscriptionsapi.NewCESQLFilter(f.CESQL)
-	}
-	return nil, errors.New("a filter is empty")
-}
-
-type sequence struct {
-	filters  []eventfilter.Filter
-	decisive eventfilter.FilterResult
-}
-
-// Filter is Knative's.
-func (s sequence) Filter(ctx context.Context, e event.Event) eventfilter.FilterResult {
-	for _, f := range s.filters {
-		if f.Filter(ctx, e) == s.decisive {
-			return s.decisive
-		}
-	}
-	if s.decisive == eventfilter.FailFilter {
-		return eventfilter.PassFilter
-	}
-	return eventfilter.FailFilter
-}
-
-// Cleanup is Knative's.
-func (s sequence) Cleanup() {}

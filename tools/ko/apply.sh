@@ -146,6 +146,10 @@ if ((${#overlays[@]})); then
 else
   ko apply "$@" -R -f config/
 fi
+# kubectl sluice version says which version this is. A checkout without git knows none.
+version=
+[[ ! -e .git ]] || version=$(git describe --always --dirty 2>/dev/null) || version=
+kubectl annotate --overwrite namespace sluice-system "sluice.dev/version=${version:-unknown}"
 # Knative makes new pods where a Service changes, and not where what it refers to
 # does: whoever runs on would keep, say, callers unverified. Nor does a Deployment.
 after=$(settings)

@@ -66,11 +66,12 @@ var PolicyFields = []Field{
 		Today: "replicas are divided evenly, for nobody counts what fits into a member",
 		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
 			r := s.Placement.ReplicaScheduling
-			return r != nil && r.WeightPreference != nil && r.WeightPreference.DynamicWeight != ""
+			return r != nil && r.WeightPreference != nil && r.WeightPreference.DynamicWeight != "" && !aggregated(r)
 		},
 	}, {
-		Path: "spec.placement.replicaScheduling.replicaDivisionPreference", Part: "Aggregated", By: byEstimator,
+		Path: "spec.placement.replicaScheduling.replicaDivisionPreference", Part: "Aggregated", By: byEstimator, Instead: "the first cluster takes all, whatever room it has",
 		Today: "acted on, without knowing how much room a cluster has: the first in order takes all",
+		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return aggregated(s.Placement.ReplicaScheduling) },
 	}, {
 		Path: "spec.placement.clusterTolerations[].tolerationSeconds", By: byEvictor, Instead: "it is tolerated for ever",
 		Today: "ignored. Key, value, effect and operator are acted on: a cluster with an untolerated `NoSchedule` or `NoExecute` taint gets nothing new, and keeps what it has",
@@ -106,6 +107,13 @@ var ClusterFields = []Field{
 	{Path: "status.nodeSummary", Today: "not written", By: "an estimator"},
 	{Path: "status.remedyActions", Today: "not written", By: noPlan},
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
+}
+
+// aggregated tells whether replicas are divided so that few clusters have them; then no
+// weight counts.
+func aggregated(r *policyv1alpha1.ReplicaSchedulingStrategy) bool {
+	return r != nil && r.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDuplicated &&
+		r.ReplicaDivisionPreference == policyv1alpha1.ReplicaDivisionPreferenceAggregated
 }
 
 // Ignored returns the fields that a policy sets without effect.

@@ -35,7 +35,7 @@ const (
 	AnnotationRevision         = "sluice.dev/revision"                 // name of the frozen content
 	AnnotationConsumedBaseline = "sluice.dev/consumed-baseline"        // AnnotationBaseline when last acted on
 
-	// AnnotationActivate on a binding is a person's wish to let the pending
+	// AnnotationActivate on a binding is a person's request to let the pending
 	// policy change act now: "<policy permanent id>/<policy generation>".
 	AnnotationActivate = "sluice.dev/activate"
 

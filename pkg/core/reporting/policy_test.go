@@ -60,6 +60,13 @@ func TestPolicySaysWhichFieldsAreIgnored(t *testing.T) {
 			t.Errorf("%q lacks %q", c.Message, part)
 		}
 	}
+	p.Status.Conditions, p.Spec.Failover = list, nil
+	p.Spec.Placement.ReplicaScheduling.ReplicaDivisionPreference = policyv1alpha1.ReplicaDivisionPreferenceAggregated
+	list, changed = PolicyConditions(p, nil, "", noon)
+	const aggregated = "stored and not acted on yet: spec.placement.replicaScheduling.replicaDivisionPreference Aggregated (the first cluster takes all, whatever room it has)"
+	if c := meta.FindStatusCondition(list, ConditionFieldsIgnored); !changed || c.Message != aggregated {
+		t.Errorf("where replicas are aggregated, no weight counts: it says %q, want %q", c.Message, aggregated)
+	}
 	p.Status.Conditions, p.Spec = list, policyv1alpha1.PropagationSpec{}
 	list, changed = PolicyConditions(p, nil, "", noon)
 	if c := meta.FindStatusCondition(list, ConditionFieldsIgnored); !changed || c.Status != metav1.ConditionFalse {

@@ -8,7 +8,7 @@
 // on in an event of its own (work.rendered, work.removed), as does one that failed. The
 // Work of a member whose Cluster names another applier it hands over in the same way,
 // with the extension applier, and whoever gets that does it.
-// Reads: the Work; its binding, for the suspension; the brake in Redis; the member's
+// Reads: the Work; its binding, for the suspension; the suspensions in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
 // Cluster (pkg/pipeline/proving), the Works of placements in the member and, for a
 // placement's object, that of its policy.
@@ -18,7 +18,8 @@
 // Emits: work.applied, work.held, work.failed, work.deleted, of as many members as
 // there is the same to tell of; binding.scheduled where a Work is being deleted that
 // its binding wants, or beside one of its binding's present name, or what its Secrets
-// hold is missing; work.rendered of a Work that got an object passed on.
+// hold is missing (of placements placement.bound); work.rendered and work.removed of a
+// Work that got an object passed on, or goes on in an event of its own.
 //
 // Of a placement's Work the objects of one kind are written four abreast, kind by kind in
 // the order of its manifests; they leave in the other order. What time does not suffice for

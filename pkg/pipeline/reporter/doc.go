@@ -11,8 +11,8 @@
 // Commits: the manifest's status on the Work; the aggregated status and the
 // conditions of the binding; the template's status, and its number of replicas where
 // it leaves that to its members.
-// Emits: template.reported; work.rendered where a member's object is not what
-// was applied.
+// Emits: template.reported, placement.reported; work.rendered where a member's object
+// is not what was applied; work.removed where one has gone whose Work is being deleted.
 //
 // Twice is safe: a status that says the same is not written. A binding is
 // written once all of its Works have come to a conclusion, so that a change of

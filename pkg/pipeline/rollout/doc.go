@@ -15,8 +15,9 @@
 // placement that is being deleted, its bindings go, and then its finalizer.
 // Emits: placement.bound for each binding that was written, and on placement.scheduled
 // for each whose status says nothing of its present form; placement.waiting where
-// somebody waits; on the tick, placement.scheduled for each placement that has
-// to be looked at again.
+// somebody waits; placement.touched where there are snapshots that nobody keeps; on
+// the tick, and on a change of an override, placement.scheduled for each placement that
+// has to be looked at again.
 //
 // A new binding is made in the state that it shall have, so that a new placement
 // costs one write a member.

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ func readContract(root string) (*contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	emitters, err := emitters(filepath.Join(root, "pkg", "pipeline"))
+	emitters, err := emitters(filepath.Join(root, "pkg"))
 	if err != nil {
 		return nil, err
 	}
@@ -128,24 +129,37 @@ func plain(name, comment string) string {
 	return comment
 }
 
+// everyStage stands for what pkg/function emits, which is around each of them.
+const everyStage = "every stage"
+
 // emitters are the stages that use a constant of the contract otherwise than
-// to compare with it, by the constant's name.
-func emitters(pipeline string) (map[string][]string, error) {
+// to compare with it, by the constant's name. What is in a subfolder of a stage's is
+// the stage's, too.
+func emitters(pkg string) (map[string][]string, error) {
+	pipeline := filepath.Join(pkg, "pipeline")
 	stages, err := os.ReadDir(pipeline)
 	if err != nil {
 		return nil, err
 	}
-	by := map[string][]string{}
+	folders := map[string]string{everyStage: filepath.Join(pkg, "function")}
 	for _, s := range stages {
-		if !s.IsDir() {
-			continue
+		if s.IsDir() {
+			folders[s.Name()] = filepath.Join(pipeline, s.Name())
 		}
-		err := eachFile(filepath.Join(pipeline, s.Name()), func(f *ast.File) {
-			for _, name := range emitted(f) {
-				if !slices.Contains(by[name], s.Name()) {
-					by[name] = append(by[name], s.Name())
-				}
+	}
+	by := map[string][]string{}
+	for _, who := range slices.Sorted(maps.Keys(folders)) {
+		err := filepath.WalkDir(folders[who], func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
 			}
+			return eachFile(path, func(f *ast.File) {
+				for _, name := range emitted(f) {
+					if !slices.Contains(by[name], who) {
+						by[name] = append(by[name], who)
+					}
+				}
+			})
 		})
 		if err != nil {
 			return nil, err

@@ -32,17 +32,11 @@ func pageOf(c *contract) []byte {
 func (c *contract) writeTypes(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## Types\n\nAll begin with `%s`. A stage that emits a type whose subject is another's affair asks for that stage to look again.\n", ownTypes)
 	b.WriteString("\n| type | tells | emitted by | consumed by | data always has |\n|---|---|---|---|---|\n")
-	var silent []string
 	for _, t := range c.types {
 		short := strings.TrimPrefix(t.name, ownTypes)
-		if len(t.emittedBy) == 0 && len(t.consumedBy) > 0 {
-			silent = append(silent, "`"+short+"`")
-		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", short, t.Tells, list(t.first()), list(t.consumedBy), list(fieldNames(t.Needs)))
 	}
-	if len(silent) > 0 {
-		fmt.Fprintf(b, "\nNo stage emits %s yet. They are consumed: whoever sends one gets what it asks for at once, where the sweeper's tick would bring it a little later.\n", strings.Join(silent, " and "))
-	}
+	b.WriteString("\nAny stage that finds Redis not built emits `index.lost`; a process that runs all of them rebuilds it at once, and tells nobody. Whoever else sends it, or `sources.changed`, gets what it asks for at once, where the sweeper's tick would bring it a little later.\n")
 }
 
 // first are the stages that emit the type, the one in charge of it first.
