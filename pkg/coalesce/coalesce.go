@@ -31,7 +31,7 @@ import (
 
 // aside are the extensions that do not say what an event tells, but why, and which
 // way it has come; the broker of Knative has two of its own.
-var aside = map[string]bool{events.ExtReason: true, events.ExtTraceParent: true, "knativearrivaltime": true, "knativebrokerttl": true}
+var aside = map[string]bool{events.ExtReason: true, events.ExtTraceParent: true, events.ExtBulk: true, "knativearrivaltime": true, "knativebrokerttl": true}
 
 // Tells is equal for events that tell the same. For the types of the event
 // contract that is: the same type, subject, page of a fan-out and extensions, but

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,10 @@ type Options struct {
 	Capacity int
 	// DeadLetters is how many are kept; the oldest go first. Default 10,000.
 	DeadLetters int
+	// Bulk is how many of the events that give way (events.Bulk) run at once, in all
+	// stages together: what does not give way meets no more than these at the API
+	// servers. Default four for each processor.
+	Bulk int
 	// Grace is how long running events may take when Run ends. Default 15 s.
 	Grace time.Duration
 }
@@ -52,6 +57,7 @@ type Broker struct {
 	dead     deadLetters
 	busy     int             // entries that are queued or run
 	retrying int             // entries that wait for a retry
+	bulk     int             // entries that give way and run
 	wake     chan struct{}   // closed at the next change, where somebody waits for one
 	ctx      context.Context // of handlers; nil until Run
 	closing  bool            // sources are turned away
@@ -67,6 +73,9 @@ func New(o Options) *Broker {
 	}
 	if o.DeadLetters == 0 {
 		o.DeadLetters = 10_000
+	}
+	if o.Bulk == 0 {
+		o.Bulk = 4 * runtime.GOMAXPROCS(0)
 	}
 	if o.Grace == 0 {
 		o.Grace = 15 * time.Second

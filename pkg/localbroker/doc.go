@@ -24,10 +24,12 @@
 //     Capacity entries. Replies never wait, so that no cycle of stages can
 //     block itself; a source exceeds the bound by one entry at most.
 //   - Two runs never handle events of one partition key of one Trigger at once.
+//   - What is of many templates (events.Bulk) gives way to what is not, in each queue and
+//     in how much runs at once; it has its share whatever else there is.
 //   - Dead letters are bounded, and counted exactly; one disappears when the
 //     same is handled after all, or when its Trigger is removed.
 //
 // Nothing is kept across restarts: events are hints, and the sweeper announces
-// again whatever changed. It must not know what any event means, nor order
-// events by anything but their arrival (the simulation has a broker for that).
+// again whatever changed. It must not know what any event means, nor order events of
+// one kind by anything but their arrival (the simulation has a broker for that).
 package localbroker

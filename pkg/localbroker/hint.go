@@ -6,6 +6,7 @@ package localbroker
 import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/coalesce"
 )
 
@@ -14,8 +15,17 @@ type hint struct {
 	event event.Event
 	key   string // of what it tells
 	lane  string // of what it must stay in order with, at the stage that gets it
+	bulk  bool   // it gives way to those that are not
 }
 
 func hintOf(e event.Event) hint {
-	return hint{event: e, key: coalesce.Tells(e)}
+	return hint{event: e, key: coalesce.Tells(e), bulk: events.Bulk(e)}
+}
+
+// promoted is the hint where the one that it takes the place of gives way to nobody: nor
+// does what follows from it.
+func (h hint) promoted() hint {
+	h.event, h.bulk = h.event.Clone(), false
+	h.event.SetExtension(events.ExtBulk, nil)
+	return h
 }

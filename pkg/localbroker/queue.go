@@ -5,6 +5,7 @@ package localbroker
 
 import (
 	"container/list"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -19,22 +20,35 @@ type entry struct {
 
 // lane is what a queue holds of one partition key.
 type lane struct {
-	entries []*entry // in the order of their arrival
-	busy    bool     // one of the lane's entries runs
+	entries []*entry      // in the order of their arrival
+	busy    bool          // one of the lane's entries runs
+	bulk    bool          // it is among the ready ones that give way
+	at      *list.Element // among the ready ones; nil: it is not
 }
+
+// givesWay tells whether all of its entries give way to those of other lanes.
+func (l *lane) givesWay() bool {
+	return !slices.ContainsFunc(l.entries, func(e *entry) bool { return !e.bulk })
+}
+
+// bulkShare is how much those lanes get that give way, while others are ready: one start
+// in so many.
+const bulkShare = 8
 
 // queue is what one Trigger has to hand to its subscriber. All but spec is
 // guarded by the broker's lock.
 //
-// A lane is in ready if and only if it has entries and is not busy. An entry is
-// in waiting from its arrival until it starts, and again while it waits for a
-// retry.
+// A lane is in ready, or in bulk if all of its entries give way, if and only if it has
+// entries and is not busy. An entry is in waiting from its arrival until it starts, and
+// again while it waits for a retry.
 type queue struct {
 	name    string
 	spec    atomic.Pointer[spec]
 	waiting map[string]*entry // by coalescing key
 	lanes   map[string]*lane  // by partition key; none is empty and idle
 	ready   list.List         // of the keys of lanes
+	bulk    list.List         // of the keys of those that give way
+	started int               // entries, while both were ready
 	running int
 	removed bool
 	count   Counters
@@ -62,8 +76,12 @@ func (q *queue) put(h hint) arrival {
 		return added
 	}
 	q.count.Coalesced++
+	if h.bulk && !e.bulk {
+		h = h.promoted()
+	}
 	e.hint, e.attempts = h, 0
 	if e.timer == nil {
+		q.lineUp(e.lane)
 		return replaced
 	}
 	e.timer.Stop()
@@ -80,22 +98,51 @@ func (q *queue) enqueue(e *entry) {
 		q.lanes[e.lane] = l
 	}
 	l.entries = append(l.entries, e)
-	if !l.busy && len(l.entries) == 1 {
-		q.ready.PushBack(e.lane)
-	}
+	q.lineUp(e.lane)
 }
 
-// start takes the next entry that may run; nil where there is none. Its lane is
-// busy until finish.
-func (q *queue) start() *entry {
-	front := q.ready.Front()
+// lineUp puts a lane among the ready ones that it belongs to, at the end; one that is
+// there keeps its place.
+func (q *queue) lineUp(name string) {
+	l := q.lanes[name]
+	if l.busy || len(l.entries) == 0 || l.at != nil && l.bulk == l.givesWay() {
+		return
+	}
+	if l.at != nil {
+		q.of(l).Remove(l.at)
+	}
+	l.bulk = l.givesWay()
+	l.at = q.of(l).PushBack(name)
+}
+
+func (q *queue) of(l *lane) *list.List {
+	if l.bulk {
+		return &q.bulk
+	}
+	return &q.ready
+}
+
+// start takes the next entry that may run; nil where there is none, or only one that
+// gives way and may not run now. Its lane is busy until finish.
+func (q *queue) start(bulk bool) *entry {
+	from := &q.ready
+	switch {
+	case !bulk:
+	case from.Len() == 0:
+		from = &q.bulk
+	case q.bulk.Len() > 0:
+		if q.started++; q.started%bulkShare == 0 {
+			from = &q.bulk
+		}
+	}
+	front := from.Front()
 	if front == nil {
 		return nil
 	}
-	l := q.lanes[q.ready.Remove(front).(string)]
+	l := q.lanes[from.Remove(front).(string)]
 	e := l.entries[0]
 	l.entries[0], l.entries = nil, l.entries[1:]
-	l.busy = true
+	l.busy, l.at = true, nil
 	delete(q.waiting, e.key)
 	q.running++
 	return e
@@ -107,7 +154,7 @@ func (q *queue) finish(e *entry) {
 	l := q.lanes[e.lane]
 	l.busy = false
 	if len(l.entries) > 0 {
-		q.ready.PushBack(e.lane)
+		q.lineUp(e.lane)
 	} else {
 		delete(q.lanes, e.lane)
 	}
@@ -127,6 +174,7 @@ func (q *queue) clear() (queued, retrying int) {
 	}
 	clear(q.waiting)
 	q.ready.Init()
+	q.bulk.Init()
 	for _, l := range q.lanes {
 		l.entries = nil
 	}

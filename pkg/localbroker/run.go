@@ -73,9 +73,12 @@ func (b *Broker) dispatch(q *queue) {
 	spec := q.spec.Load()
 	stage := b.stages[spec.subscriber]
 	for stage != nil && q.running < spec.parallelism {
-		e := q.start()
+		e := q.start(b.bulk < b.opts.Bulk)
 		if e == nil {
 			return
+		}
+		if e.bulk {
+			b.bulk++
 		}
 		b.running.Add(1)
 		go b.handle(q, stage, e)
@@ -119,6 +122,12 @@ func (b *Broker) conclude(q *queue, e *entry, res function.Result, replies []rep
 	q.finish(e)
 	dead := b.settle(q, e, res)
 	b.dispatch(q)
+	if e.bulk {
+		b.bulk--
+		for _, other := range b.queues { // one of them may run what gives way now
+			b.dispatch(other)
+		}
+	}
 	b.changed()
 	return dead
 }

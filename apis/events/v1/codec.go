@@ -65,8 +65,36 @@ func encode(stage string, cause event.Event, eventType string, d Data) (event.Ev
 	if tp, ok := cause.Extensions()[ExtTraceParent].(string); ok && tp != "" {
 		e.SetExtension(ExtTraceParent, tp)
 	}
+	if d.Continue != "" || Bulk(cause) {
+		e.SetExtension(ExtBulk, "true")
+	}
 	return e, e.Validate()
 }
+
+// few is how many templates a batch tells of that is no fan-out.
+const few = 20
+
+// isFanOut tells whether the batch is of more than a few templates, or a page of a long
+// list of them.
+func (b *Batch) isFanOut() bool {
+	templates := map[keys.TemplateKey]bool{}
+	for _, t := range b.told {
+		for _, d := range t.data {
+			if d.Template != nil {
+				templates[*d.Template] = true
+			}
+			if d.Continue != "" {
+				return true
+			}
+		}
+	}
+	return len(templates) > few
+}
+
+// Bulk reports whether the event is of a fan-out, or follows from one: of the change of a
+// policy that concerns thousands of templates, say. A queue hands it over after what is of
+// a template's own change.
+func Bulk(e event.Event) bool { return e.Extensions()[ExtBulk] == "true" }
 
 // Batch collects what one stage emits because of one event. Its first error is
 // that of Events.
@@ -105,6 +133,10 @@ func (b *Batch) EmitOnce(eventType string, d Data) {
 
 // Events are the events of the batch, in the order in which they were added.
 func (b *Batch) Events() ([]event.Event, error) {
+	if b.isFanOut() {
+		b.cause = b.cause.Clone()
+		b.cause.SetExtension(ExtBulk, "true")
+	}
 	for _, t := range b.told {
 		b.add(t)
 	}

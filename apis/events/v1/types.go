@@ -88,6 +88,7 @@ const (
 	ExtPolicy        = "policy"        // "namespace/name" or "name"
 	ExtPlacement     = "placement"     // the name of a ClusterResourcePlacement
 	ExtSchedulerName = "schedulername" // of the binding
+	ExtBulk          = "bulk"          // "true": it is of a change that concerns many templates, and gives way to what concerns one
 	ExtApplier       = "applier"       // who brings the Works to their members, where that is not Sluice's own applier
 	ExtPartitionKey  = "partitionkey"  // what must stay in order
 	ExtReason        = "reason"        // from the fixed list of reasons

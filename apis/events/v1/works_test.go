@@ -182,3 +182,56 @@ func TestMalformedWorks(t *testing.T) {
 		t.Error("filters saw other members than the data name")
 	}
 }
+
+// TestWhatIsToldOfManyIsInBulk: and what follows from that.
+func TestWhatIsToldOfManyIsInBulk(t *testing.T) {
+	policy := keys.PolicyKey{Scope: keys.Namespaced, Namespace: "shop", Name: "all"}
+	template := func(i int) *keys.TemplateKey {
+		return &keys.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprintf("settings-%d", i)}
+	}
+	told := func(cause event.Event, n int, more ...events.Data) event.Event {
+		t.Helper()
+		b := events.From("detector", cause)
+		for i := range n {
+			b.Emit(events.TemplateTouched, events.Data{Template: template(i)})
+		}
+		for _, d := range more {
+			b.Emit(events.PolicyChanged, d)
+		}
+		out, err := b.Events()
+		if err != nil || len(out) != n+len(more) {
+			t.Fatal(out, err)
+		}
+		return out[0]
+	}
+	change := told(event.New(), 0, events.Data{Policy: &policy})
+	page := told(change, 1, events.Data{Policy: &policy, Continue: "behind a"})
+	for what, tc := range map[string]struct {
+		e    event.Event
+		want bool
+	}{
+		"a change":                          {change, false},
+		"what it tells a few templates":     {told(change, 20), false},
+		"what it tells many":                {told(change, 21), true},
+		"what it tells a page of them":      {page, true},
+		"what comes of that":                {told(page, 1), true},
+		"what a template's own change does": {told(event.New(), 1), false},
+		"the Works of one template in many members": {func() event.Event {
+			b := events.From("renderer", event.New())
+			for i := range 30 {
+				d := aboutMember(events.WorkRendered, fmt.Sprintf("m%d", i))
+				d.Reason = d.Cluster
+				b.Emit(events.WorkRendered, d)
+			}
+			out, err := b.Events()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out[0]
+		}(), false},
+	} {
+		if events.Bulk(tc.e) != tc.want {
+			t.Errorf("%s: in bulk %v, want %v", what, !tc.want, tc.want)
+		}
+	}
+}
