@@ -4,10 +4,13 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // numbered are n policies for a template, made by many people at once.
@@ -41,5 +44,60 @@ func TestCrowdThousandPoliciesForOneTemplate(t *testing.T) {
 		s.Delete(named(500))
 		// Of those of the highest priority that are left, the first by name.
 		s.Expect(config).In("member1").ClaimedBy(named(9))
+	})
+}
+
+// A template that is made while a policy takes hundreds of others to another member does
+// not come behind them.
+func TestCrowdOneTemplateIsBeforeAFanOut(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		const n = 200
+		crowd := s.Policy("crowd").set("spec.resourceSelectors", []any{
+			map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "labelSelector": map[string]any{"matchLabels": map[string]any{"crowd": s.ns}}},
+		})
+		fresh := s.ConfigMap("fresh")
+		s.Apply(crowd.To("member1"), s.Policy("one").Selecting(fresh).To("member3"))
+		g, _ := errgroup.WithContext(s.Context())
+		g.SetLimit(16)
+		for i := range n {
+			c := s.ConfigMap(fmt.Sprintf("crowd-%04d", i)).Label("crowd", s.ns)
+			g.Go(func() error { return s.apply(s.lab.hub, c.itself()) })
+		}
+		if err := g.Wait(); err != nil {
+			s.Fatal(err)
+		}
+		arrived := func(member string) int {
+			list, err := s.lab.clusters[member].on(configMaps, s.ns).List(s.Context(), metav1.ListOptions{LabelSelector: "crowd=" + s.ns})
+			if err != nil {
+				return 0 // its namespace is not there yet
+			}
+			return len(list.Items)
+		}
+		all := func(member string) func() error {
+			return func() error {
+				if now := arrived(member); now < n {
+					return fmt.Errorf("%d of %d are in %s", now, n, member)
+				}
+				return nil
+			}
+		}
+		if err := s.within(3*time.Minute, all("member1")); err != nil {
+			s.Fatal(err)
+		}
+		s.Apply(crowd.To("member1", "member2"))
+		s.Eventually(func() error {
+			if arrived("member2") == 0 {
+				return errors.New("the policy does not act yet")
+			}
+			return nil
+		})
+		s.Apply(fresh)
+		s.Expect(fresh).In("member3")
+		if now := arrived("member2"); now == n {
+			s.Errorf("all %d that were there before came first", n)
+		}
+		if err := s.within(3*time.Minute, all("member2")); err != nil {
+			s.Error(err)
+		}
 	})
 }
