@@ -137,7 +137,9 @@ func (in Input) keep(p *propagation.Policy) Decision {
 }
 
 // restore puts the claim of p back. A Lazy policy that waited for the template's
-// change goes on to wait, unless the change came along.
+// change goes on to wait, unless the change came along. Where the template was
+// propagated and has changed since, p may not have waited at all: what it says is in
+// force, or nobody held the template, and the change came after that.
 func (in Input) restore(p *propagation.Policy) Decision {
 	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, which did not say so any more"}
 	waits := in.older(p)
