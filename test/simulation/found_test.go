@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // What histories found, each as short as it could be made.
@@ -48,6 +49,24 @@ func TestFound(t *testing.T) {
 			[]op{
 				said(namespaced("a"), "m1"), alone(1), {verb: deliver},
 				later(said(namespaced("a"), "m1", lazily, withDeps, labelled("front"))), {verb: putTemplate, key: web, content: content{image: 1, tier: "front"}}, {verb: tick},
+			},
+		},
+		"2492: nobody holds a template, its binding is deleted, and the kind of Works": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{said(namespaced("c"), "m1"), alone(1), {verb: rest}, {verb: dropPolicy, policy: namespaced("c")}, {verb: rest}, {verb: dropBinding, key: nginx}, {verb: dropWorks}},
+		},
+		"2703: what changed while it was being deleted elects nobody when a gate is switched": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{
+				alone(1), {verb: holdTemplate, key: nginx}, said(clusterWide("x"), "m1"), {verb: rest}, {verb: dropTemplate, key: nginx},
+				said(namespaced("a"), "m2"), alone(2), {verb: rest}, {verb: switchGates, gates: propagation.Features{Static: true}},
+			},
+		},
+		"3416: a policy waits, its template's binding is deleted, and the namespace of its Work": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{
+				said(namespaced("c"), "m1"), alone(1), {verb: rest}, {verb: dropPolicy, policy: namespaced("c")}, {verb: deliver}, said(clusterWide("x"), "m1", lazily), {verb: deliver},
+				{verb: dropBinding, key: nginx}, {verb: dropNamespace, cluster: "m1"},
 			},
 		},
 	} {

@@ -238,6 +238,8 @@ func choose(t thing, all []match, f propagation.Features, c claimed, b bound, ma
 		switch {
 		case held >= 0 && (b.acted == t.hash || c.waiting(t, b)): // ST5, ST6: no change since it was claimed
 			return []claimed{c}
+		case held >= 0 && t.deleting: // ST38: its change acts no more, and would elect another when the gate is switched
+			return []claimed{c}
 		case b.acted == t.hash, len(all) == 0: // ST9, ST17
 			return []claimed{{}}
 		case held == 0:

@@ -184,7 +184,7 @@ func (w *world) process() map[string]function.Stage {
 		scheduler.New(w.hub, w.hub, placements, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
 		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
-		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
+		reporter.New(reportersHub{w.hub}, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		w.sweeper,
 	} {
 		stages[s.Name()] = s
@@ -339,10 +339,15 @@ func (w *world) loses(ctx context.Context, r pipelinetest.Request) bool {
 	return f != nil && f.fate != 0 && f.chance("the answer to "+r.String()) < 8
 }
 
-// parallel tells whether a stage makes several such requests at once.
+// parallel tells whether a stage makes several such requests at once, which are one
+// turn: the renderer writes Works, and the reporter asks for them.
 func (f *flight) parallel(r pipelinetest.Request) bool {
+	if f == nil {
+		return false
+	}
 	about := strings.TrimPrefix(r.About, "finalizers of ")
-	return f != nil && f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(about, "work ")
+	return f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(about, "work ") ||
+		f.delivery.stage == reporter.Name && r.Verb == "get" && strings.HasPrefix(about, "work ")
 }
 
 // renderersHub lets others have their turn before the renderer writes several
@@ -354,6 +359,17 @@ func (h renderersHub) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster,
 	all, err := h.Hub.Clusters(ctx)
 	pipelinetest.Pause(ctx)
 	return all, err
+}
+
+// reportersHub lets others have their turn between a binding and its Works, which are
+// read at once.
+type reportersHub struct{ *pipelinetest.Hub }
+
+// Binding is the last that the reporter reads before them.
+func (h reportersHub) Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
+	b, err := h.Hub.Binding(ctx, key)
+	pipelinetest.Pause(ctx)
+	return b, err
 }
 
 func (w *world) askMember(ctx context.Context, r pipelinetest.Request) error {

@@ -170,8 +170,8 @@ func (e Evidence) successor() Finding {
 		return gone(ReasonTemplateReplaced)
 	case b.Answer == CannotTell || b.Answer == NotServed:
 		return unknown(ReasonCannotTell, "where the template goes that was made anew cannot be told: "+because(b))
-	case t.Claim.Held() && t.Baseline.Hash() == t.Hash:
-		return gone(ReasonTemplateReplaced) // a Lazy policy waits for it to change
+	case awaitsChange(t):
+		return gone(ReasonTemplateReplaced)
 	case t.Claim.Held(), e.Now.Sub(t.Created) < Settling:
 		return unknown(ReasonCannotTell, "the template was made anew, and it is not known yet where it goes")
 	}
@@ -267,11 +267,19 @@ func (e Evidence) placed() Finding {
 }
 
 // abandoned tells whether nothing brings back the binding that is missing: no policy
-// holds the template, and no other template took it along. A Work that was deleted
-// then would wait for ever, and with it the namespace that it is in.
+// holds the template, or a Lazy one that waits for it to change, and no other template
+// took it along. A Work that was deleted then would wait for ever, and with it the
+// namespace that it is in.
 func (e Evidence) abandoned() bool {
-	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling && !e.Template.Value.Claim.Held() &&
+	t := e.Template.Value
+	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling && (!t.Claim.Held() || awaitsChange(t)) &&
 		e.Work.Annotations[propagation.AnnotationDependency] != "true"
+}
+
+// awaitsChange tells whether a Lazy policy holds the template with the content that it
+// found, and, where no binding is in force, never acts on that.
+func awaitsChange(t *propagation.Template) bool {
+	return t.Claim.Held() && t.Baseline != "" && t.Baseline.Hash() == t.Hash
 }
 
 // unheard is a parent in the member that refers to the template, and of which the

@@ -132,6 +132,14 @@ func TestExamine(t *testing.T) {
 				t.Claim = propagation.Claim{Policy: propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}, ID: "p"}
 			}),
 		},
+		"Z4, Z10: it was, and the Lazy policy that holds the template waits for its change": {
+			work: workOf(deleted), late: 10 * time.Second, binding: applying.None[*propagation.Binding](), reason: applying.ReasonAbandoned, abandoned: true,
+			template: template("uid-1", waits),
+		},
+		"Z4: so it was, and the template has changed since the Lazy policy took it": {
+			work: workOf(deleted), late: time.Minute, binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing,
+			template: template("uid-1", waits, func(t *propagation.Template) { t.Hash = "another" }),
+		},
 		"Z4: so it was, and bindings may not be read": {work: workOf(deleted), late: time.Minute, template: template("uid-1"), binding: applying.Read[*propagation.Binding]{Why: "forbidden"}, reason: applying.ReasonCannotTell},
 		"Z11: the hub does not serve bindings": {
 			template: template("uid-1"), binding: applying.Read[*propagation.Binding]{Answer: applying.NotServed}, reason: applying.ReasonBindingsNotServed,
@@ -212,6 +220,13 @@ func TestExamine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// waits is a template whose policy is Lazy, and waits for it to change.
+func waits(t *propagation.Template) {
+	t.Hash = "as it was found"
+	t.Claim = propagation.Claim{Policy: propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}, ID: "p"}
+	t.Baseline = propagation.NewBaseline(t)
 }
 
 // deleted is a Work that was deleted at the start.

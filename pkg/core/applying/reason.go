@@ -64,7 +64,7 @@ const (
 	ReasonSuperseded Reason = "Superseded"
 	// ReasonSameMember: the member is joined under another name, too, and has it by that.
 	ReasonSameMember Reason = "SameMember"
-	// ReasonAbandoned: the binding is gone, and no policy holds the template.
+	// ReasonAbandoned: the binding is gone, and no policy that acts holds the template.
 	ReasonAbandoned Reason = "Abandoned"
 	// ReasonWorksLeaving: the end of a suspension cannot be waited for, because the
 	// namespace of the Work, or its kind, is being deleted.
@@ -89,7 +89,7 @@ var messages = map[Reason]string{
 	ReasonMarksOld:         "its mark names its Work by the other name of the two that its binding's had",
 	ReasonSuperseded:       "the Work of its binding's present name has it",
 	ReasonTakenOver:        "it was not Sluice's, and is taken over",
-	ReasonAbandoned:        "the binding is gone, and no policy holds the template: the object stays, and is nobody's",
+	ReasonAbandoned:        "the binding is gone, and no policy acts on the template as it is: the object stays, and is nobody's",
 	ReasonWorksLeaving:     "its removal is held, and the namespace or the kind of its Work is being deleted: the object stays, and is nobody's",
 	ReasonNotOurs:          "it belongs to somebody else",
 	ReasonTerminating:      "it is being deleted in the member, and something keeps it there",

@@ -137,14 +137,14 @@ func (in Input) keep(p *propagation.Policy) Decision {
 }
 
 // restore puts the claim of p back. A Lazy policy that waited for the template's
-// change goes on to wait, unless the change came along.
+// change goes on to wait, unless the change came along. Where the template was
+// propagated and has changed since, p may not have waited at all: what it says is in
+// force, or nobody held the template, and the change came after that.
 func (in Input) restore(p *propagation.Policy) Decision {
 	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, which did not say so any more"}
-	waits := in.Seen.Of(in.Template) == in.Seen
+	waits := in.older(p)
 	if in.propagated() {
-		waits = waits && in.changed()
-	} else {
-		waits = in.older(p)
+		waits = in.changed() && in.Seen.Of(in.Template) == in.Seen && (waits || in.tookOver(p))
 	}
 	if p.Lazy() && waits {
 		d.Baseline = propagation.NewBaseline(in.Template)
@@ -152,12 +152,19 @@ func (in Input) restore(p *propagation.Policy) Decision {
 	return d
 }
 
+// tookOver tells whether the binding has p's claim while another policy's form is in
+// force: then p may have waited for the change of what that one held.
+func (in Input) tookOver(p *propagation.Policy) bool {
+	return Bound(in.Template, in.Binding) == p.Claim() && in.Binding.Annotations[propagation.AnnotationActivePolicyID] != p.ID
+}
+
 // static is the rule of the gate StaticPolicy for a template that was
 // propagated before: policies change nothing, the template's change elects the
-// best.
+// best. That of one that is going never acts, and elects nobody: who held it when
+// the gate was opened would lose it to whoever looks.
 func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
 	switch {
-	case holder != nil && (!in.changed() || in.elected()):
+	case holder != nil && (in.Template.Deleting || !in.changed() || in.elected()):
 		return in.keep(holder.Policy)
 	case !in.changed():
 		why := "with StaticPolicy on"

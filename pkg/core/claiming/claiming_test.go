@@ -106,6 +106,7 @@ func TestDecide(t *testing.T) {
 		"ST9 Static: changed and nobody selects it: released":                               {template: nginx.Replicas(5).ClaimedBy(p("gone")), binding: acted(nginx, p("gone")), features: static, want: claiming.Release},
 		"ST19 Static: what changed while unclaimed is claimed at once":                      {template: nginx.Replicas(5), policies: []fixture.PolicyBuilder{p("b")}, binding: acted(nginx, p("a")), features: static, want: claiming.Take, wantPolicy: "b"},
 		"ST6 Static: a change that elected a Lazy policy, which waits, elects no later one": {template: nginx.Replicas(5).ClaimedBy(p("a").Lazy()).Baseline(), policies: []fixture.PolicyBuilder{p("a").Lazy(), p("b").Priority(2)}, binding: acted(nginx, p("z")), features: static, want: claiming.Keep, wantPolicy: "a"},
+		"ST38 Static: the change of a template that is going elects nobody":                 {template: nginx.Replicas(5).Deleting().ClaimedBy(p("a")), policies: []fixture.PolicyBuilder{p("a"), p("b").Priority(2)}, binding: acted(nginx, p("a")), features: static, want: claiming.Keep, wantPolicy: "a"},
 		"Y4 a Lazy policy under Static waits for what was there before":                     {template: nginx.At(0, 10), policies: []fixture.PolicyBuilder{p("a").Lazy().At(5, 50)}, features: static, want: claiming.Take, wantPolicy: "a", wantBase: true},
 	} {
 		t.Run(name, func(t *testing.T) {

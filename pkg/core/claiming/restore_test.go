@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice.dev/pkg/core/claiming"
+	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest/fixture"
 )
@@ -16,6 +17,9 @@ func TestZ9ClaimIsRestored(t *testing.T) {
 	nginx, holder, better := fixture.Deployment("nginx"), fixture.Policy("holder"), fixture.Policy("better").Priority(9)
 	bound := acted(nginx, holder)
 	lazy := fixture.Policy("holder").Lazy().At(9, 90)
+	before, after := nginx.Replicas(5).At(5, 50), nginx.Replicas(5).At(20, 99) // what lazy says now
+	taken := gating.Decide(gating.Input{Template: after.ClaimedBy(lazy).Baseline().Template(), Policy: lazy.Policy(), Binding: acted(nginx, better)}).Next
+	released := gating.Decide(gating.Input{Template: nginx.Template(), Binding: acted(nginx, better)}).Next
 	for sentence, tc := range map[string]struct {
 		template   fixture.TemplateBuilder
 		recorded   propagation.Claim
@@ -35,6 +39,11 @@ func TestZ9ClaimIsRestored(t *testing.T) {
 		"nothing is known of it":                  {nginx, propagation.Claim{}, nil, []fixture.PolicyBuilder{holder, better}, claiming.Take, "better", false},
 		"a Lazy policy that never acted waits on": {nginx, lazy.Policy().Claim(), nil, []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
 		"a Lazy policy in force has no baseline":  {nginx, lazy.Policy().Claim(), acted(nginx, lazy), []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", false},
+
+		"a Lazy policy in force was released and selects it again: the change came after that": {after, propagation.Claim{}, acted(nginx, lazy), []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", false},
+		"a Lazy policy in force was released and selects it again: the change came before":     {before, propagation.Claim{}, acted(nginx, lazy), []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", true},
+		"a Lazy policy that took it over waits on":                                             {after, lazy.Policy().Claim(), taken, []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
+		"a Lazy policy was first, and its claim got no further than the index":                 {after, lazy.Policy().Claim(), released, []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			in := claiming.Input{Template: tc.template.Template(), Recorded: tc.recorded, Binding: tc.binding}
