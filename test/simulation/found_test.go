@@ -21,6 +21,10 @@ func TestFound(t *testing.T) {
 			r.Namespace, r.Name, r.LabelSelector = "", "", &metav1.LabelSelector{MatchLabels: map[string]string{"tier": tier}}
 		}
 	}
+	onlySettings := func(s *policyv1alpha1.PropagationSpec) {
+		andSettings(s)
+		s.ResourceSelectors = s.ResourceSelectors[1:]
+	}
 	suspended := func(s *policyv1alpha1.PropagationSpec) {
 		yes := true
 		s.Suspension = &policyv1alpha1.Suspension{Dispatching: &yes}
@@ -61,6 +65,10 @@ func TestFound(t *testing.T) {
 				alone(1), {verb: holdTemplate, key: nginx}, said(clusterWide("x"), "m1"), {verb: rest}, {verb: dropTemplate, key: nginx},
 				said(namespaced("a"), "m2"), alone(2), {verb: rest}, {verb: switchGates, gates: propagation.Features{Static: true}},
 			},
+		},
+		"the binding is deleted of what a policy holds and another template takes along": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{said(namespaced("c"), "m3", withDeps), madeSettings(), made(1), said(clusterWide("x"), "m2", onlySettings), {verb: rest}, {verb: dropBinding, key: settings}},
 		},
 		"3416: a policy waits, its template's binding is deleted, and the namespace of its Work": {
 			climate{lanes: true, keeps: true, flights: 1},

@@ -29,6 +29,11 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	case err == nil:
 		template := b.Template()
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
+		if e.Type() == events.ResourceDeleted { // it was made anew before anybody told of that
+			if err := a.unfollowed(ctx, out, template, b); err != nil {
+				return nil, err
+			}
+		}
 		return out.Events()
 	case !errors.Is(err, outcome.ErrGone):
 		return nil, fmt.Errorf("get %s: %w", key, err)
@@ -45,6 +50,9 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 			break
 		}
 	}
+	if err := a.unfollowed(ctx, out, told, nil); err != nil {
+		return nil, err
+	}
 	if key.Name == told.Name+"-"+strings.ToLower(told.Kind) {
 		return out.Events() // no other template's binding has such a name
 	}
@@ -52,6 +60,27 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 		return nil, err
 	}
 	return out.Events()
+}
+
+// unfollowed announces the bindings that take a template along, and that its own, b, does
+// not follow: where a policy holds the template, its binding is made anew before anybody
+// notices that the former is gone, and knows of nobody else. b is nil where there is none.
+func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template propagation.TemplateKey, b *propagation.Binding) error {
+	if !dependencies.Serves(template) || template.Namespace == "" {
+		return nil
+	}
+	linked, err := a.hub.LinkedBindings(ctx, template.Namespace)
+	if err != nil {
+		return fmt.Errorf("list the linked bindings of %s: %w", template.Namespace, err)
+	}
+	for _, parent := range linked {
+		refers := slices.ContainsFunc(dependencies.Recorded(parent), func(k propagation.TemplateKey) bool { return k.ID() == template.ID() })
+		if refers && (b == nil || !dependencies.Requires(b, parent.Key)) {
+			of := parent.Template()
+			out.Emit(events.BindingScheduled, events.Data{Template: &of, Binding: &parent.Key, Reason: "DependencyRemoved"})
+		}
+	}
+	return nil
 }
 
 // unbound announces the templates that the binding which is gone may have been of, but

@@ -4,6 +4,7 @@
 package auditor
 
 import (
+	stdcmp "cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/claims"
@@ -28,9 +30,19 @@ type unboundHub struct {
 	policies []*propagation.Policy
 	// tells is the template that a Work of the binding tells of; nil: there is no Work.
 	tells *propagation.TemplateKey
+	// anew is what there is of the binding again, and linked are those that are linked.
+	anew   *propagation.Binding
+	linked []*propagation.Binding
+}
+
+func (h unboundHub) LinkedBindings(context.Context, string) ([]*propagation.Binding, error) {
+	return h.linked, nil
 }
 
 func (h unboundHub) Binding(context.Context, propagation.BindingKey) (*propagation.Binding, error) {
+	if h.anew != nil {
+		return h.anew, nil
+	}
 	return nil, outcome.ErrGone
 }
 
@@ -116,6 +128,52 @@ func TestZ3ABindingWithoutWorksThatIsDeleted(t *testing.T) {
 			slices.Sort(got)
 			if d := cmp.Diff(tc.want, got); d != "" || index.paged != tc.pages {
 				t.Errorf("%d pages were read, want %d; announced (-want +got):\n%s", index.paged, tc.pages, d)
+			}
+		})
+	}
+}
+
+// Z4: whoever took a template along is told that its binding was deleted, for the one that
+// its policy has made anew knows of nobody.
+func TestZ4WhoTookATemplateAlongTakesItAlongAnew(t *testing.T) {
+	nginx := fixture.Deployment("nginx").Template().Key
+	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
+	of := func(k propagation.TemplateKey) *propagation.Binding {
+		b := &propagation.Binding{Key: propagation.BindingOf(k)}
+		b.Spec.Resource.APIVersion, b.Spec.Resource.Kind, b.Spec.Resource.Namespace, b.Spec.Resource.Name = k.APIVersion, k.Kind, k.Namespace, k.Name
+		return b
+	}
+	parent := dependencies.Record(of(nginx), []propagation.TemplateKey{settings})
+	for name, tc := range map[string]struct {
+		gone   propagation.TemplateKey
+		anew   *propagation.Binding
+		heard  string // empty: that it was deleted
+		linked []*propagation.Binding
+		told   bool
+	}{
+		"it is gone":                           {gone: settings, linked: []*propagation.Binding{parent}, told: true},
+		"it was made anew":                     {gone: settings, anew: of(settings), linked: []*propagation.Binding{parent}, told: true},
+		"it was made anew, and follows again":  {gone: settings, anew: dependencies.Attach(&propagation.Template{Key: settings}, of(settings), parent), linked: []*propagation.Binding{parent}},
+		"somebody wrote it":                    {gone: settings, anew: of(settings), heard: events.ResourceUpdated, linked: []*propagation.Binding{parent}},
+		"those that there are refer to others": {gone: settings, linked: []*propagation.Binding{of(nginx)}},
+		"nobody takes along what is no such":   {gone: nginx, linked: []*propagation.Binding{parent}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := event.New()
+			e.SetID("1")
+			e.SetSource("/test")
+			e.SetType(stdcmp.Or(tc.heard, events.ResourceDeleted))
+			h := unboundHub{tells: &tc.gone, anew: tc.anew, linked: tc.linked}
+			out, err := New(h, &heldBy{}, time.Now).Binding(t.Context(), e, propagation.BindingOf(tc.gone))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := slices.ContainsFunc(out, func(one event.Event) bool {
+				d, err := events.Decode(one)
+				return err == nil && one.Type() == events.BindingScheduled && *d.Binding == parent.Key && *d.Template == nginx
+			})
+			if told != tc.told || len(out) == 0 {
+				t.Errorf("%d events, the parent is told: %t, want %t", len(out), told, tc.told)
 			}
 		})
 	}
