@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,9 +22,6 @@ type Written struct {
 	Change
 	// Ours: the last write was this system's own, which has told of it.
 	Ours bool
-	// At is the latest time at which the object's metadata know of a write, in whole
-	// seconds of the hub's clock. Zero: not known, as of a deletion.
-	At time.Time
 }
 
 // Changes are what happened to the objects of a kind.
@@ -160,19 +156,5 @@ func (h *Hub) changesFrom(ctx context.Context, r resource, selector, from string
 
 func written(r resource, what ChangeType, m *metav1.ObjectMeta) Written {
 	key := propagation.TemplateKey{APIVersion: r.GroupVersion().String(), Kind: r.Kind, Namespace: m.Namespace, Name: m.Name}
-	w := Written{Change: Change{Type: what, Key: key, Version: m.ResourceVersion}}
-	if what != Deleted {
-		w.Ours, w.At = propagation.OwnWrite(m), lastWrite(m)
-	}
-	return w
-}
-
-func lastWrite(m *metav1.ObjectMeta) time.Time {
-	last := m.CreationTimestamp.Time
-	for _, f := range m.ManagedFields {
-		if f.Time != nil && f.Time.After(last) {
-			last = f.Time.Time
-		}
-	}
-	return last
+	return Written{Change: Change{Type: what, Key: key, Version: m.ResourceVersion}, Ours: what != Deleted && propagation.OwnWrite(m)}
 }

@@ -22,22 +22,6 @@ import (
 // templatesAtOnce are looked at in front of their announcement.
 const templatesAtOnce = 16
 
-// settled are the changes in front of the first one that somebody made to a template a
-// moment ago. Unless sources started meanwhile, one has told of that, and it is on its
-// way: announced, it would go that way twice. The next look begins with it. A deletion,
-// of which nobody says when it was, keeps nothing back, nor does what is ahead of this
-// process's clock.
-func (r *Replay) settled(c hub.Changes, since string, in namespaces) hub.Changes {
-	now := r.now()
-	for i, w := range c.All {
-		if age := now.Sub(w.At); age >= 0 && age < settles && !w.Ours && in.hold(w.Key.Namespace) {
-			return hub.Changes{All: c.All[:i], Until: since}
-		}
-		since = w.Version
-	}
-	return c
-}
-
 // incomplete are the changes from which something may still follow. Of other
 // templates the source has told, and everybody has done what is theirs: to announce
 // them, too, would take each the whole way once more.

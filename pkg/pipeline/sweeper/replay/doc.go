@@ -9,9 +9,8 @@
 // Decides with: pkg/core/reporting (does anything follow from a change yet?).
 // Promise: every change is announced as a source would have, at least once, whatever
 // crashed: it asks for all changes of each kind since the position in Redis, and moves
-// that after the broker has taken what stands before it. A template that changed a moment
-// ago is left for the next look, unless sources have just started. The sources follow the
-// kinds that policies and placements select; one that nobody selects any more lingers.
+// that after the broker has taken what stands before it. The sources follow the kinds
+// that policies and placements select; one that nobody selects any more lingers.
 // Emits: events as sources do; placement.touched for an object that a placement may
 // select, and that changed where no source looks.
 //

@@ -42,8 +42,6 @@ const (
 	positionSources = "sources"
 	// startingTakes is how long a source takes for that, with some room.
 	startingTakes = 20 * time.Second
-	// settles is how long what a source told of is left alone, for it is on its way.
-	settles = 10 * time.Second
 )
 
 // announcer is the source of what is announced again.
@@ -129,7 +127,7 @@ func (r *Replay) Source(ctx context.Context, e event.Event) ([]event.Event, erro
 		return nil, err
 	}
 	first := !r.starting(positions)
-	if err := r.starts(ctx, positions); err != nil { // anew: it is looked for that much longer
+	if err := r.starts(ctx); err != nil { // anew: it is looked for that much longer
 		return nil, err
 	}
 	changed, err := r.Find(ctx)
@@ -139,22 +137,16 @@ func (r *Replay) Source(ctx context.Context, e event.Event) ([]event.Event, erro
 	return again(e)
 }
 
-// starts notes that sources start anew, among the positions at hand, too.
-func (r *Replay) starts(ctx context.Context, positions map[string]string) error {
-	positions[positionSources] = r.now().UTC().Format(time.RFC3339Nano)
-	return r.positions.Save(ctx, positionSources, positions[positionSources])
+// starts notes that sources start anew.
+func (r *Replay) starts(ctx context.Context) error {
+	return r.positions.Save(ctx, positionSources, r.now().UTC().Format(time.RFC3339Nano))
 }
 
 // starting tells whether sources start anew, so that it is looked for again already.
+// What cannot be read is of no source that starts.
 func (r *Replay) starting(positions map[string]string) bool {
-	return r.startedWithin(startingTakes, positions)
-}
-
-// startedWithin tells whether sources began to start anew no longer ago than that. What
-// cannot be read is of no source that starts.
-func (r *Replay) startedWithin(ago time.Duration, positions map[string]string) bool {
 	began, err := time.Parse(time.RFC3339Nano, positions[positionSources])
-	return err == nil && r.now().Sub(began) <= ago
+	return err == nil && r.now().Sub(began) <= startingTakes
 }
 
 func again(e event.Event) ([]event.Event, error) {
@@ -239,10 +231,10 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 		kinds = nil // which namespaces have templates is not known: what is no template is looked at
 	}
 	if changed {
-		changed = !r.starting(positions) // else it is looked for already, and now for longer
-		if err := r.starts(ctx, positions); err != nil {
+		if err := r.starts(ctx); err != nil {
 			return true, err
 		}
+		changed = !r.starting(positions) // else it is looked for already, and now for longer
 	}
 	in := namespaces{}
 	if astray == nil {
@@ -258,10 +250,11 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 	g.SetLimit(kindsAtOnce)
 	failures := make([]error, len(all))
 	for i, gvk := range all {
-		if _, known := positions[nameOf(gvk)]; unknown && known {
+		at, known := positions[nameOf(gvk)]
+		if unknown && known {
 			continue
 		}
-		g.Go(func() error { failures[i] = r.kind(ctx, gvk, positions, in); return nil })
+		g.Go(func() error { failures[i] = r.kind(ctx, gvk, at, in); return nil })
 	}
 	_ = g.Wait() // each has said how it went
 	if err := errors.Join(append(failures, astray)...); err != nil || unknown {
@@ -291,8 +284,7 @@ func (r *Replay) placed(ctx context.Context) ([]schema.GroupVersionKind, error) 
 }
 
 // kind announces what happened to one kind.
-func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, positions map[string]string, in namespaces) error {
-	since := positions[nameOf(gvk)]
+func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since string, in namespaces) error {
 	changes, err := r.hub.Changes(ctx, gvk, since)
 	switch {
 	case errors.Is(err, outcome.ErrNotServed) && since != "":
@@ -304,9 +296,6 @@ func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, position
 	}
 	if err != nil {
 		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
-	}
-	if isTemplate(gvk) && !changes.Listed && !r.startedWithin(startingTakes+settles, positions) {
-		changes = r.settled(changes, since, in)
 	}
 	own := slices.Contains(hub.OwnKinds(), gvk)
 	var out, outside []hub.Written

@@ -345,7 +345,7 @@ func TestWhatASourceMissesWhileItStartsIsFoundWhenItHas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &hubOf{changes: map[string]hub.Changes{
-				"5": {Until: "9", All: []hub.Written{at(time.Now(), configMap(hub.Added, "shop", "a", "6", false))}}, "9": {Until: "9"},
+				"5": {Until: "9", All: []hub.Written{configMap(hub.Added, "shop", "a", "6", false)}}, "9": {Until: "9"},
 			}}
 			m := &memory{all: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}}
 			found := false
