@@ -105,13 +105,14 @@ func (q *queue) enqueue(e *entry) {
 // there keeps its place.
 func (q *queue) lineUp(name string) {
 	l := q.lanes[name]
-	if l.busy || len(l.entries) == 0 || l.at != nil && l.bulk == l.givesWay() {
+	bulk := l.givesWay()
+	if l.busy || len(l.entries) == 0 || l.at != nil && l.bulk == bulk {
 		return
 	}
 	if l.at != nil {
 		q.of(l).Remove(l.at)
 	}
-	l.bulk = l.givesWay()
+	l.bulk = bulk
 	l.at = q.of(l).PushBack(name)
 }
 

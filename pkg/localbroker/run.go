@@ -121,12 +121,13 @@ func (b *Broker) conclude(q *queue, e *entry, res function.Result, replies []rep
 	b.busy--
 	q.finish(e)
 	dead := b.settle(q, e, res)
-	b.dispatch(q)
 	if e.bulk {
 		b.bulk--
-		for _, other := range b.queues { // one of them may run what gives way now
+		for _, other := range b.queues { // any of them may run what gives way now
 			b.dispatch(other)
 		}
+	} else {
+		b.dispatch(q)
 	}
 	b.changed()
 	return dead

@@ -65,30 +65,10 @@ func encode(stage string, cause event.Event, eventType string, d Data) (event.Ev
 	if tp, ok := cause.Extensions()[ExtTraceParent].(string); ok && tp != "" {
 		e.SetExtension(ExtTraceParent, tp)
 	}
-	if d.Continue != "" || Bulk(cause) {
+	if Bulk(cause) {
 		e.SetExtension(ExtBulk, "true")
 	}
 	return e, e.Validate()
-}
-
-// few is how many templates a batch tells of that is no fan-out.
-const few = 20
-
-// isFanOut tells whether the batch is of more than a few templates, or a page of a long
-// list of them.
-func (b *Batch) isFanOut() bool {
-	templates := map[keys.TemplateKey]bool{}
-	for _, t := range b.told {
-		for _, d := range t.data {
-			if d.Template != nil {
-				templates[*d.Template] = true
-			}
-			if d.Continue != "" {
-				return true
-			}
-		}
-	}
-	return len(templates) > few
 }
 
 // Bulk reports whether the event is of a fan-out, or follows from one: of the change of a
@@ -129,6 +109,26 @@ func (b *Batch) EmitOnce(eventType string, d Data) {
 	if !slices.ContainsFunc(b.told, func(t told) bool { return reflect.DeepEqual(t, same) }) {
 		b.told = append(b.told, same)
 	}
+}
+
+// few is how many templates a batch tells of that is no fan-out.
+const few = 20
+
+// isFanOut tells whether the batch is of more than a few templates, or a page of a long
+// list of them.
+func (b *Batch) isFanOut() bool {
+	templates := map[keys.TemplateKey]bool{}
+	for _, t := range b.told {
+		for _, d := range t.data {
+			if d.Template != nil {
+				templates[*d.Template] = true
+			}
+			if d.Continue != "" {
+				return true
+			}
+		}
+	}
+	return len(templates) > few
 }
 
 // Events are the events of the batch, in the order in which they were added.

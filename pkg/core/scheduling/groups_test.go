@@ -5,6 +5,7 @@ package scheduling
 
 import (
 	"math/bits"
+	"path"
 	"strings"
 	"testing"
 
@@ -108,15 +109,15 @@ func TestDecideSpreadsByGroup(t *testing.T) {
 		},
 		"by the values of a label": {
 			binding:  spreading("", policyv1alpha1.SpreadConstraint{SpreadByLabel: "rack", MaxGroups: 1}),
-			clusters: labelled("rack", "1", "2", "1"), want: "a c",
+			clusters: clustersOf(inRack, "1", "2", "1"), want: "a c",
 		},
 		"by providers and regions": {
 			binding:  spreading("", by(region, 2, 0), by(policyv1alpha1.SpreadByFieldProvider, 1, 1), by(byCluster, 1, 2)),
-			clusters: provided("x/eu", "y/eu", "x/eu", "x/us"), want: "a d",
+			clusters: clustersOf(atProvider, "x/eu", "y/eu", "x/eu", "x/us"), want: "a d",
 		},
 		"a cluster in several zones is in the group of all of them": {
 			binding:  spreading("", by(policyv1alpha1.SpreadByFieldZone, 1, 1), by(byCluster, 1, 0)),
-			clusters: zoned("1,2", "1", "1,2"), want: "a c",
+			clusters: clustersOf(inZones, "1,2", "1", "1,2"), want: "a c",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,29 +132,24 @@ func TestDecideSpreadsByGroup(t *testing.T) {
 	}
 }
 
-func labelled(label string, values ...string) []*clusterv1alpha1.Cluster {
-	out := inRegions(values...)
+// clustersOf are clusters "a", "b", …, each with what set makes of its value.
+func clustersOf(set func(c *clusterv1alpha1.Cluster, value string), values ...string) []*clusterv1alpha1.Cluster {
+	out := inRegions(make([]string, len(values))...)
 	for i, c := range out {
-		c.Labels = map[string]string{label: values[i]}
+		set(c, values[i])
 	}
 	return out
 }
 
-func provided(providers ...string) []*clusterv1alpha1.Cluster {
-	out := inRegions(providers...)
-	for _, c := range out {
-		c.Spec.Provider, c.Spec.Region, _ = strings.Cut(c.Spec.Region, "/")
-	}
-	return out
+func inRack(c *clusterv1alpha1.Cluster, rack string) { c.Labels = map[string]string{"rack": rack} }
+
+// atProvider takes "provider/region".
+func atProvider(c *clusterv1alpha1.Cluster, at string) {
+	c.Spec.Provider, c.Spec.Region = path.Dir(at), path.Base(at)
 }
 
-func zoned(zones ...string) []*clusterv1alpha1.Cluster {
-	out := inRegions(zones...)
-	for i, c := range out {
-		c.Spec.Zones = strings.Split(zones[i], ",")
-	}
-	return out
-}
+// inZones takes zones between commas.
+func inZones(c *clusterv1alpha1.Cluster, zones string) { c.Spec.Zones = strings.Split(zones, ",") }
 
 // anySpread draws a fleet in regions, and a binding with a constraint by region and one
 // by cluster.
