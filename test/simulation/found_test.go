@@ -21,10 +21,6 @@ func TestFound(t *testing.T) {
 			r.Namespace, r.Name, r.LabelSelector = "", "", &metav1.LabelSelector{MatchLabels: map[string]string{"tier": tier}}
 		}
 	}
-	onlySettings := func(s *policyv1alpha1.PropagationSpec) {
-		andSettings(s)
-		s.ResourceSelectors = s.ResourceSelectors[1:]
-	}
 	suspended := func(s *policyv1alpha1.PropagationSpec) {
 		yes := true
 		s.Suspension = &policyv1alpha1.Suspension{Dispatching: &yes}
@@ -69,6 +65,20 @@ func TestFound(t *testing.T) {
 		"the binding is deleted of what a policy holds and another template takes along": {
 			climate{lanes: true, keeps: true, flights: 1},
 			[]op{said(namespaced("c"), "m3", withDeps), madeSettings(), made(1), said(clusterWide("x"), "m2", onlySettings), {verb: rest}, {verb: dropBinding, key: settings}},
+		},
+		"3149: the bindings are deleted of what nobody holds, and of what it takes along": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{
+				said(namespaced("c"), "m3", withDeps), madeSettings(), made(1), said(clusterWide("x"), "m2", onlySettings), {verb: rest},
+				{verb: dropPolicy, policy: namespaced("c")}, {verb: rest}, {verb: dropBindings}, {verb: makeKinds},
+			},
+		},
+		"4265: so they are, and the kind of Works": {
+			climate{lanes: true, keeps: true, flights: 1},
+			[]op{
+				said(namespaced("c"), "m3", withDeps), madeSettings(), made(1), {verb: rest},
+				{verb: dropPolicy, policy: namespaced("c")}, {verb: rest}, {verb: dropBindings}, {verb: deliver}, {verb: makeKinds}, {verb: dropWorks}, {verb: deliver}, {verb: makeKinds},
+			},
 		},
 		"3416: a policy waits, its template's binding is deleted, and the namespace of its Work": {
 			climate{lanes: true, keeps: true, flights: 1},

@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -27,11 +28,13 @@ func (w *world) byHand(o op) (changed, known bool) {
 	switch o.verb {
 	case dropBinding:
 		b := w.bindingOf(o.key)
+		w.mayStrand(b)
 		return b != nil && w.hub.DropBinding(b.Key), true
 	case dropNamespace:
 		w.mayOrphan(o.cluster)
 		return w.hub.DropNamespace("karmada-es-" + o.cluster), true
 	case dropBindings:
+		w.mayStrand(w.hub.LiveBindings()...)
 		return w.hub.DropKind(pipelinetest.KindBindings), true
 	case dropWorks:
 		w.mayOrphan(clusters...)
@@ -86,6 +89,17 @@ func (w *world) mayOrphan(of ...string) {
 			if o.Work != "" {
 				w.orphans[place{c, o.Ref.ID()}] = true
 			}
+		}
+	}
+}
+
+// mayStrand notes what members have of the bindings because others refer to it, before
+// people delete these: who does is not known to those that are made anew, before the
+// others' bindings are there.
+func (w *world) mayStrand(of ...*propagation.Binding) {
+	for _, work := range w.hub.LiveWorks() {
+		if work.Annotations[propagation.AnnotationDependency] == "true" && slices.ContainsFunc(of, func(b *propagation.Binding) bool { return b != nil && b.Key == work.Binding() }) {
+			w.stranded[place{work.Key.Cluster, templateOf(work).ID()}] = true
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (e Evidence) examine() Finding {
 // clock that is wrong makes the moment shorter, and never longer.
 func (e Evidence) mayReturn() bool {
 	since := e.Now.Sub(e.Work.Deleted)
-	return e.Work.Annotations[propagation.AnnotationDependency] == "true" && e.Work.Deleting && since >= 0 && since < Returning
+	return e.dependency() && e.Work.Deleting && since >= 0 && since < Returning
 }
 
 // former is the uid of the template that the Work was made for; empty: the Work
@@ -260,6 +260,12 @@ func (e Evidence) placed() Finding {
 	if p := e.unheard(); p != nil {
 		return unknown(ReasonCannotTell, p.Key.String()+" refers to it, and its own binding does not say so yet")
 	}
+	if e.ofFormerBinding() {
+		if e.settledDown() {
+			return Finding{Abandoned: true, Reason: ReasonAbandoned, Message: "its binding was made anew, and does not know who took it to " + e.Work.Key.Cluster + ": the object stays, and is nobody's"}
+		}
+		return unknown(ReasonCannotTell, "its binding was made anew, and who took it to "+e.Work.Key.Cluster+" may not have said so yet")
+	}
 	return Finding{
 		Proof:  Proof{reason: ReasonLeftOut, template: e.former() == ""},
 		Reason: ReasonLeftOut, Message: b.Value.Key.String() + " leaves " + e.Work.Key.Cluster + " out",
@@ -268,12 +274,31 @@ func (e Evidence) placed() Finding {
 
 // abandoned tells whether nothing brings back the binding that is missing: no policy
 // holds the template, or a Lazy one that waits for it to change, and no other template
-// took it along. A Work that was deleted then would wait for ever, and with it the
+// takes it along. A Work that was deleted then would wait for ever, and with it the
 // namespace that it is in.
 func (e Evidence) abandoned() bool {
 	t := e.Template.Value
-	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling && (!t.Claim.Held() || awaitsChange(t)) &&
-		e.Work.Annotations[propagation.AnnotationDependency] != "true"
+	return e.settledDown() && (!t.Claim.Held() || awaitsChange(t)) && len(e.takers()) == 0
+}
+
+// settledDown tells whether the Work was deleted long enough ago for all that follows
+// from what people did to have been said.
+func (e Evidence) settledDown() bool {
+	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling
+}
+
+// ofFormerBinding tells whether the Work is a dependency's, and of a binding that people
+// deleted. The one that was made since knows who refers to the template only from those
+// whose own bindings are there: that it leaves a cluster out says nothing of the others,
+// which go on running.
+func (e Evidence) ofFormerBinding() bool {
+	uid := e.Work.Annotations[propagation.AnnotationBindingUID]
+	return e.dependency() && uid != "" && uid != string(e.Binding.Value.UID)
+}
+
+// dependency tells whether other templates refer to that of the Work.
+func (e Evidence) dependency() bool {
+	return e.Work.Annotations[propagation.AnnotationDependency] == "true"
 }
 
 // awaitsChange tells whether a Lazy policy holds the template with the content that it
@@ -282,14 +307,25 @@ func awaitsChange(t *propagation.Template) bool {
 	return t.Claim.Held() && t.Baseline != "" && t.Baseline.Hash() == t.Hash
 }
 
-// unheard is a parent in the member that refers to the template, and of which the
-// template's binding knows nothing, as one that was made anew; nil: there is none.
+// takers are the bindings in force that take the template to the member, because theirs
+// refers to it.
+func (e Evidence) takers() []*propagation.Binding {
+	key, err := e.Work.Template()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(e.Parents), func(p *propagation.Binding) bool {
+		return !InForce(Have(p)) || !slices.Contains(p.TargetClusters(), e.Work.Key.Cluster) || !slices.Contains(dependencies.Recorded(p), key)
+	})
+}
+
+// unheard is a taker of which the template's binding knows nothing, as one that was made
+// anew; nil: there is none.
 func (e Evidence) unheard() *propagation.Binding {
-	for _, p := range e.Parents {
-		known := slices.ContainsFunc(e.Binding.Value.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool {
+	for _, p := range e.takers() {
+		if !slices.ContainsFunc(e.Binding.Value.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool {
 			return r.Namespace == p.Key.Namespace && r.Name == p.Key.Name
-		})
-		if !known && InForce(Have(p)) && slices.Contains(p.TargetClusters(), e.Work.Key.Cluster) && slices.Contains(dependencies.Recorded(p), e.Binding.Value.Template()) {
+		}) {
 			return p
 		}
 	}

@@ -123,9 +123,23 @@ func TestExamine(t *testing.T) {
 		"Z3: the Work was deleted by hand":    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m1", "m2"), wanted: true},
 		"Z4: the binding was deleted by hand": {template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
 		"Z4, Z10: it was, no policy holds the template, and its Work was deleted": {work: workOf(deleted), late: 10 * time.Second, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonAbandoned, abandoned: true},
-		"Z4: so it was a moment ago":                         {work: workOf(deleted), late: 9 * time.Second, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
-		"Z4: so it was, and its Work was not deleted":        {late: time.Minute, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
-		"Z4: so it was, and another template takes it along": {work: workOf(dependency), late: time.Minute, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4: so it was a moment ago":                  {work: workOf(deleted), late: 9 * time.Second, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4: so it was, and its Work was not deleted": {late: time.Minute, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
+		"Z4: so it was, and another template takes it along": {
+			work: workOf(dependency), late: time.Minute, template: template("uid-1"), binding: applying.None[*propagation.Binding](), parents: []*propagation.Binding{parent("m1")}, reason: applying.ReasonBindingMissing,
+		},
+		"Z4, Z10: so it was, and the binding of who took it along is gone, too": {
+			work: workOf(dependency), late: 10 * time.Second, template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonAbandoned, abandoned: true,
+		},
+		"Z4: it was made anew, and who took the template along has no binding": {
+			work: workOf(dependency), late: 9 * time.Second, template: template("uid-1"), binding: binding("b-2", "uid-1", "m2"), reason: applying.ReasonCannotTell,
+		},
+		"Z4, Z10: nor has who took the template along later on": {
+			work: workOf(dependency), late: 10 * time.Second, template: template("uid-1"), binding: binding("b-2", "uid-1", "m2"), reason: applying.ReasonAbandoned, abandoned: true,
+		},
+		"a dependency's binding leaves the cluster out": {
+			work: workOf(dependency), template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), proof: applying.ReasonLeftOut,
+		},
 		"Z4: so it was, and a policy holds the template": {
 			work: workOf(deleted), late: time.Minute, binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing,
 			template: template("uid-1", func(t *propagation.Template) {

@@ -137,6 +137,13 @@ func (b *Binding) TargetClusters() []string {
 	return slices.Compact(names)
 }
 
+// OnlyRequiredIn reports whether the cluster has the template because others there refer
+// to it, and not by its own placement.
+func (b *Binding) OnlyRequiredIn(cluster string) bool {
+	return slices.Contains(b.TargetClusters(), cluster) &&
+		!slices.ContainsFunc(b.Spec.Clusters, func(c workv1alpha2.TargetCluster) bool { return c.Name == cluster })
+}
+
 // SuspendedOn tells whether dispatching to the cluster is suspended: by the
 // binding itself, or by one that depends on its template.
 func (b *Binding) SuspendedOn(cluster string) bool {

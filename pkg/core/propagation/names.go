@@ -97,7 +97,7 @@ const (
 	AnnotationBindingUID         = "sluice.dev/binding-uid"
 	AnnotationTemplateUID        = "sluice.dev/template-uid"
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
-	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it
+	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it there
 
 	// AnnotationMemberFields on a Work are the fields of its object that belong to the
 	// member, as "spec.a,spec.b.c".

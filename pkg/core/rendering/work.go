@@ -43,7 +43,7 @@ func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*pro
 	if len(whole) > propagation.MaxContents {
 		return nil, &TooLarge{Bytes: len(whole), May: propagation.MaxContents}
 	}
-	annotations, err := workAnnotations(b)
+	annotations, err := workAnnotations(b, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Work(b *propagation.Binding, cluster string, manifest map[string]any) (*pro
 	return w, nil
 }
 
-func workAnnotations(b *propagation.Binding) (map[string]string, error) {
+func workAnnotations(b *propagation.Binding, cluster string) (map[string]string, error) {
 	template, err := json.Marshal(b.Template())
 	if err != nil {
 		return nil, fmt.Errorf("encode the key of %s: %w", b.Template(), err)
@@ -88,7 +88,7 @@ func workAnnotations(b *propagation.Binding) (map[string]string, error) {
 		propagation.AnnotationConflictResolution: string(conflict),
 		propagation.AnnotationRevision:           b.Revision(),
 	}
-	if b.OutlivesTemplate() {
+	if b.OutlivesTemplate() || b.OnlyRequiredIn(cluster) {
 		a[propagation.AnnotationDependency] = "true"
 	}
 	if b.Key.Scope() == propagation.Namespaced {
@@ -103,7 +103,10 @@ func workAnnotations(b *propagation.Binding) (map[string]string, error) {
 // Equal tells whether the Work that exists says all that the desired one does:
 // the same spec, with every desired label, annotation and finalizer.
 func Equal(existing, desired *propagation.Work) bool {
-	return has(existing.Labels, desired.Labels) && existing.Annotations[propagation.AnnotationMemberFields] == desired.Annotations[propagation.AnnotationMemberFields] && has(existing.Annotations, desired.Annotations) &&
+	said, says := existing.Annotations, desired.Annotations
+	return has(existing.Labels, desired.Labels) && has(said, says) &&
+		said[propagation.AnnotationMemberFields] == says[propagation.AnnotationMemberFields] &&
+		said[propagation.AnnotationDependency] == says[propagation.AnnotationDependency] &&
 		!slices.ContainsFunc(desired.Finalizers, func(f string) bool { return !slices.Contains(existing.Finalizers, f) }) &&
 		yes(existing.Spec.SuspendDispatching) == yes(desired.Spec.SuspendDispatching) &&
 		equality.Semantic.DeepEqual(existing.Strategy, desired.Strategy) &&

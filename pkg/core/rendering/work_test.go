@@ -24,7 +24,7 @@ func binding(scope propagation.Scope) *propagation.Binding {
 	b := &propagation.Binding{
 		Key: propagation.BindingKey{Name: "nginx-deployment"}, UID: "u1",
 		Annotations: map[string]string{propagation.AnnotationRevision: "nginx-1"},
-		Spec:        workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "nginx"}},
+		Spec:        workv1alpha2.ResourceBindingSpec{Resource: workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "nginx", UID: "t1"}},
 	}
 	if scope == propagation.Namespaced {
 		b.Key.Namespace, b.Spec.Resource.Namespace = "shop", "shop"
@@ -69,6 +69,30 @@ func TestWork(t *testing.T) {
 	}
 }
 
+func TestAWorkSaysThatOthersReferToItsTemplate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		placed []string
+		policy string
+		want   string
+	}{
+		"a policy places it there":     {placed: []string{"member1", "member2"}, policy: "p"},
+		"a policy places it elsewhere": {placed: []string{"member2"}, policy: "p", want: "true"},
+		"no policy places it":          {want: "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := binding(propagation.Namespaced)
+			b.Annotations = map[string]string{propagation.AnnotationActivePolicy: tc.policy}
+			b.Spec.Clusters, b.Spec.RequiredBy = nil, []workv1alpha2.BindingSnapshot{{Clusters: []workv1alpha2.TargetCluster{{Name: "member1"}}}}
+			for _, c := range tc.placed {
+				b.Spec.Clusters = append(b.Spec.Clusters, workv1alpha2.TargetCluster{Name: c})
+			}
+			if got := mustWork(t, b, "member1").Annotations[propagation.AnnotationDependency]; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestEqual(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(existing *propagation.Work)
@@ -91,6 +115,7 @@ func TestEqual(t *testing.T) {
 		"an annotation of ours, changed":           {func(w *propagation.Work) { w.Annotations[propagation.AnnotationBindingUID] = "u0" }, false},
 		"the finalizer that somebody removed":      {func(w *propagation.Work) { w.Finalizers = nil }, false},
 		"the finalizer among those of others":      {func(w *propagation.Work) { w.Finalizers = append(w.Finalizers, "x/y") }, true},
+		"a dependency's, which it is no more":      {func(w *propagation.Work) { w.Annotations[propagation.AnnotationDependency] = "true" }, false},
 		"an empty annotation is not an absent one": {func(w *propagation.Work) { delete(w.Annotations, propagation.AnnotationConflictResolution) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,6 +57,11 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 		return e, err
 	}
 	e.Template, e.Binding = of.Template, of.Binding
+	if e.Cluster.Answer == applying.Found && key.Namespace != "" && mayBeTaken(e) {
+		if e.Parents, err = h.LinkedBindings(ctx, key.Namespace); err != nil {
+			return e, fmt.Errorf("list linked bindings: %w", err)
+		}
+	}
 	if e.Binding.Answer != applying.Found || e.Cluster.Answer != applying.Found {
 		return e, nil
 	}
@@ -71,14 +76,18 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 	}
 	fleet = slices.DeleteFunc(slices.Clone(fleet), func(c *clusterv1alpha1.Cluster) bool { return c.Name == w.Key.Cluster })
 	e.Aliases = applying.AliasesOf(e.Cluster.Value, fleet)
-	if key.Namespace != "" && !slices.Contains(e.Binding.Value.TargetClusters(), w.Key.Cluster) {
-		if e.Parents, err = h.LinkedBindings(ctx, key.Namespace); err != nil {
-			return e, fmt.Errorf("list linked bindings: %w", err)
-		}
-	}
 	in := scheduling.Input{Binding: e.Binding.Value, Clusters: append(fleet, e.Cluster.Value)}
 	e.Settled = scheduling.Settled(in) && !scheduling.Forsaken(in)
 	return e, nil
+}
+
+// mayBeTaken tells whether it matters who takes the template along: its own binding does
+// not want it in the member, or is gone.
+func mayBeTaken(e applying.Evidence) bool {
+	if e.Binding.Answer == applying.Found {
+		return !slices.Contains(e.Binding.Value.TargetClusters(), e.Work.Key.Cluster)
+	}
+	return e.Binding.Answer == applying.Absent && e.Work.Annotations[propagation.AnnotationDependency] == "true"
 }
 
 // OfTemplate is the part of the evidence that is the same for all Works of a
