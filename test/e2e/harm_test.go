@@ -165,7 +165,7 @@ func (s *scenario) whileRestarting(do func()) {
 func (s *scenario) whileAway(do func()) {
 	s.Helper()
 	s.party.together(func() {
-		if err := s.lab.freeze(); err != nil {
+		if err := s.lab.signal("pipeline", syscall.SIGSTOP); err != nil {
 			s.Errorf("stop the pipeline: %v", err)
 		}
 	})
@@ -173,17 +173,18 @@ func (s *scenario) whileAway(do func()) {
 	s.Restart()
 }
 
-// freeze stops the process of the pipeline where it is.
-func (l *lab) freeze() error {
-	raw, err := os.ReadFile(filepath.Join(l.dir, "pipeline.pid"))
+// signal sends a signal to the process of this pid file.
+func (l *lab) signal(file string, what syscall.Signal) error {
+	raw, err := os.ReadFile(filepath.Join(l.dir, file+".pid"))
 	if err != nil {
 		return err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	pid, _, _ := strings.Cut(strings.TrimSpace(string(raw)), " ")
+	n, err := strconv.Atoi(pid)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	return syscall.Kill(pid, syscall.SIGSTOP)
+	return syscall.Kill(n, what)
 }
 
 // Switch sets the gates for everybody.
