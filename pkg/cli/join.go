@@ -156,12 +156,12 @@ func (o *joinOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if already, err := o.joined(clusters, member); err != nil || already {
+	if known, err := o.joined(clusters, member); err != nil || known != nil {
 		if err == nil && e != nil {
 			err = errors.Join(e.admit(ctx, o.name), o.contents(ctx)) // what an older version made may lack something
 		}
 		if err == nil {
-			err = o.replace(ctx, e, member)
+			err = o.replace(ctx, e, known, member)
 		}
 		return err
 	}
@@ -193,27 +193,27 @@ func validCluster(name string) error {
 	return nil
 }
 
-// joined tells whether this very member has the name already; that another one
-// has it is an error.
-func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (bool, error) {
+// joined returns the Cluster of this very member if it has the name already, nil if
+// nobody has it; that another one has it is an error.
+func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (*clusterv1alpha1.Cluster, error) {
 	for _, c := range clusters {
 		switch {
 		case c.Name != o.name:
 		case c.DeletionTimestamp != nil:
-			return false, fmt.Errorf("%s is being unjoined: try again when 'kubectl get clusters.%s %s' finds nothing", o.name, clusterv1alpha1.GroupName, o.name)
+			return nil, fmt.Errorf("%s is being unjoined: try again when 'kubectl get clusters.%s %s' finds nothing", o.name, clusterv1alpha1.GroupName, o.name)
 		case c.Spec.APIEndpoint == member.Endpoint:
 			o.screen.Printf("%s is already joined\n", o.name)
 			if c.Annotations[mirroring.AnnotationLeft] != "" {
 				o.screen.Printf("its MemberCluster was deleted, so placements pass it by: 'kubectl annotate clusters.%s %s %s-' has it take part again\n",
 					clusterv1alpha1.GroupName, o.name, mirroring.AnnotationLeft)
 			}
-			return true, nil
+			return c, nil
 		default:
-			return false, fmt.Errorf("%s is already joined, with another endpoint: %s and not %s. Choose another name, or '%s unjoin %s' first",
+			return nil, fmt.Errorf("%s is already joined, with another endpoint: %s and not %s. Choose another name, or '%s unjoin %s' first",
 				o.name, c.Spec.APIEndpoint, member.Endpoint, name, o.name)
 		}
 	}
-	return false, nil
+	return nil, nil
 }
 
 // check asks the member, and makes sure that it is nobody we know.

@@ -183,20 +183,45 @@ func TestZ40PrintRole(t *testing.T) {
 
 // Z40: a token that ends is followed by another.
 func TestZ40JoinAgainReplacesTheCredentials(t *testing.T) {
-	hub, member := serve(t, "hub"), serve(t, "one")
-	hub.ready()
-	run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig()).wants(t, "")
-	const secret = "v1/Secret/sluice-system/member1"
-	before := hub.get(secret).Object["data"]
-	old := hub.get(secret)
-	if err := unstructured.SetNestedField(old.Object, base64.StdEncoding.EncodeToString([]byte("a token that ended")), "data", "kubeconfig"); err != nil {
-		t.Fatal(err)
-	}
-	hub.put(secret, old.Object)
-	a := run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())
-	a.wants(t, "")
-	if d := cmp.Diff(before, hub.get(secret).Object["data"]); d != "" || !strings.Contains(a.out, "its credentials are those of") {
-		t.Errorf("not replaced: %s\n%s", a.out, d)
+	const secret, namespace = "v1/Secret/sluice-system/member1", "v1/Namespace/sluice-system"
+	kept := func(hub *api) any { return hub.get(secret).Object["data"] }
+	for name, tc := range map[string]struct {
+		change func(hub, member *api)
+		want   string // in what it says; empty: the former ones stay as they are
+		fails  string
+	}{
+		"they ended": {change: func(hub, _ *api) {
+			old := hub.get(secret)
+			if err := unstructured.SetNestedField(old.Object, base64.StdEncoding.EncodeToString([]byte("a token that ended")), "data", "kubeconfig"); err != nil {
+				t.Fatal(err)
+			}
+			hub.put(secret, old.Object)
+		}, want: "its credentials are those of"},
+		"the Secret was deleted, and its namespace": {change: func(hub, _ *api) { hub.remove(secret); hub.remove(namespace) }, want: "its credentials are those of"},
+		"they are the same":                         {change: func(_, _ *api) {}},
+		"the Secret was deleted, and another cluster is at the address": {
+			change: func(hub, member *api) {
+				hub.remove(secret)
+				member.put("v1/Namespace/kube-system", map[string]any{"metadata": map[string]any{"uid": "two"}})
+			},
+			fails: "leads to another cluster than the one that joined as member1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub, member := serve(t, "hub"), serve(t, "one")
+			hub.ready()
+			run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig()).wants(t, "")
+			before := kept(hub)
+			tc.change(hub, member)
+			a := run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig())
+			a.wants(t, tc.fails)
+			if tc.fails != "" {
+				return
+			}
+			if d := cmp.Diff(before, kept(hub)); d != "" || !strings.Contains(a.out, tc.want) || tc.want == "" && a.out != "member1 is already joined\n" {
+				t.Errorf("it says %s\n%s", a.out, d)
+			}
+		})
 	}
 }
 

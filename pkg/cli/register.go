@@ -143,23 +143,35 @@ func (r *registration) secret(ctx context.Context) error {
 }
 
 // replace keeps other credentials of a member that has joined, if they are others, once
-// the member has accepted them.
-func (o *joinOptions) replace(ctx context.Context, place *eventing, member *joining.Credentials) error {
+// the member has accepted them. So it does where the Secret of the join is gone, as with
+// the namespace that it was in.
+func (o *joinOptions) replace(ctx context.Context, place *eventing, c *clusterv1alpha1.Cluster, member *joining.Credentials) error {
 	kube, err := o.kube()
 	if err != nil {
 		return err
 	}
-	secrets := credentialsAt(place, kube)
-	s, err := secrets.Get(ctx, o.name, metav1.GetOptions{})
-	if err != nil || bytes.Equal(s.Data[keyKubeconfig], member.Kubeconfig) || s.Labels[labelCluster] != o.name {
-		return ignoreNotFound(err)
+	s, err := credentialsAt(place, kube).Get(ctx, o.name, metav1.GetOptions{})
+	switch ref := c.Spec.SecretRef; {
+	case apierrors.IsNotFound(err) && (ref == nil || ref.Namespace != propagation.SystemNamespace || ref.Name != o.name):
+		return nil // it keeps them elsewhere
+	case err == nil && (bytes.Equal(s.Data[keyKubeconfig], member.Kubeconfig) || s.Labels[labelCluster] != o.name):
+		return nil
+	case ignoreNotFound(err) != nil:
+		return fmt.Errorf("get Secret %s/%s: %w", propagation.SystemNamespace, o.name, err)
 	}
-	if _, err := member.Check(ctx); err != nil {
+	id, err := member.Check(ctx)
+	if err != nil {
 		return err
 	}
-	s.Data = map[string][]byte{keyKubeconfig: member.Kubeconfig}
-	if _, err := secrets.Update(ctx, s, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("keep the new credentials in Secret %s/%s: %w", propagation.SystemNamespace, o.name, err)
+	if c.Spec.ID != "" && c.Spec.ID != id.ID {
+		return fmt.Errorf("%s leads to another cluster than the one that joined as %s, perhaps one made anew at its address: '%s unjoin %s' first", o.file, o.name, name, o.name)
+	}
+	r := &registration{joinOptions: o, kube: kube, place: place, member: member, id: id}
+	if err := r.namespace(ctx, propagation.SystemNamespace, nil); err != nil {
+		return err
+	}
+	if err := r.secret(ctx); err != nil {
+		return err
 	}
 	o.screen.Printf("its credentials are those of %s now\n", o.file)
 	return nil
