@@ -102,6 +102,7 @@ func TestC73WhatIsAvailable(t *testing.T) {
 		of["good"] = of["good"].with("spec.resourceSelectors", []any{selector(namespaces, ns["good"]), selector(roles, role.name()), selector(crds, crd.name())})
 		want["good"]["ClusterRole"], want["good"]["CustomResourceDefinition"] = "Available True", "Available True"
 		s.Apply(of["good"], of["bad"], of["untold"])
+		defer s.Delete(of["untold"]) // before the kind that is in it
 
 		reason := map[string]string{"good": "AllWorkAreAvailable", "bad": "NotAllWorkAreAvailable", "untold": "NotAllWorkAreAvailabilityTrackable"}
 		for name, p := range of {

@@ -283,6 +283,8 @@ func leave(in Input) Decision {
 		return decision(Wait, ReasonHeld, in.Held)
 	case o.Answer == Absent:
 		return decision(Release, ReasonDeleted, f.Message)
+	case o.Answer == NotServed && in.Blocking:
+		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving])
 	case o.Answer == NotServed:
 		return decision(Wait, ReasonKindNotServed, o.Why)
 	case o.Answer == CannotTell:
