@@ -79,32 +79,6 @@ func TestC58C60TolerationsAreOnlyAdded(t *testing.T) {
 	})
 }
 
-func TestC93C94C100WhatNeverChanges(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
-		p := s.nowhere().with("spec.strategy", map[string]any{"type": "External"})
-		s.Apply(p)
-		s.refusesPlacement(p.with("spec.policy", map[string]any{"placementType": "PickAll"}), "placement type is immutable")
-		s.refusesPlacement(p.with("spec.policy", nil), "policy cannot be removed once set")
-		s.refusesPlacement(p.with("spec.strategy", map[string]any{"type": "RollingUpdate"}), "cannot be changed once set to 'External'")
-		s.Apply(p.with("spec.revisionHistoryLimit", int64(3)))
-	})
-}
-
-func TestC95C96C97C98C99C101Validation(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
-		policy := func(fields map[string]any) thing { return s.nowhere().with("spec.policy", fields) }
-		s.refusesPlacement(newThing(placements, "", strings.Repeat("a", 64)).with("spec.resourceSelectors", []any{kindSelected(roles.group, "v1", "ClusterRole")}), "63")
-		s.refusesPlacement(policy(map[string]any{"placementType": "PickFixed"}), "clusterNames cannot be empty")
-		s.refusesPlacement(policy(map[string]any{"placementType": "PickFixed", "clusterNames": list("member1", "member1")}), "must be unique")
-		s.refusesPlacement(policy(map[string]any{"clusterNames": list("member1")}), "clusterNames must be empty for PickAll")
-		s.refusesPlacement(policy(map[string]any{"placementType": "PickN"}), "numberOfClusters must be set")
-		s.refusesPlacement(policy(map[string]any{"placementType": "PickN", "numberOfClusters": int64(-1)}), "greater than or equal to 0")
-		s.refusesPlacement(s.nowhere().with("spec.strategy.rollingUpdate", map[string]any{"unavailablePeriodSeconds": int64(-1)}), "greater than or equal to 0")
-		s.refusesPlacement(s.nowhere().with("spec.strategy.rollingUpdate", map[string]any{"maxUnavailable": "-5%"}), "maxUnavailable")
-		s.refusesPlacement(s.nowhere().with("spec.strategy.applyStrategy", map[string]any{"serverSideApplyConfig": map[string]any{"force": true}}), "only valid for ServerSideApply")
-	})
-}
-
 // TestC1EachMemberIsAMemberCluster, with one observation for both of its objects.
 func TestC1EachMemberIsAMemberCluster(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {

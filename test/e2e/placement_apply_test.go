@@ -6,6 +6,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -62,17 +63,40 @@ func TestC101FieldsOfOthersAreTakenWithForceAlone(t *testing.T) {
 	})
 }
 
-// As long as fewer members are found than are wanted, nothing of what follows is said
-// to be true, nor is anything of an earlier form of the placement.
+// As long as fewer members are found than are wanted, those that were found are used, and
+// for each that is missing the status says why; nothing of what follows is said to be true
+// of the placement, nor is anything of an earlier form of it.
 func TestC36C80NothingIsTrueBehindWhatIsNot(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
+		cm := s.ConfigMap("pages").set("data.page", "one")
 		p := s.picker(pickN(2)).with("spec.strategy", atOnce)
-		s.Apply(s.ConfigMap("pages"), p)
+		s.Apply(cm, p)
 		s.Says(p, carried...)
 		s.Patch(p, `{"spec":{"policy":{"numberOfClusters":5}}}`)
-		s.Says(p, "Scheduled "+tooFew+" False")
+		status := s.Says(p, "Scheduled "+tooFew+" False")
 		s.Picks(p, tooFew, members...)
+		s.holds(cm, "page", "one", members...)
+		if m := text(conditionOf(map[string]any{"status": status}, "ClusterResourcePlacementScheduled"), "message"); m == "" {
+			s.Error("nobody is told why")
+		}
+		s.Eventually(func() error {
+			var got []string
+			for _, m := range items(s.Live(p).Object, "status.placementStatuses") {
+				said := conditionsOf(m)
+				got = append(got, strings.TrimSpace(text(m, "clusterName")+" "+said[0])+" "+fmt.Sprint(len(said)))
+			}
+			slices.Sort(got)
+			return differs("what is said of the members", got, []string{
+				"Scheduled ScheduleFailed False 1", "Scheduled ScheduleFailed False 1",
+				"member1 Scheduled Scheduled True 6", "member2 Scheduled Scheduled True 6", "member3 Scheduled Scheduled True 6",
+			})
+		})
+		s.Apply(cm.set("data.page", "two"))
+		s.holds(cm, "page", "two", members...) // what changes reaches those that there are
 		s.Patch(p, `{"spec":{"policy":{"numberOfClusters":3}}}`)
 		s.Says(p, carried...)
+		s.Patch(p, `{"spec":{"policy":{"numberOfClusters":0}}}`) // C39
+		s.Picks(p, enough)
+		s.Expect(cm).In()
 	})
 }

@@ -117,33 +117,3 @@ func TestC74C75Y9WhatAnotherHoldsIsNotFoughtOver(t *testing.T) {
 		s.holds(cm, "page", "hello", members...)
 	})
 }
-
-func TestC86C87C88Envelopes(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
-		quota := newThing(resource{version: "v1", kind: "ResourceQuota", plural: "resourcequotas"}, s.ns, "quota")
-		s.use(quota.resource)
-		envelope := s.ConfigMap("envelope").set("data", map[string]any{"quota": fmt.Sprintf(`{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "quota", "namespace": %q}, "spec": {"hard": {"pods": "5"}}}`, s.ns)})
-		envelope = template{envelope.mark("annotations", fleet+"envelope-configmap", "true")}
-		p := s.everywhere()
-		s.Apply(envelope, p)
-		s.Says(p, carried...)
-		for _, m := range members {
-			s.LiveIn(m, quota)
-		}
-		s.Expect(envelope).Nowhere()
-	})
-}
-
-func TestC89AnEnvelopeThatCannotBeReadIsNamed(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
-		envelope := template{s.ConfigMap("envelope").set("data.broken", "this is: [nothing").mark("annotations", fleet+"envelope-configmap", "true")}
-		p := s.everywhere()
-		s.Apply(envelope, p)
-		s.Eventually(func() error {
-			if o := s.Live(p); o == nil || !strings.Contains(fmt.Sprint(o.Object["status"]), "broken") {
-				return fmt.Errorf("%s does not name the key", p)
-			}
-			return nil
-		})
-	})
-}

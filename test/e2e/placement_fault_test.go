@@ -269,6 +269,20 @@ func TestC64AMemberIsAwayDuringARollout(t *testing.T) {
 		if err != nil {
 			s.Error(err)
 		}
+		pause(s.Context(), 2*tick)
+		has, _, unavailable, err := s.stages(p)
+		if err != nil || unavailable != 1 {
+			s.Errorf("%d are unavailable, want the one that is away (%v)", unavailable, err)
+		}
+		for _, m := range []string{members[0], members[2]} { // who has it is through, and who has not waits
+			want := "one"
+			if has[m] == p.name()+"-1-snapshot" {
+				want = "two"
+			}
+			if got := text(s.LiveIn(m, cm).Object, "data.page"); got != want {
+				s.Errorf("%s has %q of the snapshot %s", m, got, has[m])
+			}
+		}
 		s.Start(members[1])
 		s.holds(cm, "page", "two", members...)
 		s.Says(p, carried...)

@@ -5,11 +5,13 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // An empty snapshot that somebody makes, or a newest one that he deletes, takes nothing
@@ -104,5 +106,54 @@ func TestZ2AffinityToALabelThatNoMemberHas(t *testing.T) {
 		s.Patch(member, fmt.Sprintf(`{"metadata":{"labels":{%q:"prdo"}}}`, key))
 		defer s.afterwards(member, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key))
 		s.Expect(nginx).In(members[0])
+	})
+}
+
+// placedWork is the Work by which a placement brings its first part to a member.
+func (s *scenario) placedWork(p thing, member string) thing {
+	return newThing(placedWorks, "fleet-member-"+member, p.name()+"-work")
+}
+
+// asItWas waits until a placement's Work says what it said, under the name and the labels
+// that it had, is applied, and is another one where it was deleted; its object in the
+// member was not written.
+func (s *scenario) asItWas(what string, was *unstructured.Unstructured, anew bool, o template, member string, version string) {
+	s.Helper()
+	err := s.within(timeout, func() error {
+		is, err := s.lab.hub.on(placedWorks, was.GetNamespace()).Get(s.Context(), was.GetName(), metav1.GetOptions{})
+		switch {
+		case err != nil:
+			return err
+		case is.GetDeletionTimestamp() != nil || anew == (is.GetUID() == was.GetUID()):
+			return fmt.Errorf("the Work is %s, and was %s", is.GetUID(), was.GetUID())
+		case asJSON(is.Object["spec"]) != asJSON(was.Object["spec"]):
+			return fmt.Errorf("the Work says %s, and said %s", asJSON(is.Object["spec"]), asJSON(was.Object["spec"]))
+		case !maps.Equal(is.GetLabels(), was.GetLabels()) || len(is.GetFinalizers()) == 0:
+			return fmt.Errorf("its labels are %v with the finalizers %q, and were %v", is.GetLabels(), is.GetFinalizers(), was.GetLabels())
+		}
+		return isCondition("Applied", "True", "AllManifestsApplied")(is.Object)
+	})
+	if err != nil {
+		s.Fatalf("%s: %v", what, err)
+	}
+	pause(s.Context(), quiet)
+	if live := s.LiveIn(member, o); live.GetResourceVersion() != version {
+		s.Errorf("%s: %s was written in %s: %s", what, o, member, asJSON(live.Object))
+	}
+}
+
+// The namespace of a member's Works, of placements.
+func TestZ10NamespaceOfPlacementsWorksDeleted(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		cm, p := s.aside()
+		s.Apply(p)
+		s.Says(p, carried...)
+		in := members[0]
+		was, version := s.Live(s.placedWork(p, in)), s.LiveIn(in, cm).GetResourceVersion()
+		s.party.together(func() { s.forget("hub", newThing(namespaces, "", was.GetNamespace())) })
+		s.asItWas("its namespace deleted", was, true, cm, in, version)
+		s.Apply(cm.set("data.page", "two"))
+		s.holds(cm, "page", "two", members...)
+		s.Says(p, carried...)
 	})
 }

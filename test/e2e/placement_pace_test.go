@@ -88,13 +88,14 @@ func TestC65WhatCannotBeSeenTakesItsTime(t *testing.T) {
 }
 
 // An application is updated in one member after the other, and is available in the
-// others at each moment.
+// others at each moment: no member is written to before the one before it is available.
 func TestC64C68OneMemberAfterTheOther(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
 		app := s.Deployment("web")
 		p := s.picker(nil).with("spec.strategy", oneByOne)
 		s.Apply(app, p)
 		s.Says(p, carried...)
+		s.Expect(app).In(members...) // which has them followed
 		s.Apply(app.Image("nginx:1.27.1"))
 		seen := 0
 		err := s.within(3*timeout, func() error {
@@ -117,11 +118,93 @@ func TestC64C68OneMemberAfterTheOther(t *testing.T) {
 			s.Error("no member was ever seen to be updated")
 		}
 		s.Says(p, carried...)
-		for _, m := range members {
-			if image := text(items(s.LiveIn(m, app).Object, "spec.template.spec.containers")[0], "image"); image != "nginx:1.27.1" {
-				s.Errorf("%s runs %s", m, image)
+		s.inTurns(app, "nginx:1.27.1")
+	})
+}
+
+// inTurns checks by what the members' API servers told that each began with the image
+// after the one before it was through.
+func (s *scenario) inTurns(app template, image string) {
+	s.Helper()
+	const late = time.Second // of what one member tells, compared with another
+	type turn struct {
+		member       string
+		began, ended time.Time
+	}
+	var turns []turn
+	for _, m := range members {
+		t := turn{member: m}
+		for _, c := range s.lab.clusters[m].mirror(deployments).since(s.ns, 0) {
+			d := c.after
+			if keyOf(d) != app.key() || text(items(d.Object, "spec.template.spec.containers")[0], "image") != image {
+				continue
+			}
+			if t.began.IsZero() {
+				t.began = c.at
+			}
+			st, _ := d.Object["status"].(map[string]any)
+			if t.ended.IsZero() && number(st, "observedGeneration") == d.GetGeneration() && number(st, "updatedReplicas") == 1 && number(st, "availableReplicas") == 1 && number(st, "replicas") == 1 {
+				t.ended = c.at
+			}
+			if number(st, "availableReplicas") == 0 && len(st) > 0 {
+				s.Errorf("%s has nothing that runs at %s", m, c.at)
 			}
 		}
+		if t.ended.IsZero() {
+			s.Errorf("%s was never seen to have %s available", m, image)
+		}
+		turns = append(turns, t)
+	}
+	slices.SortFunc(turns, func(a, b turn) int { return a.began.Compare(b.began) })
+	for i := 1; i < len(turns); i++ {
+		if before := turns[i-1]; turns[i].began.Before(before.ended.Add(-late)) {
+			s.Errorf("%s began %s before %s was through", turns[i].member, before.ended.Sub(turns[i].began), before.member)
+		}
+	}
+}
+
+// What never becomes available in the first member goes no further, in none of the
+// others, and they go on with what they have; what mends it goes everywhere.
+func TestC64WhatIsNotAvailableGoesNoFurther(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		app := s.Deployment("web")
+		p := s.picker(nil).with("spec.strategy", oneByOne)
+		s.Apply(app, p)
+		s.Says(p, carried...)
+		before := s.uids(app, members...)
+		s.Apply(app.At(2).set("spec.template.spec.nodeSelector", map[string]any{"nobody": "has-it"}))
+		s.Says(p, carried[0], "RolloutStarted RolloutNotStartedYet False")
+		var first string
+		s.Eventually(func() error {
+			var has []string
+			for _, m := range members {
+				if s.Expect(app).content(s.LiveIn(m, app)) == "2" {
+					has = append(has, m)
+				}
+			}
+			if len(has) != 1 {
+				return fmt.Errorf("%q have it", has)
+			}
+			first = has[0]
+			return isCondition("Available", "False", "NotAllWorkAreAvailable")(map[string]any{"status": s.of(p, first)})
+		})
+		pause(s.Context(), 3*tick)
+		for _, m := range members {
+			if m == first {
+				continue
+			}
+			live := s.LiveIn(m, app)
+			if got := s.Expect(app).content(live); got != "1" || number(live.Object, "status.availableReplicas") != 1 {
+				s.Errorf("%s has content %s, and %d available", m, got, number(live.Object, "status.availableReplicas"))
+			}
+			if err := isCondition("RolloutStarted", "False", "RolloutNotStartedYet")(map[string]any{"status": s.of(p, m)}); err != nil {
+				s.Errorf("%s: %v", m, err)
+			}
+		}
+		s.Apply(app.At(3))
+		s.Expect(app).At(3, members...)
+		s.Says(p, carried...)
+		s.same(app, before, members...)
 	})
 }
 

@@ -373,18 +373,6 @@ func TestC17SnapshotDeletedByHand(t *testing.T) {
 	})
 }
 
-// C29, C102: nothing of a placement is left when it is gone.
-func TestC29C102ADeletedPlacement(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
-		p := s.Placement("c29")
-		s.Apply(s.ConfigMap("settings"), p)
-		s.Snapshots(p, snapshots, "-0-snapshot latest")
-		s.Delete(p)
-		s.Snapshots(p, snapshots)
-		s.Snapshots(p, policySnapshots)
-	})
-}
-
 // Four hundred objects are selected; one of them changes, and is the one read.
 func TestC21OneOfManyChanges(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {

@@ -161,10 +161,15 @@ func (s *scenario) Rejects(a applied) error {
 		s.Errorf("%s was accepted: %s", a.itself(), asJSON(a.itself().body["spec"]))
 		return fmt.Errorf("accepted")
 	}
-	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsBadRequest(err) {
+	if !isRefusal(err) {
 		s.Errorf("apply %s: %v; want a rejection", a.itself(), err)
 	}
 	return err
+}
+
+// isRefusal tells whether the API refused what was sent.
+func isRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
 }
 
 // ApplyIn applies things to a member, as its own people do.

@@ -36,7 +36,7 @@ func (h *Hub) PlacementHeads(ctx context.Context, cluster string) ([]*propagatio
 	return heads, nil
 }
 
-// Pass marks the object as another Work's.
+// Pass marks the object as another Work's, or as nobody's.
 func (m *Member) Pass(ctx context.Context, ref member.Ref, p applying.Passing) error {
 	if !p.Permits() {
 		return fmt.Errorf("pass on %s in %s: nothing permits to", ref, m.Name)
@@ -52,7 +52,10 @@ func (m *Member) Pass(ctx context.Context, ref member.Ref, p applying.Passing) e
 		return outcome.Conflict(fmt.Errorf("pass on %s in %s: it is another now", ref, m.Name))
 	}
 	next := *old
-	next.Work, next.Manifest = p.Heir().Owner(), ""
+	next.Work, next.Manifest = "", ""
+	if heir := p.Heir(); heir != nil {
+		next.Work = heir.Owner()
+	}
 	m.put(&next, true)
 	if m.Wrote != nil {
 		m.Wrote(ctx, MemberWrite{Cluster: m.Name, Verb: "patch", Old: old, New: &next})

@@ -328,6 +328,11 @@ func TestC102DeletedOrAbandoned(t *testing.T) {
 			if err != nil || len(works) != 0 {
 				t.Errorf("there are still %d Works: %v", len(works), err)
 			}
+			for _, o := range c.members["m1"].Objects() {
+				if nobodys := o.Work == ""; nobodys == tc.retired {
+					t.Errorf("%s is marked as of the Work %q", o.Ref, o.Work)
+				}
+			}
 		})
 	}
 }

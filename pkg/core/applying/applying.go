@@ -124,7 +124,7 @@ func (d Decision) Writes() bool { return d.Action == Apply || d.Action == Adopt 
 // permit that.
 func (d Decision) Removal() (Removal, bool) { return d.removal, d.removal.Permits() }
 
-// Passing returns the permission to mark the object as another's; false where the decision
+// Passing returns the permission to mark the object as another's, or nobody's; false where the decision
 // does not permit that.
 func (d Decision) Passing() (Passing, bool) { return d.passing, d.passing.Permits() }
 
@@ -276,13 +276,15 @@ func leave(in Input) Decision {
 	case !f.Proof.Holds():
 		return decision(Wait, f.Reason, f.Message)
 	case f.Proof.template && keep != nil && *keep && f.Heir == nil:
-		return decision(Release, ReasonPreserved, messages[ReasonPreserved])
+		return in.preserve()
 	case in.Held != "" && f.Reason == ReasonLeftOut && in.Blocking:
 		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving])
 	case in.Held != "" && f.Reason == ReasonLeftOut:
 		return decision(Wait, ReasonHeld, in.Held)
 	case o.Answer == Absent:
 		return decision(Release, ReasonDeleted, f.Message)
+	case o.Answer == NotServed && in.Blocking:
+		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving])
 	case o.Answer == NotServed:
 		return decision(Wait, ReasonKindNotServed, o.Why)
 	case o.Answer == CannotTell:

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -63,8 +64,8 @@ func (f Finding) alone(others Read[Others], object propagation.TemplateKey) Find
 	return f
 }
 
-// Passing permits to mark one object of a member as another Work's. The zero Passing
-// permits nothing.
+// Passing permits to mark one object of a member as another Work's, or, without an heir,
+// as nobody's. The zero Passing permits nothing.
 type Passing struct {
 	uid     types.UID
 	version string
@@ -72,7 +73,7 @@ type Passing struct {
 }
 
 // Permits tells whether anything may be passed on.
-func (p Passing) Permits() bool { return p.uid != "" && p.version != "" && p.heir != nil }
+func (p Passing) Permits() bool { return p.uid != "" && p.version != "" }
 
 // UID and Version of the object, which has to be as it was looked at.
 func (p Passing) UID() types.UID { return p.uid }
@@ -80,16 +81,33 @@ func (p Passing) UID() types.UID { return p.uid }
 // Version of the object then; another one is passed on by nobody.
 func (p Passing) Version() string { return p.version }
 
-// Heir is the Work that has the object from then on.
-func (p Passing) Heir() propagation.WorkKey { return *p.heir }
+// Heir is the Work that has the object from then on; nil: none has.
+func (p Passing) Heir() *propagation.WorkKey { return p.heir }
 
 // Marks are what of the metadata changes. Without the hash of a manifest, the heir
 // applies its own.
 func (p Passing) Marks() map[string]any {
+	if p.heir == nil {
+		return map[string]any{
+			"labels":      map[string]any{propagation.LabelMemberWork: nil, workv1alpha1.LabelManaged: nil},
+			"annotations": map[string]any{AnnotationWork: nil, AnnotationManifest: nil, AnnotationHub: nil},
+		}
+	}
 	return map[string]any{
 		"labels":      map[string]any{propagation.LabelMemberWork: p.heir.Owner()},
 		"annotations": map[string]any{AnnotationWork: p.heir.Namespace() + "/" + p.heir.Name, AnnotationManifest: nil},
 	}
+}
+
+// preserve leaves the object in the member. One of a placement is nobody's from then on:
+// whatever places it next has another name, and would find it to be another's. The Work of
+// a policy's template has the same name when the template is made anew.
+func (in Input) preserve() Decision {
+	d := decision(Release, ReasonPreserved, messages[ReasonPreserved])
+	if in.Work.Placement() != "" && in.Live.Answer == Found && whose(in) == ours {
+		d.passing = Passing{uid: in.Live.Value.UID, version: in.Live.Value.Version}
+	}
+	return d
 }
 
 // pass lets the heir have the object.

@@ -5,11 +5,14 @@ package applying_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
@@ -113,7 +116,46 @@ func TestC75Y9WhatAnotherWantsIsPassedOn(t *testing.T) {
 				"labels":      map[string]any{propagation.LabelMemberWork: "placement_two-work"},
 				"annotations": map[string]any{applying.AnnotationWork: "fleet-member-m1/two-work", applying.AnnotationManifest: nil},
 			}
-			if diff := cmp.Diff(marks, p.Marks()); diff != "" || p.UID() != "u" || p.Version() != "7" || p.Heir() != heir {
+			if diff := cmp.Diff(marks, p.Marks()); diff != "" || p.UID() != "u" || p.Version() != "7" || p.Heir() == nil || *p.Heir() != heir {
+				t.Errorf("got %+v\n%s", p, diff)
+			}
+		})
+	}
+}
+
+// What a placement leaves behind is nobody's, so that another may have it.
+func TestC102WhatAPlacementLeavesBehindIsNobodys(t *testing.T) {
+	over := &placementv1.ClusterResourcePlacement{}
+	over.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	mine := func(o *applying.Observed) { o.Work, o.Version = "placement_one-work", "7" }
+	for sentence, tc := range map[string]struct {
+		live  applying.Read[*applying.Observed]
+		frees bool
+	}{
+		"the member has it":                {live: object(mine), frees: true},
+		"somebody took it":                 {live: object(foreign)},
+		"it is nobody's already":           {live: object(func(o *applying.Observed) { o.Work = "" })},
+		"the member does not have it":      {live: applying.None[*applying.Observed]()},
+		"whether it does cannot be told":   {live: applying.Read[*applying.Observed]{Why: "no answer"}},
+		"what others put into a namespace": {live: object(mine, shop), frees: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := given("one", func(w *propagation.Work) { w.Deleting, w.Spec.PreserveResourcesOnDeletion = true, new(true) })
+			key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "pages"}
+			f := applying.ExaminePlacement(applying.PlacementEvidence{
+				Others: applying.Have(applying.Others{}), Work: w, Object: key, Placement: applying.Have(over),
+				Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: applying.Have(&memberclusterv1.MemberCluster{}),
+			})
+			d := applying.Decide(applying.Input{Work: w, Hub: "hub-1", Live: tc.live, Leaving: true, Finding: f})
+			p, frees := d.Passing()
+			if _, removes := d.Removal(); removes || d.Action != applying.Release || d.Reason != applying.ReasonPreserved || frees != tc.frees {
+				t.Fatalf("got %s %s, removed %t, freed %t", d.Action, d.Reason, removes, frees)
+			}
+			marks := map[string]any{
+				"labels":      map[string]any{propagation.LabelMemberWork: nil, workv1alpha1.LabelManaged: nil},
+				"annotations": map[string]any{applying.AnnotationWork: nil, applying.AnnotationManifest: nil, applying.AnnotationHub: nil},
+			}
+			if diff := cmp.Diff(marks, p.Marks()); frees && (diff != "" || p.UID() != "u" || p.Version() != "7" || p.Heir() != nil) {
 				t.Errorf("got %+v\n%s", p, diff)
 			}
 		})

@@ -66,8 +66,8 @@ const (
 	ReasonSameMember Reason = "SameMember"
 	// ReasonAbandoned: the binding is gone, and no policy that acts holds the template.
 	ReasonAbandoned Reason = "Abandoned"
-	// ReasonWorksLeaving: the end of a suspension cannot be waited for, because the
-	// namespace of the Work, or its kind, is being deleted.
+	// ReasonWorksLeaving: the end of a suspension, or a kind that the member does not
+	// serve, cannot be waited for, because the namespace of the Work, or its kind, is being deleted.
 	ReasonWorksLeaving Reason = "WorksLeaving"
 	ReasonPreserved    Reason = "Preserved"
 	// ReasonPassedOn: another Work wants it, and has it now.

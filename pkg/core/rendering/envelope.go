@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -97,13 +98,9 @@ func identify(obj map[string]any) placementv1.ResourceIdentifier {
 
 // enveloped is the manifest in one value of an envelope of that namespace.
 func enveloped(namespace, value string) (map[string]any, error) {
-	raw, err := yaml.YAMLToJSON([]byte(value))
+	obj, err := only(value)
 	if err != nil {
-		return nil, fmt.Errorf("it is neither YAML nor JSON: %w", err)
-	}
-	var obj map[string]any
-	if err := utiljson.Unmarshal(raw, &obj); err != nil || obj == nil {
-		return nil, fmt.Errorf("it is no object")
+		return nil, err
 	}
 	meta := child(obj, "metadata")
 	own := text(meta["namespace"])
@@ -116,5 +113,31 @@ func enveloped(namespace, value string) (map[string]any, error) {
 		return nil, fmt.Errorf("it is in the namespace %s, and may only be in that of its envelope", own)
 	}
 	Prune(obj)
+	return obj, nil
+}
+
+// separator begins a document of YAML.
+var separator = regexp.MustCompile(`(?m)^---(?:\s|$)`)
+
+// only is the one object of a value. Documents of YAML with nothing in them are passed
+// over.
+func only(value string) (obj map[string]any, err error) {
+	for _, document := range separator.Split(value, -1) {
+		raw, err := yaml.YAMLToJSON([]byte(document))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("it is neither YAML nor JSON: %w", err)
+		case string(raw) == "null":
+			continue
+		case obj != nil:
+			return nil, fmt.Errorf("it holds more than one manifest, and each needs a key of its own")
+		}
+		if err := utiljson.Unmarshal(raw, &obj); err != nil || obj == nil {
+			return nil, fmt.Errorf("it is no object")
+		}
+	}
+	if obj == nil {
+		return nil, fmt.Errorf("it is no object")
+	}
 	return obj, nil
 }

@@ -103,9 +103,13 @@ func TestPlacementWorks(t *testing.T) {
 			in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: inEnv("prod"), JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/data/where", `"${MEMBER-CLUSTER-NAME} ${MEMBER-CLUSTER-LABEL-KEY-env}"`)}}), settings),
 			map[string][]string{"crp-1-work": {strings.Replace(settings, `"here"`, `"member1 prod"`, 1)}},
 		},
-		"C70: a rule for other members does not":         {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: inEnv("test"), OverrideType: placementv1.DeleteOverrideType}), settings), map[string][]string{"crp-1-work": {settings}}},
-		"C70: a rule without a selector is for none":     {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{OverrideType: placementv1.DeleteOverrideType}), settings), map[string][]string{"crp-1-work": {settings}}},
-		"C70: Delete keeps an object from the member":    {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, OverrideType: placementv1.DeleteOverrideType}), shopNamespace, settings), map[string][]string{"crp-1-work": {}}},
+		"C70: a rule for other members does not":      {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: inEnv("test"), OverrideType: placementv1.DeleteOverrideType}), settings), map[string][]string{"crp-1-work": {settings}}},
+		"C70: a rule without a selector is for none":  {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{OverrideType: placementv1.DeleteOverrideType}), settings), map[string][]string{"crp-1-work": {settings}}},
+		"C70: Delete keeps an object from the member": {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, OverrideType: placementv1.DeleteOverrideType}), shopNamespace, settings), map[string][]string{"crp-1-work": {}}},
+		"C87: separators around a manifest": {
+			placed(part("crp-1-4-snapshot", first("1"), shopNamespace, envelopeOf(`{"q.yaml":"---\n# a quota\n---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: shop}\n---\n"}`))),
+			map[string][]string{"crp-1-work": {shopNamespace}, parcel: {quota}},
+		},
 		"C91: an override concerns what is in envelopes": {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("add", "/metadata/labels", `{"a":"b"}`)}}), envelopeOf(`{"q":`+quotedJSON(quota)+`}`)), map[string][]string{"crp-1-work": {}, parcel: {`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"labels":{"a":"b"},"name":"q","namespace":"shop"}}`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,6 +170,8 @@ func TestPlacementWorksThatCannotBeMade(t *testing.T) {
 		"C89: what is no manifest is named by its key":          {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"bad.yaml":"{"}`))), placementv1.ReasonSyncWorkFailed, "under the key bad.yaml"},
 		"C73: more manifests than a Work has":                   {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(manyIn(propagation.MaxManifests+1)))), placementv1.ReasonSyncWorkFailed, "shop/parcel has 501 manifests, of which a Work can carry 500"},
 		"C89: a manifest without a kind":                        {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it lacks apiVersion or kind"},
+		"C87: of two manifests under a key one would be lost":   {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: t}\n"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it holds more than one manifest"},
+		"C89: a separator alone is no manifest":                 {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"---\n# nothing\n---\n"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it is no object"},
 		"C90: an object of another namespace than the envelope": {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":\"kube-system\"}}"}`))), placementv1.ReasonSyncWorkFailed, "namespace kube-system"},
 		"C71: a path that is not there":                         {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/spec/x", `1`)}}), settings), placementv1.ReasonOverriddenFailed, "cro-1-0 to ConfigMap shop/settings: path /spec/x"},
 		"C71: another object":                                   {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/metadata/name", `"x"`)}}), settings), placementv1.ReasonOverriddenFailed, "changes the name"},

@@ -36,8 +36,8 @@
 // deletion of the template passes a suspension. A Work that is being deleted is let
 // go when its object is gone, or nobody here can tell any more of it; one that has
 // to be there the renderer makes anew, so that no object is ever without its Work. What
-// another Work of the member wants is passed on to it, and what holds others' objects
-// stays until somebody approves that.
+// another Work of the member wants is passed on to it, what a placement abandons is marked
+// as nobody's, and what holds others' objects stays until somebody approves that.
 //
 // It must not write anything of a template to a member but what its Work says, and
 // it must not read policies.

@@ -57,7 +57,7 @@ func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.I
 		}
 		d = applying.Decide(in)
 	}
-	if d.Action == applying.Wait && d.Reason == applying.ReasonHoldsOthers {
+	if d.Action == applying.Wait && (d.Reason == applying.ReasonHoldsOthers || d.Reason == applying.ReasonKindNotServed) {
 		var err error
 		if in.Blocking, err = s.hub.WorksLeave(ctx, in.Work.Key); err != nil {
 			return d, err

@@ -68,8 +68,8 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 		return result{}, fmt.Errorf("release %s: %w", w.Key, err)
 	}
 	r := result{event: events.WorkDeleted, reason: string(d.Reason), message: d.Message}
-	if p, ok := d.Passing(); ok {
-		r.heirs = append(r.heirs, p.Heir())
+	if p, ok := d.Passing(); ok && p.Heir() != nil {
+		r.heirs = append(r.heirs, *p.Heir())
 	}
 	return r, nil
 }

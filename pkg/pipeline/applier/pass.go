@@ -162,10 +162,10 @@ func (h *heirs) add(key propagation.WorkKey) {
 	}
 }
 
-// passOn marks the object as its heir's.
+// passOn marks the object as its heir's, or as nobody's.
 func (s *Stage) passOn(ctx context.Context, m Member, object propagation.TemplateKey, p applying.Passing) error {
 	if err := m.Pass(ctx, object, p); err != nil {
-		return fmt.Errorf("pass %s on to %s: %w", object, p.Heir(), err)
+		return fmt.Errorf("pass on %s: %w", object, err)
 	}
 	return nil
 }
