@@ -171,6 +171,8 @@ func (p *pipeline) work(ctx context.Context) (work, error) {
 const (
 	settled = 1500 * time.Millisecond
 	idle    = 2
+	// asking more often would be a good part of what the pipeline computes.
+	asking = 200 * time.Millisecond
 )
 
 // quiet waits until it handles nothing any more, and returns when that began.
@@ -187,7 +189,7 @@ func (p *pipeline) quiet(ctx context.Context) (time.Time, error) {
 		case time.Since(since) > settled && now.sweeps >= swept+idle && now.open == 0:
 			return since, nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := pause(ctx, asking); err != nil {
 			return since, err
 		}
 	}
