@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // auditLog is what an API server writes of each request.
@@ -30,6 +31,7 @@ type request struct {
 	resource string // with the subresource behind a slash; a path where it is none
 	name     string
 	code     int
+	at       time.Time // of the answer
 }
 
 func (r request) write() bool {
@@ -90,6 +92,7 @@ func (a *auditLog) next() ([]request, error) {
 func (a *auditLog) parse(line []byte) (request, bool, error) {
 	var e struct {
 		Stage, RequestURI, Verb, UserAgent string
+		StageTimestamp                     time.Time
 		ObjectRef                          struct{ Resource, Subresource, Name string }
 		ResponseStatus                     struct{ Code int }
 	}
@@ -101,7 +104,7 @@ func (a *auditLog) parse(line []byte) (request, bool, error) {
 	if !end || probe || !ours(e.UserAgent) {
 		return request{}, false, nil
 	}
-	r := request{cluster: a.cluster, verb: e.Verb, resource: e.ObjectRef.Resource, name: e.ObjectRef.Name, code: e.ResponseStatus.Code}
+	r := request{cluster: a.cluster, verb: e.Verb, resource: e.ObjectRef.Resource, name: e.ObjectRef.Name, code: e.ResponseStatus.Code, at: e.StageTimestamp}
 	if e.ObjectRef.Subresource != "" {
 		r.resource += "/" + e.ObjectRef.Subresource
 	}
@@ -149,6 +152,23 @@ func (rs requests) writes() requests {
 
 func (rs requests) events() requests {
 	return rs.that(func(r request) bool { return r.write() && r.event() })
+}
+
+// caused are those that are made for what happens: neither Kubernetes Events, nor a
+// policy's count, nor what is asked now and then.
+func (rs requests) caused() requests {
+	return rs.that(func(r request) bool { return !r.event() && !r.count() && !r.background() })
+}
+
+// last is when the last of them was answered.
+func (rs requests) last() time.Time {
+	var last time.Time
+	for _, r := range rs {
+		if r.at.After(last) {
+			last = r.at
+		}
+	}
+	return last
 }
 
 func (rs requests) of(resource string) requests {

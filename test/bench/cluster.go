@@ -83,6 +83,10 @@ func (c *cluster) apply(ctx context.Context, path string, body []byte) ([]byte, 
 	return c.send(ctx, req.Body(body))
 }
 
+func (c *cluster) remove(ctx context.Context, path string) ([]byte, error) {
+	return c.send(ctx, c.client.Delete().AbsPath(path).Param("propagationPolicy", "Background"))
+}
+
 // clear deletes what a path lists, with its dependents.
 func (c *cluster) clear(ctx context.Context, path, labels string) error {
 	req := c.client.Delete().AbsPath(path).Param("propagationPolicy", "Background")

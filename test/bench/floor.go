@@ -40,6 +40,8 @@ type sample struct {
 	clusters       string // patch
 	bindingStatus  string // to put
 	revision       string
+	revisionName   string
+	acted          string // patch: what the binding says of what it acted on
 	bindingName    string
 	workName       string
 	work           map[string]string // to create, by member
@@ -74,12 +76,13 @@ func (b *bench) take(ctx context.Context, kind string) (*sample, error) {
 	s.clusters = string(encoded(map[string]any{"spec": map[string]any{"clusters": rb.part("spec")["clusters"]}}))
 	delete(rb.part("spec"), "clusters")
 	s.binding = rb.only("spec")
+	s.acted = string(encoded(map[string]any{"metadata": map[string]any{"annotations": rb.part("metadata")["annotations"]}}))
 	revision, _ := rb.part("metadata").part("annotations")[propagation.AnnotationRevision].(string)
 	rev, err := hub.tree(ctx, revisionsIn(sampleNamespace)+"/"+revision)
 	if err != nil {
 		return nil, err
 	}
-	s.revision = rev.only("data", "revision")
+	s.revision, s.revisionName = rev.only("data", "revision"), revision
 	for _, m := range b.lab.members {
 		if err := s.takeWork(ctx, hub, m.name); err != nil {
 			return nil, err
@@ -135,55 +138,96 @@ func ofSluice(all tree) map[string]any {
 	return some
 }
 
-// writing is the floor for one template.
+// writing is the floor for one template. The first request that fails ends it.
 type writing struct {
 	*sample
-	lab  *lab
-	name string
+	lab *lab
 	// slot bounds how many requests are under way; nil: one follows the other.
 	slot    chan struct{}
 	replace map[string]string
+	// made is what was written last, by cluster and path.
+	made map[string]made
+	// finalizer keeps Works until the floor has seen them off; empty: nobody would.
+	finalizer string
+	// statuses is how many were written: each is another one, for the API server.
+	statuses int64
+	err      error
 }
+
+// made is what an API server said of what was written.
+type made struct{ uid, version string }
 
 func (b *bench) writing(l *lab, kind, name string, slot chan struct{}) *writing {
-	return &writing{sample: b.models[kind], lab: l, name: name, slot: slot, replace: map[string]string{sampleName: name, sampleNamespace: floorNamespace}}
+	return &writing{
+		sample: b.models[kind], lab: l, slot: slot, made: map[string]made{},
+		replace: map[string]string{sampleName: name, sampleNamespace: floorNamespace},
+	}
 }
 
-// do makes one request, and returns uid and version of the object.
-func (w *writing) do(ctx context.Context, verb func(context.Context, string, []byte) ([]byte, error), path, body string) (uid, version string, err error) {
+// verb is how an object is written, of which the path is given.
+type verb func(c *cluster, ctx context.Context, path string, body []byte, last made) ([]byte, error)
+
+func create(c *cluster, ctx context.Context, path string, body []byte, _ made) ([]byte, error) {
+	return c.create(ctx, path[:strings.LastIndex(path, "/")], body)
+}
+
+func put(c *cluster, ctx context.Context, path string, body []byte, last made) ([]byte, error) {
+	return c.put(ctx, path, at(body, last))
+}
+
+func merge(c *cluster, ctx context.Context, path string, body []byte, last made) ([]byte, error) {
+	return c.merge(ctx, path, at(body, last))
+}
+
+func apply(c *cluster, ctx context.Context, path string, body []byte, _ made) ([]byte, error) {
+	return c.apply(ctx, path, body)
+}
+
+func remove(c *cluster, ctx context.Context, path string, _ []byte, _ made) ([]byte, error) {
+	return c.remove(ctx, path)
+}
+
+// at is a body conditional on what was read, as every write of the pipeline is.
+func at(body []byte, last made) []byte {
+	t := parsed(string(body))
+	meta := t.part("metadata")
+	meta["uid"], meta["resourceVersion"] = last.uid, last.version
+	return encoded(t)
+}
+
+// do makes one request, and takes note of what was made.
+func (w *writing) do(ctx context.Context, c *cluster, do verb, path, body string) {
+	if w.err != nil {
+		return
+	}
 	pairs := make([]string, 0, 2*len(w.replace))
 	for from, to := range w.replace {
 		pairs = append(pairs, from, to)
 	}
 	r := strings.NewReplacer(pairs...)
-	path, body = r.Replace(path), r.Replace(body)
+	key := c.name + strings.TrimSuffix(path, "/status")
 	if w.slot != nil {
 		w.slot <- struct{}{}
 		defer func() { <-w.slot }()
 	}
-	raw, err := verb(ctx, path, []byte(body))
+	raw, err := do(c, ctx, r.Replace(path), []byte(r.Replace(body)), w.made[key])
 	if err != nil {
-		return "", "", fmt.Errorf("floor: %s: %w", path, err)
+		w.err = fmt.Errorf("floor: %s: %w", r.Replace(path), err)
+		return
 	}
 	var o struct {
 		Metadata struct{ UID, ResourceVersion string }
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return "", "", err
-	}
-	return o.Metadata.UID, o.Metadata.ResourceVersion, nil
+	w.err = json.Unmarshal(raw, &o)
+	w.made[key] = made{o.Metadata.UID, o.Metadata.ResourceVersion}
 }
 
-// at is a body conditional on what was read, as every write of the pipeline is.
-func at(body, uid, version string) string {
-	t := tree{}
-	if err := json.Unmarshal([]byte(body), &t); err != nil {
-		panic(err) // it was encoded here
-	}
-	meta := t.part("metadata")
-	meta["uid"], meta["resourceVersion"] = uid, version
-	t["metadata"] = map[string]any(meta)
-	return string(encoded(t))
+// Where the floor's objects are.
+func (w *writing) templatePath() string { return place(w.kind, floorNamespace) + "/" + sampleName }
+func (w *writing) bindingPath() string  { return bindingsIn(floorNamespace) + "/" + w.bindingName }
+func (w *writing) revisionPath() string { return revisionsIn(floorNamespace) + "/" + w.revisionName }
+func (w *writing) workPath(m *cluster) string {
+	return worksOf(m.name) + "/" + w.workName
 }
 
 // run makes all the requests for one template, one after the other: create the
@@ -191,68 +235,57 @@ func at(body, uid, version string) string {
 // tells how long those behind the first took.
 func (w *writing) run(ctx context.Context, ready func(member string) error) (time.Duration, error) {
 	hub := w.lab.hub
-	path := place(w.kind, floorNamespace)
-	uid, version, err := w.do(ctx, hub.create, path, w.template)
-	if err != nil {
-		return 0, err
-	}
+	w.do(ctx, hub, create, w.templatePath(), w.template)
 	began := time.Now()
-	w.replace[w.uid] = uid
-	path += "/" + sampleName
-	if _, version, err = w.do(ctx, hub.merge, path, at(w.claim, uid, version)); err != nil {
-		return 0, err
-	}
-	bindings := bindingsIn(floorNamespace)
-	bound, boundVersion, err := w.do(ctx, hub.create, bindings, w.binding)
-	if err != nil {
-		return 0, err
-	}
-	w.replace[w.bindingUID] = bound
-	if _, _, err = w.do(ctx, hub.create, revisionsIn(floorNamespace), w.revision); err != nil {
-		return 0, err
-	}
-	binding := bindings + "/" + w.bindingName
-	if _, boundVersion, err = w.do(ctx, hub.merge, binding, at(w.clusters, bound, boundVersion)); err != nil {
-		return 0, err
-	}
-	if err = w.deliver(ctx, ready); err != nil {
-		return 0, err
-	}
-	if _, _, err = w.do(ctx, hub.put, binding+"/status", at(w.bindingStatus, bound, boundVersion)); err != nil {
-		return 0, err
-	}
+	w.replace[w.uid] = w.made[hub.name+w.templatePath()].uid
+	w.do(ctx, hub, merge, w.templatePath(), w.claim)
+	w.do(ctx, hub, create, w.bindingPath(), w.binding)
+	w.replace[w.bindingUID] = w.made[hub.name+w.bindingPath()].uid
+	w.do(ctx, hub, create, w.revisionPath(), w.revision)
+	w.do(ctx, hub, merge, w.bindingPath(), w.clusters)
+	w.deliver(ctx, create, w.lab.members, ready)
+	w.do(ctx, hub, put, w.bindingPath()+"/status", w.bindingStatus)
 	if w.templateStatus != "" {
-		_, _, err = w.do(ctx, hub.merge, path+"/status", at(w.templateStatus, uid, version))
+		w.do(ctx, hub, merge, w.templatePath()+"/status", w.templateStatus)
 	}
-	return time.Since(began), err
+	return time.Since(began), w.err
 }
 
 // deliver makes the requests for each member.
-func (w *writing) deliver(ctx context.Context, ready func(member string) error) error {
-	type made struct{ uid, version string }
-	works := map[string]made{}
-	for _, m := range w.lab.members {
-		uid, version, err := w.do(ctx, w.lab.hub.create, worksOf(m.name), w.work[m.name])
-		if err != nil {
-			return err
-		}
-		works[m.name] = made{uid, version}
+func (w *writing) deliver(ctx context.Context, work verb, members []*cluster, ready func(member string) error) {
+	for _, m := range members {
+		w.do(ctx, w.lab.hub, work, w.workPath(m), w.finalized(w.work[m.name]))
 	}
-	for _, m := range w.lab.members {
-		if _, _, err := w.do(ctx, m.apply, place(w.kind, floorNamespace)+"/"+sampleName, w.manifest[m.name]); err != nil {
-			return err
-		}
+	for _, m := range members {
+		w.do(ctx, m, apply, w.templatePath(), w.manifest[m.name])
 	}
-	for _, m := range w.lab.members {
-		if err := ready(m.name); err != nil {
-			return err
+	for _, m := range members {
+		if w.err == nil && ready != nil {
+			w.err = ready(m.name)
 		}
-		k := works[m.name]
-		if _, _, err := w.do(ctx, w.lab.hub.put, worksOf(m.name)+"/"+w.workName+"/status", at(w.workStatus[m.name], k.uid, k.version)); err != nil {
-			return err
-		}
+		w.do(ctx, w.lab.hub, put, w.workPath(m)+"/status", w.anew(w.workStatus[m.name]))
 	}
-	return nil
+}
+
+// finalized is a Work with its finalizer.
+func (w *writing) finalized(work string) string {
+	if w.finalizer == "" {
+		return work
+	}
+	t := parsed(work)
+	t.part("metadata")["finalizers"] = []string{w.finalizer}
+	return string(encoded(t))
+}
+
+// anew is a status that was never written: of one that is there already, an API server
+// writes nothing.
+func (w *writing) anew(status string) string {
+	t := parsed(status)
+	w.statuses++
+	if all, ok := t.part("status")["conditions"].([]any); ok && len(all) > 0 {
+		all[0].(map[string]any)["lastTransitionTime"] = time.Unix(w.statuses, 0).UTC().Format(time.RFC3339)
+	}
+	return string(encoded(t))
 }
 
 // floor makes the requests for many templates, so many at a time: one template
@@ -264,28 +297,46 @@ func (b *bench) floor(ctx context.Context, kind string, names []string, slots in
 // floorOn makes them to this lab.
 func (b *bench) floorOn(ctx context.Context, l *lab, kind string, names []string, slots int) (time.Duration, []time.Duration, error) {
 	each := make([]time.Duration, len(names))
+	took, err := together(ctx, b.writings(l, kind, names, slots), func(ctx context.Context, i int, w *writing) (err error) {
+		var ready func(string) error
+		if kind == "Deployment" {
+			ready = func(member string) error {
+				_, err := b.track.await(ctx, []string{available(member, kind, names[i])})
+				return err
+			}
+		}
+		each[i], err = w.run(ctx, ready)
+		return err
+	})
+	return took, each, err
+}
+
+// writings are the floor of many templates, with so many requests under way.
+func (b *bench) writings(l *lab, kind string, names []string, slots int) []*writing {
 	var slot chan struct{}
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(1)
 	if slots > 1 {
 		slot = make(chan struct{}, slots)
-		group.SetLimit(len(names))
 	}
-	began := time.Now()
+	all := make([]*writing, len(names))
 	for i, name := range names {
-		group.Go(func() (err error) {
-			each[i], err = b.writing(l, kind, name, slot).run(gctx, func(member string) error {
-				if kind != "Deployment" {
-					return nil
-				}
-				_, err := b.track.await(gctx, []string{available(member, kind, name)})
-				return err
-			})
-			return err
-		})
+		all[i] = b.writing(l, kind, name, slot)
+	}
+	return all
+}
+
+// together does the same for all templates, side by side where their requests are, and
+// tells how long it took.
+func together(ctx context.Context, all []*writing, do func(ctx context.Context, i int, w *writing) error) (time.Duration, error) {
+	began := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	if all[0].slot == nil {
+		group.SetLimit(1)
+	}
+	for i, w := range all {
+		group.Go(func() error { return do(ctx, i, w) })
 	}
 	err := group.Wait()
-	return time.Since(began), each, err
+	return time.Since(began), err
 }
 
 // sweepFloor takes away what the floor wrote, so that the pipeline finds nothing
@@ -322,6 +373,15 @@ func (b *bench) sweepFloor(ctx context.Context, kind string) error {
 
 // tree is an object in JSON.
 type tree map[string]any
+
+// parsed is what was encoded here.
+func parsed(body string) tree {
+	t := tree{}
+	if err := json.Unmarshal([]byte(body), &t); err != nil {
+		panic(err)
+	}
+	return t
+}
 
 // part is the object at key, made where there was none.
 func (t tree) part(key string) tree {

@@ -129,7 +129,22 @@ func (l *lab) install(ctx context.Context) error {
 	if err := l.hub.namespace(ctx, "sluice-system"); err != nil {
 		return err
 	}
-	return nil
+	return l.features(ctx)
+}
+
+// features gives the hub the gates as they are by default: without them nobody knows, and
+// policies wait.
+func (l *lab) features(ctx context.Context) error {
+	raw, err := os.ReadFile("config/400-config/features.yaml")
+	if err != nil {
+		return err
+	}
+	body, err := yaml.YAMLToJSON(raw)
+	if err != nil {
+		return err
+	}
+	_, err = l.hub.apply(ctx, "/api/v1/namespaces/sluice-system/configmaps/config-features", body)
+	return err
 }
 
 // joinAll joins the members that templates go to.

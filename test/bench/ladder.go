@@ -297,7 +297,7 @@ func (c *climber) restOnce(ctx context.Context, s *step) (late bool, err error) 
 // probe counts what new templates cost, one after the other. What the pipeline does
 // at rest is taken off the counts of what it reads.
 func (c *climber) probe(ctx context.Context, namespace string, s *step) error {
-	handled, _, err := c.pipeline.events(ctx)
+	before, err := c.pipeline.work(ctx)
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (c *climber) probe(ctx context.Context, namespace string, s *step) error {
 	if err != nil {
 		return err
 	}
-	after, _, err := c.pipeline.events(ctx)
+	after, err := c.pipeline.work(ctx)
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (c *climber) probe(ctx context.Context, namespace string, s *step) error {
 	s.requests = max(0, float64(len(rs))-s.restRequests*took) * each
 	s.hubKB = max(0, float64(c.hubBytes.Load()-hub)-s.restBytes*took) * each / 1024
 	s.memberKB = float64(c.memberBytes.Load()-members) * each / 1024
-	s.events = float64(after-handled) * each
+	s.events = float64(after.handled-before.handled) * each
 	s.p50, s.p99 = quantile(placed, 0.5), quantile(placed, 0.99)
 	return nil
 }

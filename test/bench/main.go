@@ -96,6 +96,7 @@ var phases = []phase{
 	{"policy", (*bench).policyEvents},
 	{"latency", (*bench).latency},
 	{"burst", (*bench).bursts},
+	{"changes", (*bench).befall},
 	{"unchanged", (*bench).unchanged},
 	{"lazy", (*bench).lazy},
 	{"restart", (*bench).restart},

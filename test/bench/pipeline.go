@@ -134,29 +134,36 @@ func (p *pipeline) flush(ctx context.Context) error {
 	return err
 }
 
-// events is how many events it has handled and how many sweeps it has made;
-// these are not among the former.
-func (p *pipeline) events(ctx context.Context) (handled, sweeps int, err error) {
+// work is what the pipeline has done, as it says itself.
+type work struct {
+	handled int // events
+	sweeps  int // not among them
+	open    int // events that wait in a queue, or are being handled
+}
+
+func (p *pipeline) work(ctx context.Context) (work, error) {
+	var w work
 	body, err := p.request(ctx, http.MethodGet, "/metrics")
 	if err != nil {
-		return 0, 0, fmt.Errorf("ask the pipeline for its metrics: %w", err)
+		return w, fmt.Errorf("ask the pipeline for its metrics: %w", err)
 	}
 	for line := range strings.Lines(body) {
-		if !strings.HasPrefix(line, "sluice_events_total{") {
+		name, rest, _ := strings.Cut(line, "{")
+		to := map[string]*int{"sluice_events_total": &w.handled, "sluice_broker_queued": &w.open, "sluice_broker_running": &w.open}[name]
+		if to == nil {
 			continue
 		}
-		fields := strings.Fields(line)
+		if to == &w.handled && strings.Contains(rest, "sources.ping") {
+			to = &w.sweeps
+		}
+		fields := strings.Fields(rest)
 		n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
 		if err != nil {
-			return 0, 0, fmt.Errorf("read the pipeline's metrics: %w", err)
+			return w, fmt.Errorf("read the pipeline's metrics: %w", err)
 		}
-		if strings.Contains(line, "sources.ping") {
-			sweeps += int(n)
-		} else {
-			handled += int(n)
-		}
+		*to += int(n)
 	}
-	return handled, sweeps, nil
+	return w, nil
 }
 
 // settled is how long nothing has to happen until it is called quiet, and
@@ -164,23 +171,25 @@ func (p *pipeline) events(ctx context.Context) (handled, sweeps int, err error) 
 const (
 	settled = 1500 * time.Millisecond
 	idle    = 2
+	// asking more often would be a good part of what the pipeline computes.
+	asking = 200 * time.Millisecond
 )
 
 // quiet waits until it handles nothing any more, and returns when that began.
 func (p *pipeline) quiet(ctx context.Context) (time.Time, error) {
 	last, since, swept := -1, time.Now(), 0
 	for {
-		handled, sweeps, err := p.events(ctx)
+		now, err := p.work(ctx)
 		if err != nil {
 			return since, err
 		}
 		switch {
-		case handled != last:
-			last, since, swept = handled, time.Now(), sweeps
-		case time.Since(since) > settled && sweeps >= swept+idle:
+		case now.handled != last:
+			last, since, swept = now.handled, time.Now(), now.sweeps
+		case time.Since(since) > settled && now.sweeps >= swept+idle && now.open == 0:
 			return since, nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := pause(ctx, asking); err != nil {
 			return since, err
 		}
 	}

@@ -34,7 +34,7 @@ func place(kind, namespace string) string {
 func template(kind, namespace, name string) map[string]any {
 	meta := map[string]any{"namespace": namespace, "name": name, "labels": map[string]any{"app": name}}
 	if kind == "ConfigMap" {
-		return map[string]any{"apiVersion": "v1", "kind": kind, "metadata": meta, "data": map[string]any{"greeting": "hello", "size": "12"}}
+		return map[string]any{"apiVersion": "v1", "kind": kind, "metadata": meta, "data": map[string]any{"greeting": says, "size": "12"}}
 	}
 	labels := map[string]any{"app": name}
 	return map[string]any{
@@ -93,15 +93,20 @@ func policyPath(namespace, name string) string {
 // create creates templates, and tells when it began.
 func (b *bench) create(ctx context.Context, kind, namespace string, names []string) (time.Time, error) {
 	began := time.Now()
+	return began, each(ctx, names, func(ctx context.Context, name string) error {
+		_, err := b.lab.hub.create(ctx, place(kind, namespace), encoded(template(kind, namespace, name)))
+		return err
+	})
+}
+
+// each does something to each template, to so many at a time.
+func each(ctx context.Context, names []string, do func(ctx context.Context, name string) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(creators)
 	for _, name := range names {
-		group.Go(func() error {
-			_, err := b.lab.hub.create(ctx, place(kind, namespace), encoded(template(kind, namespace, name)))
-			return err
-		})
+		group.Go(func() error { return do(ctx, name) })
 	}
-	return began, group.Wait()
+	return group.Wait()
 }
 
 // propagate creates templates and waits until all are in place and reported. It

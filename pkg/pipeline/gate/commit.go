@@ -151,13 +151,12 @@ func (s *Stage) trim(ctx context.Context, b *propagation.Binding, old []*propaga
 	return number, nil
 }
 
-// condition says on the binding whether something is pending. The condition
-// True on a new binding is left to the reporter, which writes the status anyway.
+// condition says on the binding whether something is pending.
 func (s *Stage) condition(ctx context.Context, t *propagation.Template, b *propagation.Binding, d gating.Decision) (*propagation.Binding, error) {
 	c := metav1.Condition{Type: gating.ConditionActive, Status: metav1.ConditionTrue, Reason: gating.ReasonActive, Message: gating.InForce(b)}
 	if d.Pending() {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(d.Reason), d.Message
-	} else if !conditions.Has(b.Status.Conditions, gating.ConditionActive) {
+	} else if reporterSays(b) {
 		return b, nil
 	}
 	next, changed := conditions.Set(b.Status.Conditions, c, s.now())
@@ -174,6 +173,14 @@ func (s *Stage) condition(ctx context.Context, t *propagation.Template, b *propa
 		s.hub.Record(ctx, hub.AboutTemplate(t), hub.Normal, c.Reason, c.Message)
 	}
 	return b, nil
+}
+
+// reporterSays tells whether it is left to the reporter, which writes the status anyway,
+// to say what is in force: of a new binding, and where nothing waited before and there is
+// a cluster of which something will be told.
+func reporterSays(b *propagation.Binding) bool {
+	return !conditions.Has(b.Status.Conditions, gating.ConditionActive) ||
+		conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionTrue) && len(b.Spec.Clusters) > 0
 }
 
 // tell records what people have to know and cannot see from the binding alone.

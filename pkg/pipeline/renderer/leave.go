@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/applying"
@@ -26,7 +27,7 @@ func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *prop
 		omitted := applying.Omitted(b, true) == ""
 		return func(*propagation.Work) bool { return omitted }, false, nil
 	}
-	if len(existing) == 0 {
+	if !slices.ContainsFunc(existing, func(w *propagation.Work) bool { return !w.Deleting }) { // nothing is to be decided
 		return func(*propagation.Work) bool { return false }, false, nil
 	}
 	e, err := proving.OfTemplate(ctx, s.hub, key, s.now())

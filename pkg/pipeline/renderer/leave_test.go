@@ -4,9 +4,13 @@
 package renderer_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/test/pipelinetest"
 )
 
 // What goes with its kind nobody deleted: members keep it, also where the kind is served
@@ -43,5 +47,29 @@ func TestATemplateThatGoesWithItsKindIsPreserved(t *testing.T) {
 		if w := r.work(c); w == nil || !w.Deleting || w.Spec.PreserveResourcesOnDeletion == nil || !*w.Spec.PreserveResourcesOnDeletion {
 			t.Errorf("the Work for %s is %v, want it to leave what it brought", c, w)
 		}
+	}
+}
+
+// With many templates deleted at once, each Work that has gone has the others looked at.
+func TestOfWorksThatAreBeingDeletedNothingIsAskedAgain(t *testing.T) {
+	r := secretBound(t)
+	r.render()
+	if err := r.hub.DeleteBinding(t.Context(), r.bound); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	r.hub.Ask = func(_ context.Context, q pipelinetest.Request) error {
+		if q.Verb == "get" && strings.Contains(q.About, r.key.String()) {
+			asked++
+		}
+		return nil
+	}
+	for i, want := range []int{1, 1} { // the proof that they may go, and then no more
+		if r.render(); asked != want {
+			t.Errorf("rendered %d times, it asked %d times whether the template is there, want %d", i+1, asked, want)
+		}
+	}
+	if w := r.work("m1"); w == nil || !w.Deleting {
+		t.Errorf("the Work is %v, want it to be on its way", w)
 	}
 }

@@ -318,16 +318,16 @@ func (s *Stage) scale(ctx context.Context, t *propagation.Template, b *propagati
 	return fmt.Errorf("scale %s: %w", t.Key, err)
 }
 
-// complete adds the conditions that gate and scheduler leave out where all is
-// well, so that a new template costs one status write and not three.
+// complete adds what gate and scheduler leave to be said where all is well, so that a new
+// template costs one status write and not three, and a policy's change one and not two.
 func (s *Stage) complete(b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) workv1alpha2.ResourceBindingStatus {
-	for _, c := range []metav1.Condition{
-		{Type: gating.ConditionActive, Status: metav1.ConditionTrue, Reason: gating.ReasonActive, Message: gating.InForce(b)},
-		{Type: workv1alpha2.ConditionScheduled, Status: metav1.ConditionTrue, Reason: workv1alpha2.ReasonSuccess, Message: scheduling.MessageSuccess},
-	} {
-		if !conditions.Has(status.Conditions, c.Type) {
-			status.Conditions, _ = conditions.Set(status.Conditions, c, s.now())
-		}
+	if !conditions.Is(status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
+		status.Conditions, _ = conditions.Set(status.Conditions,
+			metav1.Condition{Type: gating.ConditionActive, Status: metav1.ConditionTrue, Reason: gating.ReasonActive, Message: gating.InForce(b)}, s.now())
+	}
+	if !conditions.Has(status.Conditions, workv1alpha2.ConditionScheduled) {
+		status.Conditions, _ = conditions.Set(status.Conditions,
+			metav1.Condition{Type: workv1alpha2.ConditionScheduled, Status: metav1.ConditionTrue, Reason: workv1alpha2.ReasonSuccess, Message: scheduling.MessageSuccess}, s.now())
 	}
 	status.SchedulerObservedGeneration = b.Generation
 	if b.ForeignScheduler() == "" {

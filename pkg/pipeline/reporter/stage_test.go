@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/reporter"
@@ -169,6 +171,54 @@ func TestAFewMembersAreAskedOneByOne(t *testing.T) {
 			must(t, err)
 			if got := len(told.Status.AggregatedStatus); got != tt.members || (lists > 0) != tt.lists {
 				t.Errorf("of %d members it tells %d, with %d lists", tt.members, got, lists)
+			}
+		})
+	}
+}
+
+// What is in force by now is said with what became of it, in one write.
+func TestWhatIsInForceIsSaidWithTheRest(t *testing.T) {
+	const was = "policy shop/p, generation 1 is in force"
+	for name, tt := range map[string]struct {
+		active metav1.ConditionStatus
+		want   string
+	}{
+		"it is said anew":                         {metav1.ConditionTrue, "policy shop/p, generation 2 is in force"},
+		"that something waits is the gate's word": {metav1.ConditionFalse, was},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+			template := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+			b := &propagation.Binding{Key: propagation.BindingOf(template), Annotations: map[string]string{
+				propagation.AnnotationActivePolicy:     propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}.ID(),
+				propagation.AnnotationActiveGeneration: "2",
+			}}
+			b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: b.Key.Namespace, Name: "settings", UID: "u"}
+			b.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1"}}
+			made, err := h.CommitBinding(ctx, nil, b)
+			must(t, err)
+			_, err = h.CommitBindingStatus(ctx, made, workv1alpha2.ResourceBindingStatus{Conditions: []metav1.Condition{
+				{Type: gating.ConditionActive, Status: tt.active, Reason: "Was", Message: was},
+			}})
+			must(t, err)
+			must(t, h.EnsureNamespace(ctx, propagation.WorkNamespace("m1")))
+			key := propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(b.Key)}
+			w, err := h.CommitWork(ctx, nil, &propagation.Work{Key: key})
+			must(t, err)
+			_, err = h.CommitWorkStatus(ctx, w, workv1alpha1.WorkStatus{Applied: &workv1alpha1.AppliedState{UID: "u"}, Conditions: []metav1.Condition{
+				{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: w.Generation, Reason: "AppliedSuccessful"},
+			}})
+			must(t, err)
+			writes := 0
+			h.Wrote = func(context.Context, pipelinetest.Write) { writes++ }
+			e, err := events.New("applier", event.New(), events.WorkApplied, events.Data{Template: &template, Binding: &b.Key, Cluster: "m1", Work: &key})
+			must(t, err)
+			_, err = reporter.New(h, nil, func() time.Time { return fixture.Start }).Handle(ctx, e)
+			must(t, err)
+			c := meta.FindStatusCondition(h.LiveBinding(b.Key).Status.Conditions, gating.ConditionActive)
+			if c == nil || c.Status != tt.active || c.Message != tt.want || writes != 1 {
+				t.Errorf("with %d writes it says %+v, want %s: %s, with one", writes, c, tt.active, tt.want)
 			}
 		})
 	}
