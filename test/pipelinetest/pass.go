@@ -52,7 +52,7 @@ func (m *Member) Pass(ctx context.Context, ref member.Ref, p applying.Passing) e
 		return outcome.Conflict(fmt.Errorf("pass on %s in %s: it is another now", ref, m.Name))
 	}
 	next := *old
-	next.Work, next.Manifest = p.Heir().Owner(), ""
+	next.Work, next.WorkKey, next.Manifest = p.Heir().Owner(), keyMark(p.Heir()), ""
 	m.put(&next, true)
 	if m.Wrote != nil {
 		m.Wrote(ctx, MemberWrite{Cluster: m.Name, Verb: "patch", Old: old, New: &next})
