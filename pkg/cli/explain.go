@@ -158,6 +158,9 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	if r.NotGranted != "" {
 		field("Rights", s.Paint(screen.Bad, reporting.ReasonKindNotGranted)+": "+r.NotGranted)
 	}
+	if r.Contested != "" {
+		field("Contested", s.Paint(screen.Bad, r.Contested))
+	}
 	o.showPolicies(r)
 	o.showPending(r)
 	o.showClusters(r)

@@ -16,6 +16,7 @@ import (
 
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -65,7 +66,7 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	var rows [][]screen.Cell
 	for _, st := range r.Stages {
 		status := screen.Cell{Text: st.Status, Paint: screen.Good}
-		if st.Status != "True" || st.Stale {
+		if st.Status != "True" || st.Stale || st.Stage == applying.ConditionContested {
 			status.Paint = screen.Bad
 		}
 		if st.Stale {

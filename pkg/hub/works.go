@@ -253,6 +253,20 @@ func (h *Hub) DeleteWork(ctx context.Context, w *propagation.Work) error {
 	return h.works[w.Key.Form].deleteAt(ctx, workName(w.Key), w.UID, w.ResourceVersion)
 }
 
+// CommitRivals notes on the Work, as it was read, which others want what it has.
+func (h *Hub) CommitRivals(ctx context.Context, w *propagation.Work, rivals []propagation.Rival) (*propagation.Work, error) {
+	was, next := w.Annotations[propagation.AnnotationRivals], w.WithRivals(rivals).Annotations[propagation.AnnotationRivals]
+	if was == next {
+		return w, nil
+	}
+	var value any // nil takes it away
+	if next != "" {
+		value = next
+	}
+	patch := conditional(map[string]any{"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationRivals: value}}}, w.UID, w.ResourceVersion)
+	return h.works[w.Key.Form].patch(ctx, workName(w.Key), patch)
+}
+
 // ReleaseWork lets a Work that is being deleted go: its objects have left the
 // member. That it is gone already is fine.
 func (h *Hub) ReleaseWork(ctx context.Context, w *propagation.Work) error {

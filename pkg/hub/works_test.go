@@ -122,6 +122,32 @@ func (l *lab) testCommitWork(w *propagation.Work) {
 	_, err = l.CommitWorkStatus(l.ctx, reported, status)
 	must(l.t, err)
 	l.wantRequests()
+	l.testRivals(reported)
+}
+
+func (l *lab) testRivals(w *propagation.Work) {
+	l.t.Helper()
+	rivals := []propagation.Rival{{Name: "two-work", Form: propagation.PlacementForm, By: "the placement two"}}
+	noted, err := l.CommitRivals(l.ctx, w, rivals)
+	must(l.t, err)
+	if !cmp.Equal(noted.Rivals(), rivals) {
+		l.t.Errorf("noted: %v", noted.Rivals())
+	}
+	if _, err := l.CommitRivals(l.ctx, w, nil); err != nil {
+		l.t.Errorf("what is as it was: %v", err)
+	}
+	if _, err := l.CommitRivals(l.ctx, w, append(rivals, rivals...)); !outcome.IsConflict(err) {
+		l.t.Errorf("on an old version: %v, want a conflict", err)
+	}
+	l.requests.take()
+	_, err = l.CommitRivals(l.ctx, noted, rivals)
+	must(l.t, err)
+	l.wantRequests()
+	settled, err := l.CommitRivals(l.ctx, noted, nil)
+	must(l.t, err)
+	if _, has := settled.Annotations[propagation.AnnotationRivals]; has {
+		l.t.Errorf("settled: %v", settled.Annotations)
+	}
 }
 
 func (l *lab) testDeleteWork(key propagation.WorkKey) {

@@ -112,8 +112,18 @@ func TestC74C75Y9WhatAnotherHoldsIsNotFoughtOver(t *testing.T) {
 				s.Errorf("failed in %s: %v", text(m, "clusterName"), failed)
 			}
 		}
+		s.Expect(cm).Binding(isCondition("Contested", "True", "the placement "+p.name()))
+		if out := s.must("explain", "configmap/"+cm.name(), "-n", s.ns); !strings.Contains(out, "is wanted by the placement "+p.name()) {
+			s.Errorf("explain does not say who else wants it:\n%s", out)
+		}
 		s.Unchanged(func() { s.Touch(p) })
 		s.Delete(p)
 		s.holds(cm, "page", "hello", members...)
+		s.Expect(cm).Binding(func(b map[string]any) error {
+			if conditionOf(b, "Contested") != nil {
+				return fmt.Errorf("it says yet that it is contested: %s", asJSON(b["status"]))
+			}
+			return nil
+		})
 	})
 }

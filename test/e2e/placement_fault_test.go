@@ -126,8 +126,18 @@ func TestC77C82ReportDiff(t *testing.T) {
 	})
 }
 
-// Of a placement, another's object is reported, and not fought over; when the first
-// goes, the second has it.
+// wanted waits until a placement that has come to its end says that somebody else wants
+// the object.
+func (s *scenario) wanted(p thing, object, by string) {
+	s.Helper()
+	c := conditionOf(map[string]any{"status": s.Says(p, append(slices.Clone(carried), "Contested WantedByOthers True")...)}, "Contested")
+	if m := text(c, "message"); !strings.Contains(m, object) || !strings.Contains(m, by) {
+		s.Errorf("%s says %q", p, m)
+	}
+}
+
+// Of a placement, another's object is reported on both, and not fought over; when the
+// first goes, the second has it.
 func TestC75TwoPlacementsOfOneObject(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
 		role := s.ClusterRole("shared")
@@ -138,8 +148,12 @@ func TestC75TwoPlacementsOfOneObject(t *testing.T) {
 		s.Apply(two)
 		s.Says(two, append(slices.Clone(carried[:4]), "Applied ApplyFailed False")...)
 		s.failing(two, "ApplyConflictBetweenPlacements", members...)
-		s.Says(one, carried...)
+		s.wanted(one, role.name(), two.name())
 		s.Unchanged(func() { s.Touch(two) })
+		s.Delete(two)
+		s.Says(one, carried...)
+		s.Apply(two)
+		s.wanted(one, role.name(), two.name())
 		s.Delete(one)
 		s.Says(two, carried...)
 		s.Expect(role).In(members...)

@@ -26,8 +26,8 @@ type Object struct {
 	Ref     member.Ref
 	UID     types.UID
 	Version int
-	// Work that made it; empty: it is not ours. Hub of that.
-	Work, Hub string
+	// Work that made it; empty: it is not ours. Hub of that, and where the Work is on it.
+	Work, Hub, WorkKey string
 	// Content is what was applied, without the marks of its Work, and Manifest
 	// its hash.
 	Content  map[string]any
@@ -124,6 +124,12 @@ func (o *Object) observed() *applying.Observed {
 	}
 	meta := maps.Clone(obj["metadata"].(map[string]any))
 	meta["generation"] = o.Generation
+	if o.WorkKey != "" {
+		annotations, _ := meta["annotations"].(map[string]any)
+		marked := map[string]any{applying.AnnotationWork: o.WorkKey}
+		maps.Copy(marked, annotations)
+		meta["annotations"] = marked
+	}
 	obj["metadata"] = meta
 	if spec, ok := obj["spec"].(map[string]any); ok && len(o.Spoilt) > 0 {
 		obj["spec"] = spoilt(spec)
@@ -194,7 +200,7 @@ func (m *Member) Write(ctx context.Context, w *propagation.Work, hub string, man
 // apply writes; the same again is no write.
 func (m *Member) apply(ctx context.Context, w *propagation.Work, hub string, ref member.Ref, manifest map[string]any) *Object {
 	old := m.objects[ref]
-	next := &Object{Ref: ref, Work: w.Key.Owner(), Hub: hub, Content: unshared(manifest), Manifest: propagation.HashJSON(manifest), Generation: 1}
+	next := &Object{Ref: ref, Work: w.Key.Owner(), Hub: hub, WorkKey: keyMark(w.Key), Content: unshared(manifest), Manifest: propagation.HashJSON(manifest), Generation: 1}
 	if old != nil {
 		if old.Work == next.Work && old.Hub == next.Hub && old.Manifest == next.Manifest && len(old.Spoilt) == 0 && reflect.DeepEqual(old.Content, next.Content) {
 			return old
@@ -212,6 +218,9 @@ func (m *Member) apply(ctx context.Context, w *propagation.Work, hub string, ref
 	}
 	return next
 }
+
+// keyMark says for people where the Work is.
+func keyMark(key propagation.WorkKey) string { return key.Namespace() + "/" + key.Name }
 
 func (m *Member) newUID() types.UID {
 	m.uids++

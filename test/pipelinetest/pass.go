@@ -52,9 +52,9 @@ func (m *Member) Pass(ctx context.Context, ref member.Ref, p applying.Passing) e
 		return outcome.Conflict(fmt.Errorf("pass on %s in %s: it is another now", ref, m.Name))
 	}
 	next := *old
-	next.Work, next.Manifest = "", ""
+	next.Work, next.WorkKey, next.Manifest = "", "", ""
 	if heir := p.Heir(); heir != nil {
-		next.Work = heir.Owner()
+		next.Work, next.WorkKey = heir.Owner(), keyMark(*heir)
 	}
 	m.put(&next, true)
 	if m.Wrote != nil {

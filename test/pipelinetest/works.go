@@ -176,6 +176,27 @@ func (h *Hub) deleteWork(r *row[*propagation.Work], own bool) {
 	}
 }
 
+// CommitRivals notes who else wants what a Work has.
+func (h *Hub) CommitRivals(ctx context.Context, w *propagation.Work, rivals []propagation.Rival) (*propagation.Work, error) {
+	next := w.WithRivals(rivals)
+	if next.Annotations[propagation.AnnotationRivals] == w.Annotations[propagation.AnnotationRivals] {
+		return w, nil
+	}
+	about := "rivals of " + w.Key.String()
+	if err := h.ask(ctx, "patch", about); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r, err := h.works.current(w.Key.String(), w.UID, w.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	next = r.value.WithRivals(rivals)
+	h.storeWork(next, true)
+	return next, h.wrote(ctx, "patch", about, r.value, next)
+}
+
 // ReleaseWork takes Sluice's finalizer off a Work.
 func (h *Hub) ReleaseWork(ctx context.Context, w *propagation.Work) error {
 	if !slices.Contains(w.Finalizers, propagation.FinalizerWork) {

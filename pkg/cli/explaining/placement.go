@@ -16,9 +16,11 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 )
 
 // Placed is a placement and all that was made of it.
@@ -77,6 +79,9 @@ var stages = []string{
 	placementv1.ConditionPlacementDiffReported,
 }
 
+// besides are the conditions that a placement has only while something is wrong.
+var besides = []string{reporting.ConditionKindsGranted, applying.ConditionContested}
+
 // memberStages are those of a binding.
 var memberStages = []string{
 	placementv1.ConditionRolloutStarted, placementv1.ConditionOverridden, placementv1.ConditionWorkSynchronized,
@@ -94,7 +99,7 @@ func (p Placed) Report() PlacementReport {
 	if latest := p.latestSnapshot(); latest != nil {
 		r.Snapshot = latest.Labels[placementv1.LabelResourceIndex]
 	}
-	for _, kind := range stages {
+	for _, kind := range slices.Concat(stages, besides) {
 		if c := meta.FindStatusCondition(crp.Status.Conditions, kind); c != nil {
 			r.Stages = append(r.Stages, PlacementStage{
 				Stage: strings.TrimPrefix(kind, placementv1.KindClusterResourcePlacement), Status: string(c.Status), Reason: c.Reason, Message: c.Message,

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
@@ -37,6 +38,8 @@ type Report struct {
 	Gates []string `json:"gates,omitempty"`
 	// NotGranted says which rights Sluice lacks to what the template's policy selects.
 	NotGranted string `json:"notGranted,omitempty"`
+	// Contested says who else wants what members have of the template; absent: nobody.
+	Contested string `json:"contested,omitempty"`
 }
 
 // Verdict is a decision with its reason.
@@ -124,6 +127,11 @@ func (w World) Explain(s Subject) Report {
 	}
 	if p := w.foremost(in.Policy, s.Template); p != nil {
 		r.NotGranted = notGranted(p)
+	}
+	if b := in.Binding; b != nil {
+		if c := meta.FindStatusCondition(b.Status.Conditions, applying.ConditionContested); c != nil {
+			r.Contested = c.Message
+		}
 	}
 	if d.Pending() && d.Reason != gating.NameTaken {
 		r.Pending = w.pending(in, s.Revision)

@@ -5,6 +5,7 @@ package placing
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ type Mark struct {
 	Refused bool
 	// Latest is Identity of the snapshot that was the latest then; empty: not known.
 	Latest string
+	// Again is when everything is read again, since Sluice lacks a right to a part of it;
+	// zero: it lacks none.
+	Again time.Time
 }
 
 // MarkOf returns the mark of the placement as it is now.
@@ -58,14 +62,22 @@ func (m Mark) String() string {
 	if m.Refused {
 		refused = "refused"
 	}
-	return strings.Join([]string{m.Asked, m.Served, refused, m.Latest}, "/")
+	again := ""
+	if !m.Again.IsZero() {
+		again = strconv.FormatInt(m.Again.Unix(), 10)
+	}
+	return strings.Join([]string{m.Asked, m.Served, refused, m.Latest, again}, "/")
 }
 
 // ParseMark is the inverse of String. Any other string gives a mark that is equal to no
 // placement's.
 func ParseMark(s string) Mark {
-	parts := strings.Split(s+"///", "/")
-	return Mark{Asked: parts[0], Served: parts[1], Refused: parts[2] == "refused", Latest: parts[3]}
+	parts := strings.Split(s+"////", "/")
+	m := Mark{Asked: parts[0], Served: parts[1], Refused: parts[2] == "refused", Latest: parts[3]}
+	if again, err := strconv.ParseInt(parts[4], 10, 64); err == nil {
+		m.Again = time.Unix(again, 0)
+	}
+	return m
 }
 
 // Situation is what is known of a placement before its objects are read.
@@ -93,8 +105,18 @@ type Due struct {
 }
 
 // When decides when the objects are read. What people ask for acts at once; changes of
-// objects and kinds wait for the intervals that collect them.
+// objects and kinds wait for the intervals that collect them. What Sluice may not read it
+// tries again: nothing tells of a right that was granted.
 func (s Situation) When(now time.Time) Due {
+	d, again := s.changed(now), s.Selected.Again
+	if !again.IsZero() && (d.Never || again.Before(d.At)) {
+		return Due{At: again, All: true}
+	}
+	return d
+}
+
+// changed is When for what changed.
+func (s Situation) changed(now time.Time) Due {
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
 	another := !s.Known || s.Mark.Asked != s.Selected.Asked || s.unrecorded()
 	switch {

@@ -100,7 +100,7 @@ func TestPolicySnapshots(t *testing.T) {
 }
 
 func TestAMarkIsReadAsItWasWritten(t *testing.T) {
-	for _, m := range []placing.Mark{{}, {Asked: "a"}, {Asked: "a", Served: "b"}, {Asked: "a", Refused: true}, {Asked: "a", Served: "b", Refused: true}, {Asked: "a", Latest: "3"}, {Asked: "a", Served: "b", Refused: true, Latest: "0"}} {
+	for _, m := range []placing.Mark{{}, {Asked: "a"}, {Asked: "a", Served: "b"}, {Asked: "a", Refused: true}, {Asked: "a", Served: "b", Refused: true}, {Asked: "a", Latest: "3"}, {Asked: "a", Served: "b", Refused: true, Latest: "0"}, {Asked: "a", Latest: "3", Again: time.Unix(1000, 0)}} {
 		if got := placing.ParseMark(m.String()); got != m {
 			t.Errorf("%+v is read as %+v", m, got)
 		}
@@ -136,6 +136,8 @@ func TestC30When(t *testing.T) {
 		"kinds that come or go are looked for":                {with(func(s *placing.Situation) { s.Selected.Served = "b" }), placing.Due{At: now, All: true}},
 		"kinds wait for their time, too":                      {with(func(s *placing.Situation) { s.Selected.Served, s.Last = "b", at(-2) }), placing.Due{At: at(28), All: true}},
 		"a snapshot that was deleted is made again":           {with(func(s *placing.Situation) { s.Snapshotted = false }), placing.Due{At: now, All: true}},
+		"Z28: what may not be read is tried again":            {with(func(s *placing.Situation) { s.Selected.Again = at(60) }), placing.Due{At: at(60), All: true}},
+		"Z28: what changed is not kept waiting for that":      {with(func(s *placing.Situation) { s.Selected.Again, s.First = at(60), at(-1) }), placing.Due{At: at(14)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.situation.When(now)

@@ -111,6 +111,9 @@ const (
 	// are held because others would lose what is in the object: applying.Approval of
 	// each, separated by commas.
 	AnnotationApproved = "sluice.dev/approved"
+	// AnnotationRivals on a Work are other Works of its member that want what it has there,
+	// which their applier notes: Rival of each, in JSON.
+	AnnotationRivals = "sluice.dev/rivals"
 
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"

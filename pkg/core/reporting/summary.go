@@ -14,6 +14,7 @@ import (
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -130,7 +131,21 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, workv1alpha2.ReasonFullyAppliedFailed, messageNotFullyApplied
 	}
 	status.Conditions, _ = conditions.Set(status.Conditions, c, now)
+	status.Conditions = contested(b, status.Conditions, works, now)
 	return BoundBinding(status)
+}
+
+// contested are the conditions with that about others that want what the Works have, as
+// long as some do.
+func contested(b *propagation.Binding, list []metav1.Condition, works []*propagation.Work, now time.Time) []metav1.Condition {
+	why := applying.ContestedBy(works)
+	if why == "" {
+		return slices.DeleteFunc(slices.Clone(list), func(c metav1.Condition) bool { return c.Type == applying.ConditionContested })
+	}
+	list, _ = conditions.Set(list, metav1.Condition{
+		Type: applying.ConditionContested, Status: metav1.ConditionTrue, Reason: applying.ReasonWantedByOthers, Message: why, ObservedGeneration: b.Generation,
+	}, now)
+	return list
 }
 
 // item is what one Work says.

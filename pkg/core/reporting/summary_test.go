@@ -173,6 +173,23 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+func TestY9ABindingSaysWhoElseWantsItsTemplate(t *testing.T) {
+	b := bound("a")
+	w := made("a", applied).WithRivals([]propagation.Rival{{Name: "two-work", Form: propagation.PlacementForm, Object: propagation.TemplateKey{Kind: "ConfigMap", Namespace: "shop", Name: "pages"}, By: "the placement two"}})
+	b.Status = Summarize(b, []*propagation.Work{w}, noon)
+	c := meta.FindStatusCondition(b.Status.Conditions, "Contested")
+	if c == nil || c.Status != "True" || c.Reason != "WantedByOthers" || c.Message != "ConfigMap shop/pages is wanted by the placement two, too, in a" {
+		t.Fatalf("it says %+v", c)
+	}
+	if d := cmp.Diff(b.Status, Summarize(b, []*propagation.Work{w}, noon.Add(time.Hour))); d != "" {
+		t.Errorf("an hour later, with nothing new:\n%s", d)
+	}
+	b.Status = Summarize(b, []*propagation.Work{made("a", applied)}, noon)
+	if c := meta.FindStatusCondition(b.Status.Conditions, "Contested"); c != nil {
+		t.Errorf("when it is over it says %+v", c)
+	}
+}
+
 func TestSummaryCarriesStatusAndHealth(t *testing.T) {
 	w := made("a", applied)
 	w.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: []byte(`{"replicas":1}`)}, Health: workv1alpha1.ResourceHealthy}}

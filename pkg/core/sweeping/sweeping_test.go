@@ -124,6 +124,16 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
+// What others want of a Work is looked at until they do not.
+func TestC75Y9AWorkThatIsContestedIsLookedAt(t *testing.T) {
+	w := &propagation.Work{Generation: 2}
+	w.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, Reason: reporting.ReasonApplied, ObservedGeneration: 2}}
+	contested := w.WithRivals([]propagation.Rival{{Name: "two-work", Form: propagation.PlacementForm}})
+	if was, is := sweeping.StateOf(w, time.Unix(1000, 0)), sweeping.StateOf(contested, time.Unix(1000, 0)); was != sweeping.Finished || is != sweeping.Failing {
+		t.Errorf("%d, and contested %d", was, is)
+	}
+}
+
 // What a placement's Work has in its member and does not say any more is looked at until it
 // has left, though all that it says is there.
 func TestC15AWorkThatLeavesSomethingBehindIsNotFinished(t *testing.T) {

@@ -120,7 +120,14 @@ func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (r
 	if news {
 		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, workv1alpha1.EventReasonSyncFailed, reason+": "+failure.Error())
 	}
-	return result{event: events.WorkFailed, reason: reason, message: failure.Error(), news: news}, nil
+	r := result{event: events.WorkFailed, reason: reason, message: failure.Error(), news: news}
+	if wait := (*waiting)(nil); errors.As(failure, &wait) && wait.held != nil {
+		var err error
+		if r.heirs, err = s.contest(ctx, w, []held{*wait.held}); err != nil {
+			return result{}, err
+		}
+	}
+	return r, nil
 }
 
 // write applies the Work's manifests in their order; the first that fails ends
@@ -178,7 +185,11 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 		}
 		return a, nil
 	case !d.Writes():
-		return done{}, undone(in.Work.Key.Cluster, ref, d)
+		e := undone(in.Work.Key.Cluster, ref, d)
+		if d.Reason == applying.ReasonNotOurs {
+			e.held = heldBy(in)
+		}
+		return done{}, e
 	}
 	if in.Overtaken() {
 		if err := s.newest(ctx, in.Work); err != nil {
@@ -235,13 +246,14 @@ func (s *Stage) put(ctx context.Context, m Member, in applying.Input) (*applying
 type waiting struct {
 	reason  applying.Reason
 	message string
+	held    *held // the object, where another Work has it
 }
 
 func (e *waiting) Error() string { return e.message }
 
 // undone says why the object was left as it is.
-func undone(cluster string, ref member.Ref, d applying.Decision) error {
-	e := &waiting{d.Reason, fmt.Sprintf("%s in %s: %s", ref, cluster, d.Message)}
+func undone(cluster string, ref member.Ref, d applying.Decision) *waiting {
+	e := &waiting{reason: d.Reason, message: fmt.Sprintf("%s in %s: %s", ref, cluster, d.Message)}
 	switch d.Reason {
 	case applying.ReasonNotOurs:
 		e.message = (&member.NotOurs{Cluster: cluster, Ref: ref, Work: d.Other, Hub: d.OtherHub}).Error()

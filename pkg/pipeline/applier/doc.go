@@ -11,15 +11,18 @@
 // Reads: the Work; its binding, for the suspension; the suspensions in Redis; the member's
 // object. Where the Work is being deleted, live: the template, the binding and the
 // Cluster (pkg/pipeline/proving), the Works of placements in the member and, for a
-// placement's object, that of its policy.
+// placement's object, that of its policy. Where another Work has what this one wants, or
+// the Work says that others want what it has, these Works.
 // Decides with: pkg/core/applying.
 // Commits: server-side apply or deletion in the member; the Work's conditions
-// and what the member has; the Work's finalizer.
+// and what the member has; the Work's finalizer; on a Work that has what another wants,
+// the note of that, and its end.
 // Emits: work.applied, work.held, work.failed, work.deleted, of as many members as
 // there is the same to tell of; binding.scheduled where a Work is being deleted that
 // its binding wants, or beside one of its binding's present name, or what its Secrets
 // hold is missing (of placements placement.bound); work.rendered and work.removed of a
-// Work that got an object passed on, or goes on in an event of its own.
+// Work that got an object passed on, that has what another wants and did not say so, or
+// that goes on in an event of its own.
 //
 // Of a placement's Work the objects of one kind are written four abreast, kind by kind in
 // the order of its manifests; they leave in the other order. What time does not suffice for

@@ -93,6 +93,11 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	if commitErr != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, commitErr)
 	}
+	holders, contestErr := s.contest(ctx, w, inVain(outcomes))
+	if contestErr != nil {
+		return result{}, contestErr
+	}
+	to.keys = append(to.keys, holders...)
 	if err != nil {
 		return result{later: true, next: place(w, next+rest.seen), heirs: to.keys}, nil
 	}
@@ -174,8 +179,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	case err != nil:
 		return o, err
 	case conflict != "":
-		o.Reason, o.Message = telling.ReasonConflict, conflict
-		return o, nil
+		return conflicting(o, in, conflict), nil
 	case ours:
 		in.Known, in.TakeOver = nil, applying.TakeOverAlways
 	}

@@ -26,6 +26,7 @@ type Works interface {
 	// WorkNow is Work, whatever a watch told.
 	WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
+	CommitRivals(ctx context.Context, w *propagation.Work, rivals []propagation.Rival) (*propagation.Work, error)
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 }

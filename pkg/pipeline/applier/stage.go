@@ -102,6 +102,9 @@ func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.
 	if msg.Binding != nil && !w.IsOf(*msg.Binding) {
 		return result{event: events.WorkDeleted, reason: "Gone"}, nil, nil // of that name there is another's
 	}
+	if w, err = s.settle(ctx, w); err != nil {
+		return result{}, nil, err
+	}
 	msg.Template = templateOf(msg, w)
 	r, err := s.bring(ctx, msg, w)
 	return r, w, err
@@ -173,7 +176,8 @@ type result struct {
 	// later tells that time has ended, and another event goes on at next.
 	later bool
 	next  string
-	// heirs are the Works that have objects of this one now.
+	// heirs are the Works that have objects of this one now, or that have what this one
+	// wants and did not know that.
 	heirs []propagation.WorkKey
 }
 

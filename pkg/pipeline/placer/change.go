@@ -59,7 +59,7 @@ func (r *reading) changedNamespace(ctx context.Context, content placing.Content,
 	was := content.Has(key)
 	t, err := r.one(ctx, key)
 	if err != nil {
-		return content, r.tolerate(key.GroupVersionKind().GroupKind(), err)
+		return content, r.tolerate(key.GroupVersionKind().GroupKind(), propagation.Right{Verb: "get"}, err)
 	}
 	selected := false
 	if t != nil {
@@ -90,7 +90,7 @@ func (r *reading) changedNamespace(ctx context.Context, content placing.Content,
 func (r *reading) reread(ctx context.Context, key propagation.TemplateKey) error {
 	t, err := r.one(ctx, key)
 	if err != nil {
-		return r.tolerate(key.GroupVersionKind().GroupKind(), err)
+		return r.tolerate(key.GroupVersionKind().GroupKind(), propagation.Right{Verb: "get", Namespace: key.Namespace}, err)
 	}
 	switch {
 	case t == nil:

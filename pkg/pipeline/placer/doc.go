@@ -11,7 +11,8 @@
 // Decides with: pkg/core/placing.
 // Commits: what changed, until it was seen, in Redis (pkg/redis/pending); resource and
 // policy snapshots; the placement's finalizers; its condition Scheduled where its
-// selectors are refused, and nothing else of its status.
+// selectors are refused, KindsGranted where Sluice lacks a right to what they select, and
+// nothing else of its status.
 // Emits: placement.snapshotted, which says that what there is to say stands in the
 // snapshots, also of a placement that is being deleted; placement.touched for
 // each placement that is due.
@@ -20,8 +21,8 @@
 // objects are collected for 15 s from the first one on, and 30 s lie between two
 // snapshots. A change of one object costs a read of that object: the others are
 // taken from the latest snapshot. All are read again where Redis was lost, where
-// more changed than is worth being read one by one, and where the hub serves kinds
-// that it did not serve.
+// more changed than is worth being read one by one, where the hub serves kinds that it
+// did not serve, and, ever more seldom, while a right to some of it is missing.
 //
 // Twice is safe: what is planned follows from what is stored, nothing is written
 // where nothing changed, and what was half written is finished or dropped.

@@ -199,16 +199,33 @@ func (s *Stage) refuse(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return s.pending.Done(ctx, p.Name, taken, mark.String(), time.Time{})
 }
 
-// accept takes back that the selectors were refused.
-func (s *Stage) accept(ctx context.Context, p *placementv1.ClusterResourcePlacement) error {
-	conditions, changed := placing.Accept(p, s.now())
-	if !changed {
-		return nil
+// accept takes back that the selectors were refused, and says which rights were missing
+// to read what they select, where all of it was read. It returns when that is to be done
+// again; zero: never.
+func (s *Stage) accept(ctx context.Context, p *placementv1.ClusterResourcePlacement, c choice) (again time.Time, err error) {
+	list, changed := placing.Accept(p, s.now())
+	if c.all {
+		var news bool
+		list, news = placing.Granted(list, p.Generation, c.missing, s.now())
+		changed = changed || news
 	}
-	status := *p.Status.DeepCopy()
-	status.Conditions = conditions
-	if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
-		return fmt.Errorf("accept the selectors of placement %s: %w", p.Name, err)
+	if changed {
+		status := *p.Status.DeepCopy()
+		status.Conditions = list
+		if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
+			return again, fmt.Errorf("accept the selectors of placement %s: %w", p.Name, err)
+		}
 	}
-	return nil
+	switch {
+	case c.all:
+		again = placing.TryAgain(list, s.now())
+	case len(c.missing) > 0 && c.at.Selected.Again.IsZero():
+		again = s.now() // what changed may not be read; what else may not?
+	default:
+		again = c.at.Selected.Again
+	}
+	if !again.IsZero() {
+		s.remind(ctx, p.Name, again.Sub(s.now()))
+	}
+	return again, nil
 }

@@ -46,6 +46,8 @@ type reading struct {
 	size  int
 	// dark are the kinds of which nobody can tell, and why.
 	dark map[schema.GroupKind]string
+	// missing are the rights that were missing, one of each kind.
+	missing []propagation.Right
 }
 
 // all selects afresh. What nobody can tell of stays as the latest snapshot has it.
@@ -54,12 +56,14 @@ func (r *reading) all(ctx context.Context) (placing.Content, error) {
 	for _, gvk := range kinds {
 		names, every := r.selectors.Names(gvk.GroupKind())
 		var err error
+		may := propagation.Right{Verb: "get"}
 		if every {
+			may.Verb = "list"
 			err = r.list(ctx, gvk, "", r.clusterScoped)
 		} else {
 			err = r.named(ctx, gvk, names)
 		}
-		if err = r.tolerate(gvk.GroupKind(), err); err != nil {
+		if err = r.tolerate(gvk.GroupKind(), may, err); err != nil {
 			return placing.Content{}, err
 		}
 	}
@@ -118,14 +122,16 @@ func (r *reading) version(key propagation.TemplateKey) (schema.GroupVersionKind,
 	return r.inside[i], true
 }
 
-// tolerate remembers that nobody can tell of a kind; any other error stays one.
-func (r *reading) tolerate(gk schema.GroupKind, err error) error {
+// tolerate remembers that nobody can tell of a kind, and which right that took; any other
+// error stays one.
+func (r *reading) tolerate(gk schema.GroupKind, may propagation.Right, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, outcome.ErrNotServed):
 		r.darken(gk, "is not served")
 	case apierrors.IsForbidden(err):
+		r.lack(gk, may, err)
 		r.darken(gk, "is not granted to Sluice")
 	default:
 		return err
@@ -138,6 +144,24 @@ func (r *reading) darken(gk schema.GroupKind, why string) {
 		r.dark = map[schema.GroupKind]string{}
 	}
 	r.dark[gk] = why
+}
+
+// lack remembers a right that is missing to a kind that the selectors name, or that the
+// latest snapshot has: of what else a namespace may have, nobody asked for each kind. The
+// answer names the kind as roles do.
+func (r *reading) lack(gk schema.GroupKind, may propagation.Right, err error) {
+	had := slices.ContainsFunc(r.latest.Items(), func(i placing.Item) bool { return i.Key.GroupVersionKind().GroupKind() == gk })
+	if may.Namespace != "" && !had {
+		return
+	}
+	may.Account, may.Resource = Name, schema.GroupResource{Group: gk.Group, Resource: strings.ToLower(gk.Kind)}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind != "" {
+		may.Resource.Resource = status.Status().Details.Kind
+	}
+	if !slices.ContainsFunc(r.missing, func(known propagation.Right) bool { return known.Resource == may.Resource }) {
+		r.missing = append(r.missing, may)
+	}
 }
 
 // complaint says of which kinds nobody can tell; empty: of none.
@@ -221,7 +245,7 @@ func (r *reading) namespace(ctx context.Context, name string) error {
 		if placing.ExemptKind(gvk.GroupKind()) {
 			continue
 		}
-		if err := r.tolerate(gvk.GroupKind(), r.list(ctx, gvk, name, r.inNamespace)); err != nil {
+		if err := r.tolerate(gvk.GroupKind(), propagation.Right{Verb: "list", Namespace: name}, r.list(ctx, gvk, name, r.inNamespace)); err != nil {
 			return err
 		}
 	}

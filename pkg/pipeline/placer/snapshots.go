@@ -14,6 +14,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/pending"
@@ -26,6 +27,10 @@ type choice struct {
 	plan placing.Plan
 	// read tells whether it was selected now; else nothing of it was due.
 	read bool
+	// all: not only what changed was read.
+	all bool
+	// missing are the rights that were missing for that.
+	missing []propagation.Right
 	// refused: it was refused before, and nobody has mended it.
 	refused bool
 }
@@ -66,11 +71,12 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		return c, nil
 	}
 	c.plan = c.have.Next(nil)
-	content, err := s.read(ctx, p, reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}, newest, due, taken)
+	r := &reading{objects: s.hub, selectors: placing.SelectorsOf(p), inside: inside}
+	content, err := s.read(ctx, p, r, newest, due, taken)
 	if err != nil {
 		return c, err
 	}
-	c.plan, c.read = c.have.Next(&content), true
+	c.plan, c.read, c.all, c.missing = c.have.Next(&content), true, due.All, r.missing
 	return c, nil
 }
 
@@ -84,7 +90,7 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	if len(made) > 0 {
 		c.at.Last = s.now()
 	}
-	if err := s.accept(ctx, p); err != nil {
+	if c.at.Mark.Again, err = s.accept(ctx, p, c); err != nil {
 		return -1, err
 	}
 	c.at.Mark.Latest = placing.Identity(placing.Newest(append(made, c.have.of(c.plan)...)))
@@ -132,7 +138,7 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 }
 
 // read is what the placement selects now.
-func (s *Stage) read(ctx context.Context, p *placementv1.ClusterResourcePlacement, r reading, latest []placing.Part, due placing.Due, taken pending.Taken) (placing.Content, error) {
+func (s *Stage) read(ctx context.Context, p *placementv1.ClusterResourcePlacement, r *reading, latest []placing.Part, due placing.Due, taken pending.Taken) (placing.Content, error) {
 	var (
 		c   placing.Content
 		err error

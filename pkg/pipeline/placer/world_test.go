@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,6 +40,7 @@ type world struct {
 	// is asked in front of each write.
 	dark   map[string]bool
 	broken string
+	denied map[string]bool // kinds that nobody granted
 	fails  func(what string) error
 
 	states  map[string]*state
@@ -84,6 +86,10 @@ func (w *world) stamp(m *metav1.ObjectMeta) {
 	if m.UID == "" {
 		m.UID, m.CreationTimestamp = types.UID("uid-"+m.ResourceVersion), metav1.NewTime(w.now)
 	}
+}
+
+func forbidden(kind string) error {
+	return fmt.Errorf("ask: %w", apierrors.NewForbidden(schema.GroupResource{Resource: strings.ToLower(kind) + "s"}, "", errors.New("no")))
 }
 
 func gone(what string) error { return fmt.Errorf("get %s: %w", what, outcome.ErrGone) }
@@ -210,6 +216,9 @@ func (w *world) Template(_ context.Context, key propagation.TemplateKey) (*propa
 	if w.dark[key.Kind] {
 		return nil, outcome.ErrNotServed
 	}
+	if w.denied[key.Kind] {
+		return nil, forbidden(key.Kind)
+	}
 	if obj := w.objects[key.ID()]; obj != nil {
 		return &propagation.Template{Key: key, Object: runtime.DeepCopyJSON(obj)}, nil
 	}
@@ -221,6 +230,9 @@ func (w *world) ListTemplates(_ context.Context, gvk schema.GroupVersionKind, na
 	w.read(strings.TrimSpace("list " + gvk.Kind + " " + namespace))
 	if w.dark[gvk.Kind] {
 		return nil, "", outcome.ErrNotServed
+	}
+	if w.denied[gvk.Kind] {
+		return nil, "", forbidden(gvk.Kind)
 	}
 	if w.broken == gvk.Kind {
 		return nil, "", errors.New("conversion webhook failed")

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	events "sluice.dev/apis/events/v1"
@@ -52,7 +54,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 		}
 	}
 	if !sum.Moving || e.Type() == events.PlacementWaiting || telling.Outdated(in.Placement) {
-		if err := s.tellPlacement(ctx, in.Placement, sum.Status); err != nil {
+		if err := s.tellPlacement(ctx, in.Placement, sum.Status, telling.Besides(in)); err != nil {
 			return nil, err
 		}
 	}
@@ -111,13 +113,16 @@ func (s *Stage) selected(ctx context.Context, in telling.Input) ([]placementv1.R
 	return out, nil
 }
 
-// tellPlacement writes the status, and the events of what has come true.
-func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus) error {
+// tellPlacement writes the status, with what there is to say besides, and the events of
+// what has come true.
+func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus, besides []metav1.Condition) error {
+	stages := status.Conditions
+	status.Conditions = slices.Concat(stages, besides)
 	if _, err := s.hub.CommitPlacementStatus(ctx, p, status); err != nil {
 		return fmt.Errorf("commit status of placement %s: %w", p.Name, err)
 	}
-	measure(p, status.Conditions)
-	for _, e := range telling.Events(p.Status.Conditions, status.Conditions) {
+	measure(p, stages)
+	for _, e := range telling.Events(p.Status.Conditions, stages) {
 		s.hub.Record(ctx, hub.AboutPlacement(p), hub.Normal, e.Reason, e.Message)
 	}
 	return nil

@@ -5,6 +5,7 @@ package reporter_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/pipeline/reporter"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -120,4 +123,54 @@ func TestC13C15WhatIsSelectedNoMoreIsListedNoMore(t *testing.T) {
 	if now.Status.ObservedResourceIndex != "1" || len(now.Status.SelectedResources) > 0 {
 		t.Errorf("of snapshot %q it lists %v", now.Status.ObservedResourceIndex, now.Status.SelectedResources)
 	}
+}
+
+// What is wrong beside the stages is told behind them, and as long as it is.
+func TestC75Y9Z28WhatIsWrongIsToldBesideTheStages(t *testing.T) {
+	ctx := t.Context()
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	p.Status.Conditions = []metav1.Condition{{Type: reporting.ConditionKindsGranted, Status: metav1.ConditionFalse, Reason: reporting.ReasonKindNotGranted, ObservedGeneration: 1}}
+	h.Put(p)
+	live, err := h.Placement(ctx, "shop")
+	must(t, err)
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name:            "shop-0",
+		Labels:          map[string]string{placementv1.LabelParentCRP: "shop", placementv1.LabelIsLatestSnapshot: "true", placementv1.LabelPolicyIndex: "0"},
+		Annotations:     map[string]string{placementv1.AnnotationCRPGeneration: "1"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))},
+	}}
+	policy.Status.ObservedCRPGeneration = 1
+	policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+	h.Put(policy)
+	w := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}, Labels: map[string]string{placementv1.LabelParentCRP: "shop"}}
+	w = w.WithRivals([]propagation.Rival{{Name: "two-work", Form: propagation.PlacementForm, Object: propagation.TemplateKey{Kind: "ConfigMap", Namespace: "shop", Name: "pages"}, By: "the placement two"}})
+	must(t, h.EnsureNamespace(ctx, w.Key.Namespace()))
+	w, err = h.CommitWork(ctx, nil, w)
+	must(t, err)
+	says := func(want ...string) {
+		t.Helper()
+		writes := 0
+		h.Wrote = func(context.Context, pipelinetest.Write) { writes++ }
+		e, err := events.New("scheduler", event.New(), events.PlacementWaiting, events.Data{Placement: "shop"})
+		must(t, err)
+		for range 2 {
+			_, err = reporter.New(h, nil, func() time.Time { return fixture.Start }).Handle(ctx, e)
+			must(t, err)
+		}
+		now, err := h.Placement(ctx, "shop")
+		must(t, err)
+		var got []string
+		for _, c := range now.Status.Conditions {
+			got = append(got, c.Type+" "+c.Reason)
+		}
+		if !slices.Equal(got, want) || writes != 1 {
+			t.Errorf("with %d writes it says %q, want %q", writes, got, want)
+		}
+	}
+	const scheduled = "ClusterResourcePlacementScheduled SchedulingPolicyFulfilled"
+	says(scheduled, "KindsGranted KindNotGranted", "Contested WantedByOthers")
+	_, err = h.CommitRivals(ctx, w, nil)
+	must(t, err)
+	says(scheduled, "KindsGranted KindNotGranted")
 }

@@ -61,6 +61,8 @@ type Outcome struct {
 	Object map[string]any
 	// State is what was applied last; nil: nothing.
 	State *placementv1.AppliedState
+	// Holder is the Work whose the object is, where that is another of the same hub.
+	Holder *propagation.WorkKey
 	// Differs is how the member has it otherwise.
 	Differs []placementv1.PatchDetail
 }

@@ -1,0 +1,108 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applying
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// ConditionContested on a placement or a binding is True while another one wants what it
+// has in a member. It is absent otherwise.
+const ConditionContested = "Contested"
+
+// ReasonWantedByOthers is the reason of ConditionContested.
+const ReasonWantedByOthers = "WantedByOthers"
+
+const (
+	// mostRivals are what a Work says at most, mostObjects of one other Work.
+	mostRivals, mostObjects = 20, 3
+	// fewClusters are named in a message.
+	fewClusters = 5
+)
+
+// HeldBy returns the Work of which the object's marks say that it is: another one of this
+// hub for the same member. False: they do not say that.
+func HeldBy(w *propagation.Work, hub string, o *Observed) (propagation.WorkKey, bool) {
+	u := unstructured.Unstructured{Object: o.Object}
+	namespace, name, _ := strings.Cut(u.GetAnnotations()[AnnotationWork], "/")
+	for _, form := range propagation.Forms {
+		key := propagation.WorkKey{Cluster: w.Key.Cluster, Name: name, Form: form}
+		if name != "" && namespace == key.Namespace() {
+			return key, key != w.Key && key.Owner() == o.Work && (hub == "" || o.Hub == "" || o.Hub == hub)
+		}
+	}
+	return propagation.WorkKey{}, false
+}
+
+// Contest returns the rivals of the holder with w among them, which wants these objects of
+// it. One that the holder says it has already is not named again.
+func Contest(holder, w *propagation.Work, objects []propagation.TemplateKey) []propagation.Rival {
+	all := holder.Rivals()
+	of := func(r propagation.Rival) bool { return r.Work(holder) == w.Key }
+	said := 0
+	for _, r := range all {
+		if of(r) {
+			said++
+		}
+	}
+	for _, object := range objects {
+		r := propagation.Rival{Name: w.Key.Name, Form: w.Key.Form, Object: object, By: wanting(w)}
+		known := slices.ContainsFunc(all, func(r propagation.Rival) bool { return of(r) && r.Object.ID() == object.ID() })
+		if known || said >= mostObjects || len(all) >= mostRivals || !Contests(holder, w, r) {
+			continue
+		}
+		all = append(all, r)
+		said++
+	}
+	return all
+}
+
+// Contests reports whether w still is what r says of it: it and the holder want the object.
+func Contests(holder, w *propagation.Work, r propagation.Rival) bool {
+	id := r.Object.ID()
+	return Rival(holder, w) && slices.Contains(WantedBy(w), id) && slices.Contains(WantedBy(holder), id)
+}
+
+// wanting says for people whose Work it is.
+func wanting(w *propagation.Work) string {
+	if w.Key.Form == propagation.PlacementForm {
+		return "the placement " + w.Placement()
+	}
+	return "the policy of " + w.Binding().String()
+}
+
+// ContestedBy says for people who else wants what these Works have, and in which members;
+// empty: nobody does.
+func ContestedBy(works []*propagation.Work) string {
+	in := map[string][]string{}
+	for _, w := range works {
+		if w.Deleting {
+			continue
+		}
+		for _, r := range w.Rivals() {
+			what := fmt.Sprintf("%s is wanted by %s, too", r.Object, r.By)
+			in[what] = append(in[what], w.Key.Cluster)
+		}
+	}
+	all := slices.Sorted(maps.Keys(in))
+	for i, what := range all {
+		clusters := in[what]
+		slices.Sort(clusters)
+		clusters = slices.Compact(clusters)
+		more := ""
+		if n := len(clusters) - fewClusters; n > 0 {
+			clusters, more = clusters[:fewClusters], fmt.Sprintf(" and %d more", n)
+		}
+		all[i] = what + ", in " + strings.Join(clusters, ", ") + more
+	}
+	return conditions.List(all)
+}

@@ -1,0 +1,78 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
+)
+
+const (
+	// maxRights are named in a message.
+	maxRights = 5
+	// TryFor and TrySeldom are how soon, and how seldom, what may not be read is tried
+	// again.
+	TryFor, TrySeldom = time.Minute, 15 * time.Minute
+)
+
+// Granted returns the conditions of a placement of that generation which selects what
+// Sluice lacks these rights to, and whether they differ from the list. Where it lacks none
+// there is no condition KindsGranted.
+func Granted(list []metav1.Condition, generation int64, missing []propagation.Right, now time.Time) ([]metav1.Condition, bool) {
+	var was []metav1.Condition
+	rest := slices.DeleteFunc(slices.Clone(list), func(c metav1.Condition) bool {
+		is := c.Type == reporting.ConditionKindsGranted
+		if is {
+			was = append(was, c)
+		}
+		return is
+	})
+	if len(missing) == 0 {
+		return rest, len(was) > 0
+	}
+	said, changed := conditions.Set(was, metav1.Condition{
+		Type: reporting.ConditionKindsGranted, Status: metav1.ConditionFalse, Reason: reporting.ReasonKindNotGranted,
+		Message: notGranted(missing), ObservedGeneration: generation,
+	}, now)
+	return append(rest, said...), changed
+}
+
+// notGranted names some of the rights, and what grants them. A role for Secrets is bound by
+// namespace, to whom its owner chooses.
+func notGranted(missing []propagation.Right) string {
+	missing = slices.SortedFunc(slices.Values(missing), func(a, b propagation.Right) int { return strings.Compare(a.String(), b.String()) })
+	secret := func(r propagation.Right) bool { return r.Resource == schema.GroupResource{Resource: "secrets"} }
+	grantable := slices.DeleteFunc(slices.Clone(missing), secret)
+	var said []string
+	if len(grantable) > 0 {
+		said = append(said, reporting.NotGranted(grantable[:min(len(grantable), maxRights)]))
+	}
+	if more := len(grantable) - maxRights; more > 0 {
+		said = append(said, fmt.Sprintf("%d kinds more are not granted either", more))
+	}
+	if i := slices.IndexFunc(missing, secret); i >= 0 {
+		said = append(said, strings.Replace(missing[i].String(), " may ", " may not ", 1)+": a RoleBinding of the ClusterRole sluice-templates-secrets to it gives it in a namespace")
+	}
+	return strings.Join(said, "; ")
+}
+
+// TryAgain returns when what may not be read is tried again: the longer the conditions say
+// so, the more seldom. It is zero where they do not.
+func TryAgain(list []metav1.Condition, now time.Time) time.Time {
+	c := meta.FindStatusCondition(list, reporting.ConditionKindsGranted)
+	if c == nil {
+		return time.Time{}
+	}
+	return now.Add(min(max(now.Sub(c.LastTransitionTime.Time)/10, TryFor), TrySeldom))
+}

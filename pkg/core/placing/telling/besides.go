@@ -1,0 +1,28 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telling
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/reporting"
+)
+
+// Besides returns the conditions that a placement has beside those of its stages. Each is
+// there only while something is wrong: that Sluice lacks a right to what it selects, which
+// the placer says, or that others want what it has in a member.
+func Besides(in Input) []metav1.Condition {
+	was := in.Placement.Status.Conditions
+	list := keep(was, reporting.ConditionKindsGranted)
+	if why := applying.ContestedBy(in.Works); why != "" {
+		said, _ := conditions.Set(keep(was, applying.ConditionContested), metav1.Condition{
+			Type: applying.ConditionContested, Status: metav1.ConditionTrue, Reason: applying.ReasonWantedByOthers,
+			Message: why, ObservedGeneration: in.Placement.Generation,
+		}, in.Now)
+		list = append(list, said...)
+	}
+	return list
+}

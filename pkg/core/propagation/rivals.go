@@ -1,0 +1,47 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// Rival is what another Work of the same member wants in vain: this one has it.
+type Rival struct {
+	// Name and Form of the other Work.
+	Name   string      `json:"name"`
+	Form   Form        `json:"form,omitempty"`
+	Object TemplateKey `json:"object"`
+	// By says for people who wants it.
+	By string `json:"by"`
+}
+
+// Work is the key of the other Work, in the member of w.
+func (r Rival) Work(w *Work) WorkKey {
+	return WorkKey{Cluster: w.Key.Cluster, Name: r.Name, Form: r.Form}
+}
+
+// Rivals are those that the Work says it has. What cannot be read names none.
+func (w *Work) Rivals() []Rival {
+	var all []Rival
+	if said := w.Annotations[AnnotationRivals]; said == "" || json.Unmarshal([]byte(said), &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// WithRivals is a copy of the Work that says that it has these.
+func (w *Work) WithRivals(all []Rival) *Work {
+	next := *w
+	next.Annotations = maps.Clone(w.Annotations)
+	delete(next.Annotations, AnnotationRivals)
+	if raw, err := json.Marshal(all); len(all) > 0 && err == nil {
+		if next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		next.Annotations[AnnotationRivals] = string(raw)
+	}
+	return &next
+}

@@ -1,0 +1,123 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
+)
+
+// held is an object that another Work has.
+type held struct {
+	object propagation.TemplateKey
+	by     propagation.WorkKey
+}
+
+// heldBy is whose the object is that the Work wants in vain; nil: no Work's of this hub.
+func heldBy(in applying.Input) *held {
+	if in.Live.Value == nil {
+		return nil
+	}
+	by, ok := applying.HeldBy(in.Work, in.Hub, in.Live.Value)
+	if !ok {
+		return nil
+	}
+	return &held{propagation.KeyOf(in.Manifest), by}
+}
+
+// conflicting is the outcome where another has the object.
+func conflicting(o telling.Outcome, in applying.Input, message string) telling.Outcome {
+	o.Reason, o.Message = telling.ReasonConflict, message
+	if h := heldBy(in); h != nil {
+		o.Holder = &h.by
+	}
+	return o
+}
+
+// inVain are the objects that the outcomes say another Work has.
+func inVain(outcomes []telling.Outcome) []held {
+	var all []held
+	for _, o := range outcomes {
+		if o.Holder != nil {
+			all = append(all, held{propagation.KeyOf(o.Manifest), *o.Holder})
+		}
+	}
+	return all
+}
+
+// contest notes on the Works that have what w wants that it does, and returns those that
+// did not say so. It costs one read of each as long as that lasts, and nothing where
+// nothing is wanted in vain.
+func (s *Stage) contest(ctx context.Context, w *propagation.Work, all []held) ([]propagation.WorkKey, error) {
+	var order, news []propagation.WorkKey
+	objects := map[propagation.WorkKey][]propagation.TemplateKey{}
+	for _, h := range all {
+		if objects[h.by] == nil {
+			order = append(order, h.by)
+		}
+		objects[h.by] = append(objects[h.by], h.object)
+	}
+	for _, key := range order {
+		holder, err := s.hub.Work(ctx, key)
+		if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+			continue
+		}
+		if err != nil {
+			return news, fmt.Errorf("get %s: %w", key, err)
+		}
+		now, err := s.hub.CommitRivals(ctx, holder, applying.Contest(holder, w, objects[key]))
+		if errors.Is(err, outcome.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return news, fmt.Errorf("note on %s who else wants what it has: %w", key, err)
+		}
+		if now.ResourceVersion != holder.ResourceVersion {
+			news = append(news, key)
+		}
+	}
+	return news, nil
+}
+
+// settle takes off the Work what it says of others that do not want what it has any more.
+// One that says nothing of others costs nothing.
+func (s *Stage) settle(ctx context.Context, w *propagation.Work) (*propagation.Work, error) {
+	all := w.Rivals()
+	if len(all) == 0 || w.Deleting {
+		return w, nil
+	}
+	rest, known := []propagation.Rival{}, map[propagation.WorkKey]*propagation.Work{}
+	for _, r := range all {
+		key := r.Work(w)
+		o, asked := known[key]
+		if !asked {
+			var err error
+			if o, err = s.hub.Work(ctx, key); err != nil && !errors.Is(err, outcome.ErrGone) && !errors.Is(err, outcome.ErrNotServed) {
+				return nil, fmt.Errorf("get %s: %w", key, err)
+			}
+			if err != nil {
+				o = nil
+			}
+			known[key] = o
+		}
+		if o != nil && applying.Contests(w, o, r) {
+			rest = append(rest, r)
+		}
+	}
+	if slices.Equal(rest, all) {
+		return w, nil
+	}
+	now, err := s.hub.CommitRivals(ctx, w, rest)
+	if err != nil {
+		return nil, fmt.Errorf("note on %s who else wants what it has: %w", w.Key, err)
+	}
+	return now, nil
+}

@@ -1,0 +1,135 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applier_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/test/pipelinetest"
+)
+
+// about is an event about any Work.
+func (d *distant) about(w *propagation.Work, eventType string) event.Event {
+	d.t.Helper()
+	template, err := w.Template()
+	d.must(err)
+	data := events.Data{Template: &template, Placement: w.Placement(), Work: &w.Key, Cluster: w.Key.Cluster, Reason: events.ReasonUnfinished}
+	if data.Placement == "" {
+		data.Binding = new(w.Binding())
+	}
+	e, err := events.New("test", event.New(), eventType, data)
+	d.must(err)
+	return e
+}
+
+// another is a placement that wants the objects in the member, too.
+func (d *distant) another(objects ...propagation.TemplateKey) *propagation.Work {
+	d.t.Helper()
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name = "two"
+	d.hub.Put(p)
+	w := &propagation.Work{
+		Key: propagation.WorkKey{Cluster: "m1", Name: "two-work", Form: propagation.PlacementForm}, Labels: map[string]string{placementv1.LabelParentCRP: "two"},
+		Finalizers: []string{propagation.FinalizerWork},
+	}
+	w.Spec.Workload.Manifests = says(objects...)
+	w, err := d.hub.CommitWork(d.t.Context(), nil, w)
+	d.must(err)
+	return w
+}
+
+// contested is what the Work says of others.
+func (d *distant) contested(key propagation.WorkKey) string {
+	return applying.ContestedBy([]*propagation.Work{d.hub.LiveWork(key)})
+}
+
+// Who has what another wants says so once, and no more when that is over. Where nobody
+// wants it, nothing is read or written for that.
+func TestC75Y9TheHolderIsTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policyHas bool
+		says      string
+	}{
+		"two placements":           {says: "ConfigMap shop/pages is wanted by the placement two, too, in m1"},
+		"a policy and a placement": {policyHas: true, says: "ConfigMap shop/pages is wanted by the placement two, too, in m1"},
+	} {
+		t.Run("C75, Y9: "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDistant(t, 0, 0)
+				holder := d.key
+				if tc.policyHas {
+					d.wanted(pages)
+					holder = propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(pages))[0]}
+				} else {
+					w := *d.work()
+					w.Spec.Workload.Manifests = says(room, pages)
+					_, err := d.hub.CommitWork(t.Context(), d.work(), &w)
+					d.must(err)
+				}
+				d.handle(d.about(d.hub.LiveWork(holder), events.WorkRendered), 2*time.Minute)
+				if said := d.contested(holder); said != "" {
+					t.Fatalf("nobody wants it, and it says %q", said)
+				}
+				writes := 0
+				d.hub.Wrote = func(context.Context, pipelinetest.Write) { writes++ }
+				two := d.another(pages)
+				writes = 0
+				out := d.handle(d.about(two, events.WorkRendered), 2*time.Minute)
+				if got := typesOf(out); !slices.Contains(got, events.WorkRendered) || !slices.Contains(got, events.WorkFailed) {
+					t.Errorf("it ends with %v", got)
+				}
+				if said := d.contested(holder); said != tc.says {
+					t.Errorf("it says %q, want %q", said, tc.says)
+				}
+				if writes != 2 {
+					t.Errorf("%d writes, want one on each Work", writes)
+				}
+				writes = 0
+				for range 2 { // sweeps
+					for _, key := range []propagation.WorkKey{two.Key, holder} {
+						for _, e := range d.handle(d.about(d.hub.LiveWork(key), events.WorkRendered), 2*time.Minute) {
+							if e.Type() == events.WorkRendered {
+								t.Error("the holder is told again")
+							}
+						}
+					}
+				}
+				if writes > 0 {
+					t.Errorf("%d writes where nothing changed", writes)
+				}
+				next := *d.hub.LiveWork(two.Key)
+				next.Spec.Workload.Manifests = says()
+				_, err := d.hub.CommitWork(t.Context(), d.hub.LiveWork(two.Key), &next)
+				d.must(err)
+				d.handle(d.about(d.hub.LiveWork(holder), events.WorkRendered), 2*time.Minute)
+				if said := d.contested(holder); said != "" {
+					t.Errorf("when it is over it says %q", said)
+				}
+			})
+		})
+	}
+}
+
+// A policy that wants what a placement has is told there.
+func TestY9APlacementSaysThatAPolicyWantsWhatItHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newRoom(t, true)
+		d.wanted(pages)
+		policys := d.hub.LiveWork(propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(pages))[0]})
+		d.handle(d.about(policys, events.WorkRendered), 2*time.Minute)
+		if said, want := d.contested(d.key), "ConfigMap shop/pages is wanted by the policy of "+propagation.BindingOf(pages).String()+", too, in m1"; said != want {
+			t.Errorf("it says %q, want %q", said, want)
+		}
+	})
+}
