@@ -142,6 +142,42 @@ func (s *scenario) asItWas(what string, was *unstructured.Unstructured, anew boo
 	}
 }
 
+// A Work of a placement that somebody deletes, empties or edits is put back, and its
+// object in the member stays as it is.
+func TestZ3WorkOfAPlacementByHand(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.aside()
+		in := members[1]
+		s.Apply(p)
+		s.Says(p, carried...)
+		w, version := s.placedWork(p, in), s.LiveIn(in, cm).GetResourceVersion()
+		another := strings.Replace(asJSON(cm.body), `"one"`, `"edited"`, 1)
+		for _, tc := range []struct {
+			what, patch string
+			deleted     bool
+		}{
+			{"deleted", "", true},
+			{"deleted without its finalizers", `{"metadata":{"finalizers":null}}`, true},
+			{"emptied", `{"spec":{"workload":{"manifests":[]}}}`, false},
+			{"edited", `{"spec":{"workload":{"manifests":[` + another + `]}}}`, false},
+			{"its annotations taken off", `{"metadata":{"annotations":null}}`, false},
+			{"its finalizers taken off", `{"metadata":{"finalizers":null}}`, false},
+		} {
+			was := s.Live(w)
+			if tc.patch != "" {
+				s.Patch(w, tc.patch)
+			}
+			if tc.deleted {
+				s.forget("hub", w)
+			}
+			s.asItWas(tc.what, was, tc.deleted, cm, in, version)
+		}
+		s.Apply(cm.set("data.page", "two"))
+		s.holds(cm, "page", "two", members...)
+		s.Says(p, carried...)
+	})
+}
+
 // The namespace of a member's Works, of placements.
 func TestZ10NamespaceOfPlacementsWorksDeleted(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {

@@ -108,8 +108,9 @@ func Next(in Input) Plan {
 	return p.plan()
 }
 
-// share is the number, or the part of all, rounded up.
+// share is the number, which may be written as a string, or the part of all, rounded up.
 func share(v intstr.IntOrString, of int) int {
+	v = intstr.Parse(v.String())
 	n, err := intstr.GetScaledValueFromIntOrPercent(&v, of, true)
 	if err != nil {
 		return 0
