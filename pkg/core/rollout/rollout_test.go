@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
@@ -222,6 +223,22 @@ func TestNothingMayBeUnavailable(t *testing.T) {
 	wantHas(t, w, second, "")
 	if !strings.Contains(p.Message, "maxUnavailable and maxSurge allow neither") {
 		t.Errorf("waits for %q", p.Message)
+	}
+}
+
+func TestC62ANumberMayBeAString(t *testing.T) {
+	for _, tc := range []struct {
+		says intstr.IntOrString
+		want int
+	}{
+		{intstr.FromInt32(1), 1},
+		{intstr.FromString("1"), 1},
+		{intstr.FromString("25%"), 2},
+		{intstr.FromString("some"), 0},
+	} {
+		if got := share(tc.says, 5); got != tc.want {
+			t.Errorf("%q of 5 is %d, want %d", tc.says.String(), got, tc.want)
+		}
 	}
 }
 
