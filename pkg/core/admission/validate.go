@@ -121,7 +121,7 @@ func specific(p Policy, scopes Scopes) (faults []Fault) {
 		switch scope, served := scopes[kindOf(s)]; {
 		case !served:
 			faults = append(faults, Fault{selector(i, "kind"), fmt.Sprintf(
-				"the hub serves no kind %s of %s, so it cannot be told what the selector may preempt: correct it, or install the kind first", s.Kind, s.APIVersion)})
+				"the hub serves no kind %s of %s, so it is not known what the selector may preempt: correct it, or install the kind first", s.Kind, s.APIVersion)})
 		case scope == propagation.Namespaced && s.Namespace == "":
 			faults = append(faults, Fault{selector(i, "namespace"), fmt.Sprintf(needed, "namespace")})
 		}

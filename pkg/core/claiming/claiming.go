@@ -142,7 +142,7 @@ func (in Input) keep(p *propagation.Policy) Decision {
 // propagated and has changed since, p may not have been waiting: p may be in force
 // itself, or may have claimed a template that nobody held before it changed.
 func (in Input) restore(p *propagation.Policy) Decision {
-	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, which did not say so any more"}
+	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, whose metadata no longer said so"}
 	waits := in.older(p)
 	if in.propagated() {
 		waits = in.changed() && in.Seen.Of(in.Template) == in.Seen && (waits || in.tookOver(p))

@@ -291,19 +291,19 @@ func (in Input) policyPending() bool {
 // explain is the sentence for a closed gate.
 func (in Input) explain(d Decision) string {
 	if d.Reason == NameTaken {
-		return fmt.Sprintf("the name of its binding, %s, is that of %s already: nothing of this one is propagated while that one is there", in.Binding.Key.Name, in.Binding.Template())
+		return fmt.Sprintf("its binding would be named %s, which is the name of the binding of %s: nothing of this template is propagated while that binding exists", in.Binding.Key.Name, in.Binding.Template())
 	}
 	active := "nothing was ever propagated"
 	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {
 		active = "in force is " + activeForm(a)
 		if a.Lost() {
-			active += ", whose content is kept no more: members keep what they have"
+			active += ", whose stored content is lost: members keep what they have"
 		}
 	}
 	switch d.Reason {
 	case NoPolicy:
 		if d.ContentPending {
-			return "the template changed and no policy carries the change; " + active
+			return "the template changed, and no policy holds it, so the change is not propagated; " + active
 		}
 		return "no policy holds the template; " + active
 	case TooLarge:

@@ -57,9 +57,9 @@ func Enablements(k Kinds) ([]clusterv1alpha1.APIEnablement, metav1.Condition) {
 	list = slices.DeleteFunc(list, func(e clusterv1alpha1.APIEnablement) bool { return len(e.Resources) == 0 })
 	switch {
 	case len(list) == 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonEmptyAPIEnablements, "the cluster named no kind that it serves"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonEmptyAPIEnablements, "the cluster's discovery lists no kind"
 	case k.Partial:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonPartialAPIEnablements, "of some groups the cluster could not tell what it serves"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonPartialAPIEnablements, "discovery of some API groups of the cluster failed"
 	}
 	return list, c
 }
