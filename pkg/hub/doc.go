@@ -29,8 +29,8 @@
 // what was tried.
 //
 // Lists and watches are those of pkg/source/watch, and pkg/source/discovery finds where
-// kinds are served; pkg/member uses the same two. The answers of discovery are cached
-// for 30 seconds.
+// kinds are served; pkg/member uses the same two. That a kind is served is cached for
+// 30 seconds.
 //
 // This package must not decide, log, or remember anything that it cannot read
 // again.
