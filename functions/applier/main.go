@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command applier writes to members what is not suspended.
+// Command applier applies Works to members, unless they are suspended.
 package main
 
 import (

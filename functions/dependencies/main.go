@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dependencies has what a template refers to follow it.
+// Command dependencies propagates what a template refers to along with it.
 package main
 
 import (

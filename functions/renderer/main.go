@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command renderer makes of a binding what each member gets.
+// Command renderer turns a binding into a Work for each member.
 package main
 
 import (

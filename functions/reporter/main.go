@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command reporter brings back how a template is doing.
+// Command reporter collects the status of objects in members.
 package main
 
 import (

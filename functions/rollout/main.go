@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command rollout gives the snapshots of placements to their members.
+// Command rollout rolls out the snapshots of placements to their members.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sweeper finds what was missed.
+// Command sweeper finds changes that no event told of.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command webhook fills in and judges policies before the hub stores them.
+// Command webhook defaults and validates policies before the hub stores them.
 package main
 
 import (

@@ -10,7 +10,7 @@
 // The members' credentials and Knative's sources are in the cluster that the
 // function is in, also where the hub is another one.
 //
-// Invariant: what a function does not ask for here it has no credentials for.
+// Invariant: a function has credentials only for what it asks for here.
 //
 // It must not be used by anything but functions.
 package connect

@@ -20,16 +20,16 @@ import (
 // errCaller is what a request is refused with whose caller may not send events.
 var errCaller = errors.New("the caller may not send events")
 
-// caller verifies who calls: with a token that the cluster signed, for this
-// audience, of an account that the Broker's Triggers have. A nil caller is not
-// looked at.
+// caller verifies who calls: with a token that the cluster signed, for this audience,
+// of an account that the Broker's Triggers have. A nil *caller lets everybody send
+// events.
 type caller struct {
 	tokens   *oidc.IDTokenVerifier
 	subjects string // the prefix that each has
 }
 
-// newCaller reads how the cluster signs tokens. Without an audience nobody looks
-// at callers.
+// newCaller reads how the cluster signs tokens. Without an audience it returns nil:
+// callers are not verified.
 func newCaller(ctx context.Context, cfg config) (*caller, error) {
 	if cfg.audience == "" {
 		return nil, nil
@@ -45,8 +45,8 @@ func newCaller(ctx context.Context, cfg config) (*caller, error) {
 	return callerOf(ctx, cluster.Host, client, cfg)
 }
 
-// callerOf asks the API server at host, and not the address that it says to have:
-// the client's token is for nobody else.
+// callerOf sends its requests to host, and not to the address that the API server names
+// in its answer: the client's token must go to nobody else.
 func callerOf(ctx context.Context, host string, client *http.Client, cfg config) (*caller, error) {
 	asking, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

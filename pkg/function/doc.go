@@ -24,8 +24,8 @@
 //     is never 404, 408 or 409, which a broker would retry for no reason.
 //   - An event is answered with success only after all that the stage emitted
 //     has been accepted by the broker or stands in the reply.
-//   - Two events of one lane are not handled at once in one process. One that waits
-//     while another that tells the same does, is answered as that one.
+//   - Two events of one lane are not handled at once in one process. Of events that
+//     wait and tell the same, one is handled for all of them, and all get its answer.
 //   - A running event is not cut off by SIGTERM; only Timeout ends it.
 //
 // It must not decide anything about policies, templates or members, nor import

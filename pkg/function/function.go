@@ -28,9 +28,9 @@ type Stage interface {
 const Timeout = 2 * time.Minute
 
 const (
-	// conflictRetries is how often a lost race is read again in process.
+	// conflictRetries is how often an event is handled again in process after a lost race.
 	conflictRetries = 5
-	// conflictPause is waited before the first of them, and doubles.
+	// conflictPause is the pause before the first retry; it doubles each time.
 	conflictPause = 4 * time.Millisecond
 )
 
@@ -44,7 +44,8 @@ type Result struct {
 	Reason string
 	// Err is nil if and only if the outcome is Done.
 	Err error
-	// Passed is what of many things could not be done, where the others were.
+	// Passed is the error of a Done outcome where some of many things failed, which are
+	// looked at again.
 	Passed error
 	// Duration of all attempts together.
 	Duration time.Duration

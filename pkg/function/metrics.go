@@ -51,8 +51,8 @@ func (m *Metrics) retried(stage string) {
 	}
 }
 
-// typeLabel keeps strangers from making a time series for each type that they
-// think of.
+// typeLabel maps unknown event types to one label, so that senders cannot create any
+// number of time series.
 func typeLabel(t string) string {
 	switch t {
 	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted, events.Ping:

@@ -12,8 +12,8 @@ import (
 	"sluice.dev/pkg/coalesce"
 )
 
-// Laner is a stage that says itself which events it handles one after the other;
-// for any other they are those of one coalesce.Lane.
+// Laner is a stage that assigns events to lanes itself; for other stages coalesce.Lane
+// does. The events of one lane are handled one after the other.
 type Laner interface {
 	Lane(e event.Event) string
 }
@@ -49,11 +49,11 @@ type handling struct {
 }
 
 // do handles the event once those before it in the lane are done, with a context that
-// says which events it is handled for (coalesce.Covers). An event that waited with
-// another that tells the same is done where that one succeeded, and is tried again where
-// that one has to be. Where that one can never succeed it is handled by itself: the other
-// one may be malformed. Equal extensions are not enough to tell the same, for anybody may
-// send an event: the data have to name the same objects.
+// says which events it is handled for (coalesce.Covers). An event that waits together
+// with another one that tells the same shares its outcome: both are done, or both are
+// tried again. If the other one can never succeed, this one is handled by itself, for
+// only the other may be malformed. Two events tell the same only if their data name the
+// same objects: anybody may send an event, so equal extensions are not enough.
 func (s *serializer) do(ctx context.Context, name string, e event.Event, handle func(ctx context.Context) Result) Result {
 	l := s.enter(name)
 	defer s.leave(name, l)
@@ -97,8 +97,8 @@ func (s *serializer) leave(name string, l *lane) {
 	}
 }
 
-// wait returns a handling of the event's own, or the one that waits for an event that
-// tells the same, which then is for both.
+// wait joins the waiting handling of an event that tells the same (other), or creates a
+// new one for this event (mine).
 func (s *serializer) wait(l *lane, tells, id string) (mine, other *handling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,8 @@ func (s *serializer) handle(ctx context.Context, l *lane, tells string, mine *ha
 	}
 }
 
-// begin ends the waiting: an event that comes later may tell of something newer.
+// begin stops other events from joining: one that comes later may tell of something
+// newer.
 func (s *serializer) begin(l *lane, tells string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

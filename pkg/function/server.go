@@ -53,8 +53,8 @@ func (h *handler) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// receive handles one event. Its time begins when it comes, and not with its turn: whoever
-// sent it waits no longer.
+// receive handles one event. Timeout is counted from its arrival, not from its turn:
+// its sender does not wait longer than that.
 func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 	within, cancel := context.WithTimeout(req.Context(), Timeout)
 	defer cancel()
@@ -69,7 +69,7 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) {
 		answer(w, req, res)
 		return
 	}
-	// The body comes before the slot: who sends it slowly holds up nobody.
+	// The body is read before a slot is taken, so that a slow sender delays nobody.
 	e, err := read(w, req)
 	if err != nil {
 		res := resultOf(nil, err)

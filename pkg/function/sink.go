@@ -104,12 +104,13 @@ func (s *sink) postOne(ctx context.Context, e event.Event) error {
 type posting struct {
 	Stage
 	sink *sink
-	// lost is when it was told last, in Unix seconds, that Redis is not built.
+	// lost is when index.lost was sent last, in Unix seconds.
 	lost atomic.Int64
 }
 
-// tellLost has Redis rebuilt at once, where the next tick would have to be waited
-// for. One telling in a while is enough, and whether it arrives does not matter.
+// tellLost sends index.lost, so that Redis is rebuilt at once and not with the next
+// tick. It sends no more than one in two seconds, and only logs an error: the next tick
+// finds out anyway.
 func (p *posting) tellLost(ctx context.Context, cause event.Event) {
 	const pause = 2
 	now, last := time.Now().Unix(), p.lost.Load()
@@ -142,7 +143,7 @@ func (p *posting) Handle(ctx context.Context, e event.Event) ([]event.Event, err
 	return out, err
 }
 
-// reply is what stands in the answer of the events that the stage emitted.
+// reply returns those of the emitted events that belong in the HTTP reply.
 func (p *posting) reply(out []event.Event) []event.Event {
 	if p.sink != nil {
 		return nil // they are posted

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// alikeFor is how long it is believed which versions of a kind are alike.
+	// alikeFor is how long the answer of Alike is cached.
 	alikeFor = 10 * time.Second
-	// alikeTimeout ends a question that nobody answers.
+	// alikeTimeout limits the request for a definition.
 	alikeTimeout = 10 * time.Second
 )
 
@@ -35,10 +35,11 @@ type alike struct {
 	asked    time.Time
 }
 
-// Alike is in which other versions the hub serves the kind, by its definition, where
-// these differ in nothing but their name: an object of one is an object of each. Of
-// kinds whose versions are converted by a program, of kinds that are built in, and
-// where the definition may not be read, nobody can say that: then there is none.
+// Alike returns the other versions that the hub serves of the kind, if its
+// CustomResourceDefinition says that versions differ in their name only (conversion
+// strategy None): then an object of one version is an object of each. It returns none
+// where a webhook converts between versions, for built-in kinds, and where the
+// definition may not be read.
 func (h *Hub) Alike(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error) {
 	h.alikes.mu.Lock()
 	known, ok := h.alikes.known[gvk]

@@ -52,10 +52,10 @@ func (h *Hub) Bindings(ctx context.Context) ([]*propagation.Binding, error) {
 	return h.bindings.all(ctx)
 }
 
-// ListBindings lists the bindings of a namespace, or of all and of both scopes for
-// the empty one: at most limit of them, those after cont, and where to go on (empty:
-// that was all). What cont does not say in its own words is the start. A list that
-// takes too long to go through may tell of a binding twice.
+// ListBindings lists the bindings of a namespace, or those of all namespaces and of
+// both scopes if it is empty: at most limit of them, from cont on. It returns the cont
+// of the next page, empty on the last one. A cont that ListBindings did not return
+// counts as empty. If the pages are read too slowly, a binding may be listed twice.
 func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, cont string) ([]*propagation.Binding, string, error) {
 	scope, after := propagation.Namespaced, ""
 	if name, rest, ok := strings.Cut(cont, ":"); ok && h.bindings[propagation.Scope(name)] != nil {
@@ -73,14 +73,14 @@ func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, c
 	return page, next, nil
 }
 
-// LinkedBindings are those bindings in a namespace that are labelled as linked;
-// out of a watch cache others come along.
+// LinkedBindings returns the bindings in a namespace that have LabelLinked. If bindings
+// are watched, it returns all of the namespace.
 func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
 	return h.bindings[propagation.Namespaced].listLike(ctx, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
 }
 
-// RemovingBindings are those bindings of both scopes that are labelled as holding a
-// removal; out of a watch cache others come along.
+// RemovingBindings returns the bindings of both scopes that have LabelRemoving. If
+// bindings are watched, it returns all of them.
 func (h *Hub) RemovingBindings(ctx context.Context) ([]*propagation.Binding, error) {
 	var all []*propagation.Binding
 	for _, scope := range propagation.Scopes {

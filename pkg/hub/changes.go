@@ -20,7 +20,7 @@ import (
 // Written is a Change of which it is known who made it.
 type Written struct {
 	Change
-	// Ours: the last write was this system's own, which has told of it.
+	// Ours: the last write was Sluice's own, whose stage has announced it.
 	Ours bool
 }
 
@@ -30,8 +30,8 @@ type Changes struct {
 	All []Written
 	// Until is the version to ask from next time.
 	Until string
-	// Listed: these are all objects that there are, as Updated, for nobody knows
-	// any more what happened to them.
+	// Listed: All has every object that exists, as Updated, because the API server does
+	// not remember what changed.
 	Listed bool
 }
 
@@ -56,8 +56,8 @@ func (h *Hub) Changes(ctx context.Context, gvk schema.GroupVersionKind, since st
 	return c, explain(err, "list "+gvk.Kind)
 }
 
-// Ours tells whether the object's last write was this system's own. One that is
-// gone is nobody's.
+// Ours reports whether the object's last write was Sluice's own; false if the object is
+// gone.
 func (h *Hub) Ours(ctx context.Context, key propagation.TemplateKey) (bool, error) {
 	r, _, err := h.changing(key.GroupVersionKind())
 	if err != nil {

@@ -24,9 +24,10 @@ import (
 // listsAtOnce bounds the requests of Claimed.
 const listsAtOnce = 8
 
-// Claimed are the kinds of which any object says that a policy holds it, whether
-// or not any policy selects the kind: two small requests for each kind that the
-// hub serves. It is for starts. What can be told is told, along with an error.
+// Claimed returns the kinds of which at least one object has a claim in its metadata,
+// whether or not a policy selects the kind: two small requests for each kind that the
+// hub serves. It is for the start of a process. Where some requests fail it returns an
+// error, and the kinds that it found all the same.
 func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	groups, err := h.preferred(ctx)
 	if err != nil {
@@ -58,7 +59,7 @@ func (h *Hub) Claimed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 					claimed = append(claimed, r.GroupVersionKind)
 				}
 				failed = append(failed, err)
-				return nil // all are asked, whatever one says
+				return nil // an error must not end the other requests
 			})
 		}
 	}

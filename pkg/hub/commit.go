@@ -22,11 +22,13 @@ type commit struct {
 	content string // the body's type
 	body    any
 	name    types.NamespacedName
-	// owner of an object that is to be made, for one that has its name.
+	// owner is the owner of an object to be created. If the name is taken, the object that
+	// has it may belong to the same owner.
 	owner string
 }
 
-// create makes an object. Where another has its name, that one may be owner's.
+// create creates an object. If the name is taken, the object that has it may belong to
+// owner: the store then reads it for that owner's lists.
 func (k *kind[T]) create(ctx context.Context, name types.NamespacedName, owner string, object any) (T, error) {
 	req := k.client.Post().AbsPath(k.Path(types.NamespacedName{Namespace: name.Namespace})...)
 	return k.write(ctx, commit{verb: "create", request: req, content: runtime.ContentTypeJSON, body: object, name: name, owner: owner})

@@ -16,20 +16,21 @@
 //   - A commit that would change nothing makes no request.
 //   - A template is written in its claim, its baseline and its status, and in
 //     nothing else; never as a whole.
-//   - A process reads what it wrote, and is told by its watches of what others
-//     wrote, once, and never of what it wrote itself.
+//   - A process reads its own writes. Its watches report the writes of others, each
+//     once, and never its own.
 //   - After a lost race the object is read live, so that trying again makes
 //     progress.
 //   - Values handed out are shared and must not be changed.
 //
-// Errors: a lost race is an outcome.Conflict, what does not exist (an object,
-// or the namespace it should be made in) is outcome.ErrGone, what
-// it does not serve outcome.ErrNotServed, which says nothing of what exists, what the
-// API server calls invalid is outcome.Terminal. All say what was tried.
+// Errors: a lost race is an outcome.Conflict. An object that does not exist, or the
+// namespace that it should be created in, is outcome.ErrGone. A kind that the API
+// server does not serve is outcome.ErrNotServed, which does not mean that there are no
+// objects of it. What the API server calls invalid is outcome.Terminal. All errors say
+// what was tried.
 //
-// Lists and watches are those of pkg/source/watch, and where kinds are served is asked
-// with pkg/source/discovery; pkg/member does the same. What is found is believed for 30
-// seconds.
+// Lists and watches are those of pkg/source/watch, and pkg/source/discovery finds where
+// kinds are served; pkg/member uses the same two. That a kind is served is cached for
+// 30 seconds.
 //
 // This package must not decide, log, or remember anything that it cannot read
 // again.

@@ -19,8 +19,9 @@ func (h *Hub) CommitSuspended(ctx context.Context, t *propagation.Template, valu
 	return h.edit(ctx, t, map[string]any{"metadata": map[string]any{"annotations": map[string]any{propagation.AnnotationSuspended: orNull(value)}}})
 }
 
-// CommitContent makes the template say what it said once, if it still is as it was
-// read: what belongs to its user is that of content, the rest stays.
+// CommitContent replaces the user's part of the template by content, which is that of
+// an earlier revision, if the template still is as it was read. The rest of the
+// template stays.
 func (h *Hub) CommitContent(ctx context.Context, t *propagation.Template, content map[string]any) (*propagation.Template, error) {
 	patch, err := patchOf(keyed(t.Object), keyed(content))
 	if err != nil {
@@ -32,8 +33,9 @@ func (h *Hub) CommitContent(ctx context.Context, t *propagation.Template, conten
 	return h.edit(ctx, t, patch)
 }
 
-// keyed is what belongs to the user of an object, with labels and annotations, if
-// there are none: so a patch takes keys from them, and never all with the system's.
+// keyed returns the user's part of an object. It always has maps of labels and
+// annotations, so that a patch between two of them removes single keys, never a whole
+// map with the keys of the system.
 func keyed(object map[string]any) map[string]any {
 	content := propagation.Content(object)
 	meta, _ := content["metadata"].(map[string]any)

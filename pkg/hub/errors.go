@@ -44,17 +44,19 @@ func refusedByEtcd(err error) bool {
 		apierrors.IsUnexpectedServerError(err) && strings.Contains(err.Error(), "request is too large")
 }
 
-// beaten tells whether somebody else was quicker.
+// beaten reports whether somebody else wrote first.
 func beaten(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
-// missing tells whether the object, or the namespace that it was to be made in,
-// does not exist, or is on its way out: the API that serves it names it and says so.
+// missing reports whether the object does not exist, or the namespace that it was to be
+// created in does not exist or is being deleted. An answer counts only if it names the
+// object, as that of the API that serves the kind does.
 func missing(err error) bool {
 	return apierrors.IsNotFound(err) && !unserved(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// unserved tells whether nobody serves what was asked for: a 404 that is not about
-// an object, as of a path that is unknown, or of an aggregated API that is down.
+// unserved reports whether the kind is not served: the answer is a 404 that is not
+// about an object, as for an unknown path or from an aggregated API that is down, or
+// the kind is being removed.
 func unserved(err error) bool {
 	if apierrors.IsMethodNotSupported(err) || retiring(err) {
 		return true
@@ -67,13 +69,13 @@ func unserved(err error) bool {
 	return d == nil || d.Name == "" || d.Kind == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// retiring tells whether nothing is made any more of a kind because its definition is
-// being deleted. The API server says so in words alone.
+// retiring reports whether the API server refuses to create objects of a kind because
+// its CustomResourceDefinition is being deleted. Only the text of the error says so.
 func retiring(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "custom resource definition is terminating")
 }
 
-// ignoreGone is for what should not exist.
+// ignoreGone is for deletions: an object that is gone already is no error.
 func ignoreGone(err error) error {
 	if errors.Is(err, outcome.ErrGone) {
 		return nil
@@ -81,7 +83,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// ignoreAbsent is for what nobody has to serve, either.
+// ignoreAbsent is ignoreGone for kinds that the API server need not serve.
 func ignoreAbsent(err error) error {
 	if errors.Is(err, outcome.ErrNotServed) {
 		return nil
@@ -91,7 +93,8 @@ func ignoreAbsent(err error) error {
 
 var errWent = errors.New("it was there a moment ago, and is gone")
 
-// conflictIfGone is for what has to be there: then it must be made again.
+// conflictIfGone is for an object that existed a moment ago: if it is gone, the caller
+// has to try again and create it.
 func conflictIfGone(err error, tried string) error {
 	if errors.Is(err, outcome.ErrGone) {
 		return outcome.Conflict(fmt.Errorf("%s: %w", tried, errWent))

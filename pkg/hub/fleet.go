@@ -61,11 +61,11 @@ func (h *Hub) AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, k
 	return h.clusters.patch(ctx, types.NamespacedName{Name: c.Name}, conditional(patch, c.UID, c.ResourceVersion))
 }
 
-// ReasonGateNotUnderstood of a Kubernetes event: a word of the gates is none, or all are
-// missing.
+// ReasonGateNotUnderstood is the reason of a Kubernetes event: a feature gate has a
+// value that is not understood, or the ConfigMap of the gates is missing.
 const ReasonGateNotUnderstood = "GateNotUnderstood"
 
-// AboutFeatures is what is told of gates that are not there.
+// AboutFeatures names the ConfigMap of the gates for Record, whether or not it exists.
 func AboutFeatures() About {
 	k := propagation.FeaturesKey()
 	return About{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
@@ -77,9 +77,9 @@ func (h *Hub) Features(ctx context.Context) (propagation.Features, error) {
 	return f, err
 }
 
-// FeaturesTold are the gates as they are now, and what to tell people of them: which
-// words nobody understands, or that there is no ConfigMap, as where it was deleted. Both
-// hold back.
+// FeaturesTold returns the gates as they are now, and what people should be told about
+// them: the values that are not understood, or that the ConfigMap is missing. In both
+// cases the gates hold changes back.
 func (h *Hub) FeaturesTold(ctx context.Context) (f propagation.Features, unknown []string, err error) {
 	t, err := h.Template(ctx, propagation.FeaturesKey())
 	if errors.Is(err, outcome.ErrGone) {
@@ -118,9 +118,9 @@ func (h *Hub) Namespace(ctx context.Context, name string) (labels map[string]str
 	return t.Labels, nil
 }
 
-// NamespaceLeaves tells whether a namespace is being deleted, or gone, as the API server
-// has it at this moment: what a watch has heard may be older than the deletion that
-// somebody asks because of.
+// NamespaceLeaves reports whether a namespace is being deleted, or gone. It always
+// reads from the API server: a watch may not have reported yet the very deletion that
+// the caller reacts to.
 func (h *Hub) NamespaceLeaves(ctx context.Context, name string) (bool, error) {
 	t, err := h.LiveTemplate(ctx, propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
 	if errors.Is(err, outcome.ErrGone) {

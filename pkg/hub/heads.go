@@ -12,9 +12,9 @@ import (
 	"sluice.dev/pkg/source/watch"
 )
 
-// PlacementHeads are the Works of placements in a member, without what they say where that
-// would have to be asked for; none where the API server does not serve them. A process that
-// watches Works has made them all itself, and so knows what is there; any other asks.
+// PlacementHeads returns the Works of placements in a member; none where the API server
+// does not serve them. If this process watches Works they are complete; otherwise only
+// their metadata is read.
 func (h *Hub) PlacementHeads(ctx context.Context, cluster string) ([]*propagation.Work, error) {
 	k, namespace := h.works[propagation.PlacementForm], propagation.PlacementForm.Namespace(cluster)
 	if found, doubtful, known := k.store.Load().list(namespace); known {

@@ -34,8 +34,8 @@ func decodePolicyRevision(raw []byte) (record[*propagation.PolicyRevision], erro
 	}), nil
 }
 
-// PolicyRevision is what is kept under the name that the policy's present content has,
-// whatever it says.
+// PolicyRevision returns the revision that has the name of the policy's present
+// content. Somebody may have edited it, so its content may be another.
 func (h *Hub) PolicyRevision(ctx context.Context, p *propagation.Policy) (*propagation.PolicyRevision, error) {
 	r := p.Revision()
 	return h.history.get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.Name})
@@ -49,8 +49,8 @@ func (h *Hub) PolicyRevisions(ctx context.Context, p *propagation.Policy) ([]*pr
 	})
 }
 
-// KeepPolicyRevision keeps what the policy says, which then owns it. That it is kept
-// already is a lost race.
+// KeepPolicyRevision creates a revision of what the policy says, owned by the policy.
+// If the revision exists already, that is a Conflict.
 func (h *Hub) KeepPolicyRevision(ctx context.Context, p *propagation.Policy, r *propagation.PolicyRevision) error {
 	content, err := json.Marshal(said{r.Spec})
 	if err != nil {
@@ -73,8 +73,8 @@ func (h *Hub) DropPolicyRevision(ctx context.Context, r *propagation.PolicyRevis
 	return h.history.delete(ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, r.UID)
 }
 
-// CommitPolicySpec makes the policy say what a revision says, on condition that it is
-// as it was read. That it says so already is no write.
+// CommitPolicySpec sets the policy's spec to that of a revision, if the policy still is
+// as it was read. If it says so already, nothing is written.
 func (h *Hub) CommitPolicySpec(ctx context.Context, p *propagation.Policy, spec map[string]any) (*propagation.Policy, error) {
 	patch, err := patchOf(map[string]any{"spec": p.Spec}, map[string]any{"spec": spec})
 	if err != nil {

@@ -75,7 +75,8 @@ type api struct {
 	manager string
 }
 
-// foundFor is how long a kind is taken to be served where no request says otherwise.
+// foundFor is how long a kind that was found is assumed to be served, unless a request
+// shows otherwise.
 const foundFor = 30 * time.Second
 
 // discover asks what is served at a path.
@@ -90,12 +91,13 @@ func (c api) discover(ctx context.Context, path []string, into any) error {
 	return nil
 }
 
-// Connect makes a Hub. It makes no request. The pace is the caller's: requests
-// are not limited here, but by what the API server answers.
+// Connect makes a Hub, without any request. There is no client-side rate limit: the API
+// server limits the rate by its answers.
 func Connect(cfg *rest.Config) (*Hub, error) { return ConnectAs(cfg, propagation.FieldManager) }
 
-// ConnectAs is Connect for a program whose writes are a person's: they are made
-// under its name. Of those under Sluice's own no stage is told.
+// ConnectAs is Connect for a program that writes on behalf of a person: its writes are
+// made with manager as the field manager. Writes with Sluice's own field manager are
+// not announced to stages.
 func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
@@ -104,7 +106,8 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "sluice/" + filepath.Base(os.Args[0])
 	}
-	// Objects are coded here; the client only decodes what is wrong.
+	// This package encodes and decodes objects itself; the client's scheme is for errors
+	// (Status) only.
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -165,10 +168,10 @@ func (s scoped[T]) all(ctx context.Context) ([]T, error) {
 	return all, nil
 }
 
-// Watch keeps what this process knows of a kind up to date, until ctx ends or
-// Unwatch, and calls f for what others change: one call after the other, never
-// while anything is locked. It returns when the initial list is in, which f is
-// told of as Added, or could not be had; then nothing is watched.
+// Watch keeps what this process knows of a kind up to date, until ctx ends or Unwatch,
+// and calls f for what others change: one call after the other, never while anything is
+// locked. It returns when the initial list has been read, whose objects f gets as
+// Added; or, if that failed, with the error, and then nothing is watched.
 //
 // The watch of a kind starts once: a second call waits for the first one's
 // initial list, and its f is not called.
@@ -183,8 +186,8 @@ func (h *Hub) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(Cha
 	return nil
 }
 
-// Version is how far the hub's versions have come, asked live. It falls only where
-// the hub is restored from a backup.
+// Version returns the hub's newest resourceVersion, read live. It decreases only if the
+// hub is restored from a backup.
 func (h *Hub) Version(ctx context.Context) (uint64, error) {
 	p, err := h.clusters.listPage(ctx, query{limit: 1})
 	if err != nil {

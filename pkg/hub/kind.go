@@ -42,8 +42,8 @@ type kind[T any] struct {
 	bare bool
 	// decode makes a record from JSON. Items of lists lack apiVersion and kind.
 	decode func(raw []byte) (record[T], error)
-	// lost is told that the kind is not served there any more; nil: it is one of
-	// those that always come back.
+	// lost is called when the kind is no longer served there; nil for Sluice's own kinds,
+	// which are expected to be served again.
 	lost func()
 
 	// seen is the newest version that this process wrote or listed; 0 where a write has
@@ -59,8 +59,8 @@ func (k *kind[T]) about(name types.NamespacedName) string {
 	return k.Kind + " " + strings.TrimPrefix(name.String(), "/")
 }
 
-// explain turns the API server's answer into an outcome. What is not served is
-// looked for anew the next time.
+// explain turns the API server's answer into an outcome. After an answer that the kind
+// is not served, the next request asks discovery again.
 func (k *kind[T]) explain(err error, tried string) error {
 	if k.lost != nil && unserved(err) && !apierrors.IsMethodNotSupported(err) {
 		k.lost()
@@ -109,7 +109,8 @@ func (k *kind[T]) list(ctx context.Context, namespace string) ([]T, error) {
 	return k.listLike(ctx, query{namespace: namespace, limit: pageSize})
 }
 
-// listLike is what q finds, sorted; where the store knows, all of q's namespace.
+// listLike returns what q selects, sorted. If the kind is watched, it returns all
+// objects of q's namespace.
 func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
 	found, doubtful, known := k.store.Load().list(q.namespace)
 	if !known {
@@ -159,9 +160,10 @@ type query struct {
 	fields    string
 	limit     int64
 	cont      string
-	// since is a version for who does not need what others wrote this moment: kind.seen.
-	// The API server does not wait until it knows that nothing was written since, which
-	// may take a tenth of a second. 0: the list is live.
+	// since, if not 0, is a version (kind.seen) that the list has at least to be of, for
+	// callers that need not see what others wrote this moment. The API server then answers
+	// from its cache at once. For a live list it first makes sure that the cache is
+	// current, which may take a tenth of a second.
 	since uint64
 }
 

@@ -164,7 +164,7 @@ func (h *Hub) EnsureNamespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// leaving is how long a namespace that is being deleted is waited for at a time.
+// leaving is the delay before the next attempt while a namespace is being deleted.
 const leaving = time.Second
 
 // ClusterKind is the kind of clusters.

@@ -16,9 +16,9 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// TemplateNow is Template, asked of the API server whatever is known. What goes with its
-// kind nobody deleted: while a kind is being taken off the hub, that there is no such
-// object, or that it is being deleted, is outcome.ErrNotServed.
+// TemplateNow is Template, but always reads from the API server. While the kind's
+// CustomResourceDefinition is being deleted, an object that is missing or being deleted
+// is outcome.ErrNotServed: it goes with its kind, and nobody deleted the object itself.
 func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
 	k, err := h.templateKind(key.GroupVersionKind())
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*pr
 	return t, err
 }
 
-// PolicyNow is Policy, asked of the API server whatever is known.
+// PolicyNow is Policy, but always reads from the API server.
 func (h *Hub) PolicyNow(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error) {
 	k := h.policies[key.Scope]
 	if k == nil {
@@ -53,20 +53,20 @@ func (h *Hub) PolicyNow(ctx context.Context, key propagation.PolicyKey) (*propag
 	return h.Resolve(p), nil
 }
 
-// BindingNow is Binding, asked of the API server whatever is known.
+// BindingNow is Binding, but always reads from the API server.
 func (h *Hub) BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
 	k, name := h.bindingKind(key)
 	return live(ctx, k, name)
 }
 
-// WorkNow is Work, asked of the API server whatever is known.
+// WorkNow is Work, but always reads from the API server.
 func (h *Hub) WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
 	return live(ctx, h.works[key.Form], workName(key))
 }
 
-// WorksLeave tells whether the namespace that the Work is in, or its kind, is being
-// deleted, or gone, as the API server has it at this moment: then no Work can be made
-// there before those that there are have gone.
+// WorksLeave reports whether the Work's namespace or kind is being deleted, or gone. It
+// always reads from the API server. As long as the deletion lasts, which waits for the
+// present Works, no Work can be created there.
 func (h *Hub) WorksLeave(ctx context.Context, key propagation.WorkKey) (bool, error) {
 	if leaves, err := h.NamespaceLeaves(ctx, key.Namespace()); err != nil || leaves {
 		return leaves, err
@@ -74,7 +74,7 @@ func (h *Hub) WorksLeave(ctx context.Context, key propagation.WorkKey) (bool, er
 	return h.retired(ctx, workKinds[key.Form])
 }
 
-// ClusterNow is Cluster, asked of the API server whatever is known.
+// ClusterNow is Cluster, but always reads from the API server.
 func (h *Hub) ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error) {
 	return live(ctx, h.clusters, types.NamespacedName{Name: name})
 }
@@ -87,8 +87,8 @@ func live[T any](ctx context.Context, k *kind[T], name types.NamespacedName) (va
 	return r.value, nil
 }
 
-// Identity is what this hub is told from others by: the uid of its namespace
-// kube-system. Empty: it has none, or does not show it.
+// Identity returns what distinguishes this hub from others: the uid of its namespace
+// kube-system; empty if that does not exist or may not be read.
 func (h *Hub) Identity(ctx context.Context) (string, error) {
 	if id := h.identity.Load(); id != nil {
 		return *id, nil

@@ -17,7 +17,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// PlacementNow is Placement, asked of the API server whatever is known.
+// PlacementNow is Placement, but always reads from the API server.
 func (h *Hub) PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
 	r, err := h.placing.placements.getLive(ctx, types.NamespacedName{Name: name})
 	if err != nil {
@@ -26,16 +26,18 @@ func (h *Hub) PlacementNow(ctx context.Context, name string) (*placementv1.Clust
 	return r.value, nil
 }
 
-// PlacementsRetired tells whether the kind of placements is being taken off the hub, or
-// was: then those that are deleted go with it, and nobody asked for that one by one.
+// PlacementsRetired reports whether the CustomResourceDefinition of placements is being
+// deleted, or gone: then placements are deleted along with it, and nobody asked for
+// that one by one.
 func (h *Hub) PlacementsRetired(ctx context.Context) (bool, error) {
 	return h.retired(ctx, placementKind)
 }
 
-// MembersRetired tells the same of the clusters as placements see them.
+// MembersRetired reports the same for MemberClusters.
 func (h *Hub) MembersRetired(ctx context.Context) (bool, error) { return h.retired(ctx, memberKind) }
 
-// retired asks the definition of the kind, which it had.
+// retired reports whether the kind's CustomResourceDefinition is being deleted, or
+// gone.
 func (h *Hub) retired(ctx context.Context, r resource) (bool, error) {
 	leaves, err := h.asked(ctx, r)
 	if apierrors.IsNotFound(err) {
@@ -44,8 +46,8 @@ func (h *Hub) retired(ctx context.Context, r resource) (bool, error) {
 	return leaves, err
 }
 
-// leaves tells whether the kind has a definition, which is being deleted. Who may not
-// read definitions is told that it is not.
+// leaves reports whether the kind has a CustomResourceDefinition that is being deleted;
+// false where definitions may not be read.
 func (h *Hub) leaves(ctx context.Context, r resource) (bool, error) {
 	if !strings.Contains(r.Group, ".") {
 		return false, nil // the API server's own
@@ -57,7 +59,8 @@ func (h *Hub) leaves(ctx context.Context, r resource) (bool, error) {
 	return leaves, err
 }
 
-// asked tells whether the definition of the kind is being deleted.
+// asked reads the kind's CustomResourceDefinition, and reports whether that is being
+// deleted.
 func (h *Hub) asked(ctx context.Context, r resource) (bool, error) {
 	raw, err := h.definition(ctx, r)
 	if err != nil {
@@ -70,12 +73,12 @@ func (h *Hub) asked(ctx context.Context, r resource) (bool, error) {
 	return definition.DeletionTimestamp != nil, nil
 }
 
-// definition is that of a kind which the hub was extended by.
+// definition reads the CustomResourceDefinition of a kind.
 func (h *Hub) definition(ctx context.Context, r resource) ([]byte, error) {
 	return do(ctx, h.client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r.Plural+"."+r.Group))
 }
 
-// MemberNow is Member, asked of the API server whatever is known.
+// MemberNow is Member, but always reads from the API server.
 func (h *Hub) MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error) {
 	r, err := h.placing.members.getLive(ctx, types.NamespacedName{Name: name})
 	if err != nil {
@@ -84,12 +87,12 @@ func (h *Hub) MemberNow(ctx context.Context, name string) (*memberclusterv1.Memb
 	return r.value, nil
 }
 
-// PlacementBindingsNow is PlacementBindingsOf, asked so.
+// PlacementBindingsNow is PlacementBindingsOf, but always reads from the API server.
 func (h *Hub) PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error) {
 	return h.placing.placementBindings.listLive(ctx, query{labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize})
 }
 
-// PolicySnapshotsNow is PolicySnapshotsOf, asked so.
+// PolicySnapshotsNow is PolicySnapshotsOf, but always reads from the API server.
 func (h *Hub) PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
 	return h.placing.policySnapshots.listLive(ctx, query{labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize})
 }

@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ownCont starts where to go on in a list of what this process knows; the API
-// server's own words for it have no colon.
+// ownCont begins the continue tokens of lists from this process's store. The API
+// server's own tokens have no colon.
 const ownCont = "known:"
 
-// listSome is a part of a list, sorted: at most q.limit objects (0: all), those
-// after q.cont, and where to go on (empty: that was all). Where the API server has
-// forgotten the list, or does not understand where to go on, the rest is as it is
-// by now, or the list begins anew: an object may come twice, and none is left out.
+// listSome returns a page of a list, sorted: at most q.limit objects (0: all) from
+// q.cont on, and the token of the next page (empty: that was all). If the API server no
+// longer accepts q.cont, the page is of a newer list, or the list starts again: an
+// object may come twice, and none is left out.
 func (k *kind[T]) listSome(ctx context.Context, q query) ([]T, string, error) {
 	after, ours := strings.CutPrefix(q.cont, ownCont)
 	if ours || q.cont == "" {
@@ -68,8 +68,8 @@ func pageAfter[T any](found []*record[T], doubtful []types.NamespacedName, last 
 	return found, slices.DeleteFunc(doubtful, outside), cont
 }
 
-// goOn is where the API server offers to go on after a list has expired; empty:
-// from the start.
+// goOn returns the continue token that the API server offers when a list has expired;
+// empty: start again.
 func goOn(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

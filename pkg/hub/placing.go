@@ -150,8 +150,8 @@ func ownedBy[O wire](ctx context.Context, k *kind[O], label, owner, namespace st
 	return k.listOwned(ctx, owner, query{namespace: namespace, labels: label + "=" + owner, limit: pageSize})
 }
 
-// createWire makes an object; where another has its name, that one may be
-// owner's.
+// createWire creates an object. If the name is taken, the object that has it may belong
+// to owner.
 func createWire[O wire](ctx context.Context, k *kind[O], o O, owner string) (O, error) {
 	part, err := wirePart(o)
 	if err != nil {
@@ -166,9 +166,9 @@ func createWire[O wire](ctx context.Context, k *kind[O], o O, owner string) (O, 
 	return k.create(ctx, wireName(o), owner, part)
 }
 
-// restoreWire is createWire for what is named after its placement alone: it takes over
-// what has the name and does not say that it is the placement's. Somebody edited its
-// labels, and nothing else finds it any more.
+// restoreWire is createWire for objects that are named after their placement alone. It
+// takes over an object that has the name but not the placement's label: somebody edited
+// the labels, and lists by label no longer find it.
 func restoreWire[O wire](ctx context.Context, k *kind[O], o O) (O, error) {
 	placement := o.GetLabels()[placementv1.LabelParentCRP]
 	made, failed := createWire(ctx, k, o, placement)
@@ -180,7 +180,7 @@ func restoreWire[O wire](ctx context.Context, k *kind[O], o O) (O, error) {
 		return made, failed
 	}
 	made, err = updateWire(ctx, k, stray.value, o)
-	if apierrors.IsInvalid(err) { // it says another thing, for good
+	if apierrors.IsInvalid(err) { // it differs in a field that is immutable
 		return made, errors.Join(failed, deleteWire(ctx, k, stray.value))
 	}
 	return made, err

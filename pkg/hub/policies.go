@@ -74,9 +74,9 @@ func (h *Hub) Resolve(p *propagation.Policy) *propagation.Policy {
 	return &resolved
 }
 
-// notServed are the kinds that selectors name in a group, version or spelling in
-// which the hub does not serve them. Where it cannot tell, it says nothing against
-// them: who holds a template holds it.
+// notServed returns the kinds that selectors name and the hub does not serve in that
+// group, version and spelling. A kind counts as served if discovery fails, so that no
+// policy loses a template because of that.
 func (h *Hub) notServed(selectors []policyv1alpha1.ResourceSelector) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, s := range selectors {

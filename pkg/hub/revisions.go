@@ -92,8 +92,8 @@ func (h *Hub) revisionsOf(b *propagation.Binding) (k *kind[*frozen], namespace s
 	return k, cmp.Or(b.Key.Namespace, propagation.SystemNamespace)
 }
 
-// Revision is frozen content of the binding's template. What is kept under the
-// name and is not genuine is not there: outcome.ErrGone.
+// Revision returns frozen content of the binding's template. A revision of the name
+// that is not genuine is outcome.ErrGone, as if there were none.
 func (h *Hub) Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error) {
 	k, namespace := h.revisionsOf(b)
 	f, err := k.get(ctx, types.NamespacedName{Namespace: namespace, Name: name})
@@ -126,8 +126,8 @@ func (h *Hub) Revisions(ctx context.Context, b *propagation.Binding) ([]*propaga
 	return revisions, nil
 }
 
-// CreateRevision freezes content, which the binding then owns. That it is
-// frozen already is fine; what has its name and says something else is replaced.
+// CreateRevision stores content as a revision that the binding owns. If the revision
+// exists already that is fine; an object of its name with other content is replaced.
 func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *propagation.Revision) error {
 	k, namespace := h.revisionsOf(b)
 	name := types.NamespacedName{Namespace: namespace, Name: r.Name}
@@ -149,8 +149,9 @@ func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *pro
 	return keep(ctx, k, current.value, b, r)
 }
 
-// keep adopts what has the revision's name, if it is that one; anything else
-// makes room for it.
+// keep adopts the object that has the revision's name, if it has the same content.
+// Otherwise it deletes the object and returns a Conflict, so that the revision is
+// created with the next attempt.
 func keep(ctx context.Context, k *kind[*frozen], f *frozen, b *propagation.Binding, r *propagation.Revision) error {
 	content := f.revision(b.Key).Content
 	if f.binding == propagation.BindingLabel(b.Key) && propagation.HashContent(content) == r.Hash && b.Template().Identifies(content) == nil {
@@ -162,8 +163,8 @@ func keep(ctx context.Context, k *kind[*frozen], f *frozen, b *propagation.Bindi
 	return outcome.Conflict(fmt.Errorf("create %s: another was in its place", k.about(f.name)))
 }
 
-// adopt makes the binding the owner of what a former binding of that name has
-// left behind, before that one takes it along.
+// adopt makes the binding the owner of a revision that a former binding of that name
+// owned, before the garbage collector deletes it with its former owner.
 func adopt(ctx context.Context, k *kind[*frozen], f *frozen, b *propagation.Binding) error {
 	if f.owner == b.UID {
 		return nil

@@ -71,8 +71,8 @@ type entry[T any] struct {
 	tombstone types.UID
 	// doubtful says that a race was lost: there is a newer version.
 	doubtful bool
-	// writers counts this process's writes under way. As long as there are any,
-	// the watch's word may be of one of them, and is held.
+	// writers counts this process's writes under way. As long as there are any, what the
+	// watch reports may be one of these writes, and is held back.
 	writers int
 	held    *news
 }
@@ -113,11 +113,12 @@ func (s *store[T]) ready() bool {
 	return s.knows()
 }
 
-// knows tells whether the API server need not be asked: what a watch that ended
-// told may have been taken back, where the hub is restored from a backup.
+// knows reports whether reads can be answered from the store. After a watch has ended
+// they cannot: what it reported may have been undone by restoring the hub from a
+// backup.
 func (s *store[T]) knows() bool { return s.synced && !s.broken }
 
-// setBroken takes that the watch ended, or that it goes on from where it was.
+// setBroken records that the watch ended, or that it was resumed from where it was.
 func (s *store[T]) setBroken(broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +174,8 @@ func (e *entry[T]) collect(name types.NamespacedName, found []*record[T], doubtf
 	return found, doubtful
 }
 
-// replace takes a whole list, as the API server had it at version. The first
-// one is news as a whole; later ones in what they differ from what is known.
+// replace takes a whole list, as the API server had it at version. All of the first
+// list is news; of later lists only what differs from what is known.
 func (s *store[T]) replace(recs []*record[T], version uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +206,7 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 	s.seen, s.synced, s.broken = version, true, false
 }
 
-// observe takes a watch's word of one object.
+// observe takes what a watch reports of one object.
 func (s *store[T]) observe(r *record[T], deleted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +226,7 @@ func (s *store[T]) observe(r *record[T], deleted bool) {
 	}
 }
 
-// progress takes a watch's word that there is nothing new up to version.
+// progress takes a bookmark: the watch has reported everything up to version.
 func (s *store[T]) progress(version uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +250,8 @@ func (s *store[T]) read(r *record[T]) {
 	}
 }
 
-// missed takes the answer to a live read that there is no such object. What
-// the watch has told of stays doubtful until the watch tells that it is gone.
+// missed takes the answer to a live read that there is no such object. An object that
+// the watch has reported stays doubtful until the watch reports its deletion.
 func (s *store[T]) missed(name types.NamespacedName) {
 	if s == nil {
 		return
@@ -340,8 +341,8 @@ func (s *store[T]) deleted(name types.NamespacedName, uid types.UID) {
 	s.tidy(name, e)
 }
 
-// gone takes the API server's answer that an object is gone, and that it was
-// not this process: the watch will tell.
+// gone takes the API server's answer that an object was deleted by somebody else. The
+// watch will report the deletion; until then the object is doubtful.
 func (s *store[T]) gone(name types.NamespacedName) {
 	if s == nil {
 		return
@@ -353,8 +354,8 @@ func (s *store[T]) gone(name types.NamespacedName) {
 	}
 }
 
-// lost takes the API server's answer that another was quicker. Where the name
-// is not known, it may be one of owner's.
+// lost takes the API server's answer that somebody else wrote first. An object that the
+// store does not know yet may belong to owner, and is indexed for it.
 func (s *store[T]) lost(name types.NamespacedName, owner string) {
 	if s == nil {
 		return
@@ -377,12 +378,12 @@ func (s *store[T]) take() []news {
 	return queued
 }
 
-// outlived tells whether the watch has told of the end of what r says.
+// outlived reports whether the watch has come past r, and the object is gone by then.
 func (s *store[T]) outlived(e *entry[T], r *record[T]) bool {
 	return e.rec == nil && r.version <= s.seen
 }
 
-// accept takes what may be news.
+// accept takes a version of an object, which is news if it is newer than the known one.
 func (s *store[T]) accept(e *entry[T], r *record[T]) {
 	if r.version <= e.version || r.uid == e.tombstone {
 		return
@@ -395,7 +396,7 @@ func (s *store[T]) accept(e *entry[T], r *record[T]) {
 	s.tell(e, what, r)
 }
 
-// vanish takes that the object is gone, and that it was not this process.
+// vanish records that the object was deleted by somebody else.
 func (s *store[T]) vanish(e *entry[T], version uint64) {
 	if e.rec == nil {
 		return
@@ -406,7 +407,7 @@ func (s *store[T]) vanish(e *entry[T], version uint64) {
 	s.tellGone(e, last, version)
 }
 
-// tellGone tells that an object is gone since version, or an earlier one.
+// tellGone queues the news that an object was deleted, at version or earlier.
 func (s *store[T]) tellGone(e *entry[T], last *record[T], version uint64) {
 	gone := *last
 	gone.version = version

@@ -5,15 +5,15 @@ package hub
 
 import "slices"
 
-// newest is the newest version of the hub that is known, and to which it had come by
-// now.
+// newest returns the newest version that a watch or a write of this process has shown
+// the hub to have reached.
 func (s *store[T]) newest() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return max(s.seen, s.written)
 }
 
-// setBack takes that the hub went back.
+// setBack records that the hub was restored to an earlier state.
 func (s *store[T]) setBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,9 +28,10 @@ func (s *store[T]) forgetVersions() {
 	}
 }
 
-// outruns tells whether what is known outruns a list that the hub has at a version: it has
-// an object in an older version than one that it had come to by then. So it went back, and
-// has come past that since.
+// outruns reports whether a list, which the hub had at version, contradicts what is
+// known: it has an object in an older version than the known one, although the known
+// version is not newer than the list. Then the hub was restored to an earlier state,
+// and its versions have grown past the known ones since.
 func (s *store[T]) outruns(recs []*record[T], version uint64) bool {
 	return slices.ContainsFunc(recs, func(r *record[T]) bool {
 		e := s.entries[r.name]

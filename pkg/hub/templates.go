@@ -217,8 +217,8 @@ func (h *Hub) CommitTemplateStatus(ctx context.Context, t *propagation.Template,
 }
 
 // ScaleTemplate writes how many replicas the template asks for, if it still is as it
-// was read but for its status. The change is no one of Sluice's own: it is to be acted
-// on as a user's.
+// was read but for its status. The change does not count as Sluice's own: it takes
+// effect as a user's change does.
 func (h *Hub) ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error {
 	k, err := h.templateKind(t.Key.GroupVersionKind())
 	if err != nil {
@@ -232,7 +232,7 @@ func (h *Hub) ScaleTemplate(ctx context.Context, t *propagation.Template, replic
 	}
 	req := k.client.Verb(http.MethodPatch).AbsPath(k.Path(nameOf(t), "scale")...).Param("fieldManager", propagation.ReplicasManager)
 	_, err = send(ctx, req, string(types.JSONPatchType), patch)
-	if apierrors.IsInvalid(err) { // so a test that fails is answered
+	if apierrors.IsInvalid(err) { // the answer to a patch whose test fails
 		return outcome.Conflict(fmt.Errorf("scale %s: %w", k.about(nameOf(t)), err))
 	}
 	if err != nil {

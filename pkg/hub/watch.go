@@ -142,7 +142,7 @@ func (k *kind[T]) loop(s *store[T]) *watch.Loop[*record[T]] {
 		Reached: func(err error) {
 			switch {
 			case !unserved(err):
-				s.setBroken(err != nil) // as long as nobody can tell, it knows nothing
+				s.setBroken(err != nil) // without a watch, reads are live
 			case k.lost != nil:
 				k.lost()
 			}
@@ -151,8 +151,9 @@ func (k *kind[T]) loop(s *store[T]) *watch.Loop[*record[T]] {
 	}
 }
 
-// away tells whether nobody answered, or who is starting: it may be a hub that is restored
-// from a backup, and has come past all that was known of it when it answers again.
+// away reports whether the hub did not answer, or is starting. It may be being restored
+// from a backup, and its versions may have grown past all known ones by the time that
+// it answers again: so everything is listed.
 func away(err error) bool {
 	var answer apierrors.APIStatus
 	return !errors.As(err, &answer) || answer.Status().Code >= http.StatusInternalServerError

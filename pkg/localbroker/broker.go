@@ -37,9 +37,9 @@ type Options struct {
 	Capacity int
 	// DeadLetters is how many are kept; the oldest go first. Default 10,000.
 	DeadLetters int
-	// Bulk is how many of the events that give way (events.Bulk) run at once, in all
-	// stages together: what does not give way meets no more than these at the API
-	// servers. Default four for each processor.
+	// Bulk is how many bulk events (events.Bulk) run at once, in all stages together:
+	// other events never compete with more than these at the API servers. Default four for
+	// each processor.
 	Bulk int
 	// Grace is how long running events may take when Run ends. Default 15 s.
 	Grace time.Duration

@@ -24,8 +24,9 @@
 //     Capacity entries. Replies never wait, so that no cycle of stages can
 //     block itself; a source exceeds the bound by one entry at most.
 //   - Two runs never handle events of one partition key of one Trigger at once.
-//   - What is of many templates (events.Bulk) gives way to what is not, in each queue and
-//     in how much runs at once; it has its share whatever else there is.
+//   - Bulk events (events.Bulk), which follow from a change that concerns many
+//     templates, give way to others, in each queue and in how many run at once; but
+//     they always get their share.
 //   - Dead letters are bounded, and counted exactly; one disappears when the
 //     same is handled after all, or when its Trigger is removed.
 //

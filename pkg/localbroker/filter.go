@@ -41,8 +41,8 @@ func filterTree(t eventingv1.TriggerSpec) (eventfilter.Filter, error) {
 	return subscriptionsapi.NewNoFilter(), nil
 }
 
-// clusterOf is the one value of the extension cluster without which nothing
-// passes the filter; empty where there is none to be seen at a glance.
+// clusterOf returns the value that spec.filters require of the extension cluster with
+// exact; empty if they require none. Other dialects are not looked at.
 func clusterOf(t eventingv1.TriggerSpec) string {
 	for _, f := range t.Filters {
 		if c := f.Exact[events.ExtCluster]; c != "" {

@@ -22,8 +22,8 @@ func hintOf(e event.Event) hint {
 	return hint{event: e, key: coalesce.Tells(e), bulk: events.Bulk(e)}
 }
 
-// promoted is the hint where the one that it takes the place of gives way to nobody: nor
-// does what follows from it.
+// promoted returns the hint as one that is not bulk, because it takes the place of one
+// that is not. What follows from it is not bulk either.
 func (h hint) promoted() hint {
 	h.event, h.bulk = h.event.Clone(), false
 	h.event.SetExtension(events.ExtBulk, nil)

@@ -31,8 +31,8 @@ func (l *lane) givesWay() bool {
 	return !slices.ContainsFunc(l.entries, func(e *entry) bool { return !e.bulk })
 }
 
-// bulkShare is how much those lanes get that give way, while others are ready: one start
-// in so many.
+// bulkShare is the share of lanes that give way while others are ready: one start in so
+// many is theirs.
 const bulkShare = 8
 
 // queue is what one Trigger has to hand to its subscriber. All but spec is

@@ -6,22 +6,22 @@
 // should know (Warn).
 //
 // Invariants:
-//   - Nothing relies on it: whatever is stored unseen, while nobody answers for
-//     admission, does no harm. A policy without a permanent id has its UID for
-//     one, an unspecific policy preempts nothing (see matching.Candidate), and
-//     a default is what its absence means. (But for propagateDeps: without it,
-//     a ServiceImport travels alone until its author mends that.)
+//   - Nothing relies on it: a policy that is stored while the webhook is down does no
+//     harm. Without a permanent id its UID serves as one, selectors that are not
+//     specific preempt nothing (see matching.Candidate), and an absent field means its
+//     default. The exception is propagateDeps: without it, a ServiceImport is
+//     propagated without its EndpointSlices until the policy's author sets it.
 //   - A policy's permanent id never changes: it is given at creation, restored
 //     where an update drops it, and no update gives another.
-//   - An update is judged only where it changes the spec, and a policy that is
-//     being deleted not at all: what was let in once can still be labelled,
+//   - The spec is validated only if an update changes it, and never while the policy is
+//     being deleted: so a policy that was once accepted can still be labelled,
 //     annotated and deleted.
-//   - A policy gets no finalizer: its end is seen, and found again by the
-//     sweeper, without holding up anybody's deletion.
+//   - A policy gets no finalizer: its deletion is seen by a watch, or else found by the
+//     sweeper, so nothing has to delay it.
 //
-// What the schema of the CRD says is not repeated here, but for the names that
-// preemption needs and the immutable schedulerName, so that a rule can be read
-// in one place.
+// Rules of the CRD's schema are not repeated here, except the names that preemption
+// requires and the immutable schedulerName, so that each of these rules can be read in
+// one place.
 package admission
 
 import (
@@ -71,8 +71,8 @@ func (p *Policy) idLabel() string {
 // id is the permanent id; the UID where no label says another.
 func (p *Policy) id() string { return cmp.Or(p.Labels[p.idLabel()], string(p.UID)) }
 
-// judged tells whether p's spec is new: at creation, and where an update says
-// anything else than before.
+// judged reports whether p's spec has to be validated: at creation, and in an update
+// that changes it.
 func judged(p Policy, old *Policy) bool {
 	return old == nil || !equality.Semantic.DeepEqual(Default(p, old, "").Spec, Default(*old, old, "").Spec)
 }

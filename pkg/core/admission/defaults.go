@@ -11,14 +11,13 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// serviceImport is the kind whose policies carry dependencies: an imported
-// Service is nothing without its EndpointSlices.
+// serviceImport is the kind whose policies always propagate dependencies: an imported
+// Service is useless without its EndpointSlices.
 var serviceImport = policyv1alpha1.ResourceSelector{APIVersion: "multicluster.x-k8s.io/v1alpha1", Kind: "ServiceImport"}
 
-// Default fills in what p leaves out. At creation (old is nil) newID becomes
-// the permanent id of a policy that brings none; at an update it is what it
-// was, so that a policy which had none keeps its UID. It changes nothing in
-// place.
+// Default fills in what p leaves out. At creation (old is nil) newID becomes the
+// permanent id of a policy that brings none. In an update the id stays what it was,
+// which is the UID for a policy that had no label. p itself is not changed.
 func Default(p Policy, old *Policy, newID string) Policy {
 	p.Spec = *p.Spec.DeepCopy()
 	id := newID
@@ -46,14 +45,15 @@ func Default(p Policy, old *Policy, newID string) Policy {
 	return p
 }
 
-// DefaultOverride fills in what o leaves out. It changes nothing in place.
+// DefaultOverride fills in what o leaves out. o itself is not changed.
 func DefaultOverride(o Override) Override {
 	o.Spec = *o.Spec.DeepCopy()
 	namespaces(o.Key, o.Spec.ResourceSelectors)
 	return o
 }
 
-// namespaces writes out that a namespaced policy selects in its own namespace.
+// namespaces sets the namespace of a namespaced policy in those of its selectors that
+// leave it out.
 func namespaces(key propagation.PolicyKey, selectors []policyv1alpha1.ResourceSelector) {
 	for i := range selectors {
 		if key.Scope == propagation.Namespaced && selectors[i].Namespace == "" {

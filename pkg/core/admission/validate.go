@@ -104,8 +104,8 @@ func selectors(key propagation.PolicyKey, all []policyv1alpha1.ResourceSelector)
 	return faults
 }
 
-// specific is what keeps a policy from preempting: a selector that may choose
-// more than one template.
+// specific returns what keeps a policy from preempting: selectors that may choose more
+// than one template.
 func specific(p Policy, scopes Scopes) (faults []Fault) {
 	if p.Spec.Preemption != policyv1alpha1.PreemptAlways {
 		return nil
@@ -121,7 +121,7 @@ func specific(p Policy, scopes Scopes) (faults []Fault) {
 		switch scope, served := scopes[kindOf(s)]; {
 		case !served:
 			faults = append(faults, Fault{selector(i, "kind"), fmt.Sprintf(
-				"the hub serves no kind %s of %s, so it cannot be told what the selector may preempt: correct it, or install the kind first", s.Kind, s.APIVersion)})
+				"the hub serves no kind %s of %s, so it is not known what the selector may preempt: correct it, or install the kind first", s.Kind, s.APIVersion)})
 		case scope == propagation.Namespaced && s.Namespace == "":
 			faults = append(faults, Fault{selector(i, "namespace"), fmt.Sprintf(needed, "namespace")})
 		}
@@ -153,7 +153,7 @@ func affinity(field string, a *policyv1alpha1.ClusterAffinity) []Fault {
 	return labels(field+".labelSelector", a.LabelSelector)
 }
 
-// labels is what keeps a selector by labels from being understood.
+// labels returns the fault of a label selector that cannot be parsed.
 func labels(field string, s *metav1.LabelSelector) []Fault {
 	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
 		return []Fault{{field, err.Error() + ": nothing would match it"}}

@@ -5,14 +5,17 @@
 // which are held until a person says so.
 //
 // Invariants:
-//   - A cluster that would be left out although nothing of the template or of its
-//     placement changed keeps the template, until it is let go: nobody asked for
-//     that removal by name. So what nobody decides about stays.
-//   - What is held together is judged together: more than a member's budget is held
-//     as a whole, and stays held until it is approved, or wanted again.
-//   - An approval is for what is held when it is given, and for nothing later.
-//   - A cluster that left, or is leaving, has no budget: its objects stay there.
+//   - A cluster that would be left out although neither the placement nor the replicas
+//     changed keeps the template until the removal is allowed: nobody asked for it by
+//     name. So without a decision the object stays.
+//   - The removals that are held for a member are judged together: if they exceed its
+//     budget, all of them stay held until a person approves them or the objects are
+//     wanted again.
+//   - An approval covers the removals that are held when it is given, and no later
+//     ones.
+//   - A cluster that is unjoined, or being unjoined, has no budget: its objects stay
+//     there.
 //
-// It must not remove anything: it decides what a binding says, which is what every
-// removal is proven by.
+// It must not remove anything: it decides which clusters a binding names, and each
+// removal is proven from the binding.
 package budget

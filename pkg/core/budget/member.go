@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// least objects may always leave a member within the window, and share of a
-	// hundred of what it has.
+	// least is how many objects may always leave a member within the window, share is the
+	// percentage of its objects that may.
 	least = 10
 	share = 20
 )
@@ -32,17 +32,19 @@ type Member struct {
 	Cluster string
 	// Has is how many objects the member has.
 	Has int
-	// Held are the bindings of what the member keeps for now, Going of what may go,
-	// both sorted by key.
+	// Held are the bindings whose removal from the member is held, Going those whose
+	// removal is allowed but not scheduled yet; both are sorted by key.
 	Held, Going []*propagation.Binding
-	// Coming is how many more would be left out, and do not say so yet.
+	// Coming counts the other bindings that would leave the member out once they are
+	// scheduled again.
 	Coming int
-	// Recent is how many the budget let go within the window.
+	// Recent counts the removals that the budget allowed within the window and that are
+	// done.
 	Recent int
-	// Unbound is how many of its Works there are whose binding is missing, or names no
-	// cluster: it was deleted, and what is made anew may be held.
+	// Unbound counts the member's Works whose binding is missing or names no cluster: the
+	// binding was deleted, and when it is created again the removal may have to be held.
 	Unbound int
-	// Stands tells that the Cluster says already that its budget is exceeded.
+	// Stands reports that the Cluster's condition RemovalHeld is True already.
 	Stands bool
 }
 
@@ -61,12 +63,12 @@ func (m Member) Unsure(mode propagation.RemovalBudget) bool {
 	return mode != propagation.BudgetOff && m.leaving()+m.Unbound > Limit(m.Has)
 }
 
-// leaving is how many leave within the window, if what is held is let go.
+// leaving counts the removals within the window, as if those held were allowed.
 func (m Member) leaving() int {
 	return len(m.Held) + m.Coming + m.Recent + letGo(m.Going, m.Cluster)
 }
 
-// letGo is how many of those that go the budget let go.
+// letGo counts the removals in going that the budget allowed, not a person.
 func letGo(going []*propagation.Binding, cluster string) int {
 	n := 0
 	for _, b := range going {
@@ -139,9 +141,9 @@ func (w World) Members(works []*propagation.Work) []Member {
 	return out
 }
 
-// coming counts the bindings that would leave a member out and do not say so yet,
-// where that matters: one change concerns many at once, and each is scheduled by
-// itself.
+// coming sets Member.Coming where it matters. One change, as of a Cluster's label,
+// concerns many bindings, and each is scheduled by itself: those that have not been
+// scheduled since are counted, too.
 func (w World) coming(members map[string]*Member) {
 	matters := func(cluster string) bool {
 		m := members[cluster]

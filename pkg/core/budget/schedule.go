@@ -19,12 +19,13 @@ import (
 	"sluice.dev/pkg/core/scheduling"
 )
 
-// Window is how long a removal counts that the budget let go.
+// Window is how long a removal that the budget allowed counts against the budget.
 const Window = 10 * time.Minute
 
 // Draft is how a binding would be scheduled if nothing were held.
 type Draft struct {
-	// binding is where the template is, was the binding as it was read.
+	// was is the binding as it was read. binding is the same with the clusters that have
+	// the template; of a recreated binding the Works tell these (Remade).
 	binding  *propagation.Binding
 	was      *propagation.Binding
 	clusters []*clusterv1alpha1.Cluster
@@ -60,8 +61,9 @@ func Remade(b *propagation.Binding, works []*propagation.Work, clusters []*clust
 	return d
 }
 
-// placedBy is the binding with the clusters that have its very template by its own
-// placement.
+// placedBy returns the binding with the clusters added that its Works name. Counted are
+// Works of this very template (its uid) that follow from the binding's own placement,
+// not those of a dependency.
 func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Binding {
 	next, known := *b, b.TargetClusters()
 	next.Spec.Clusters = slices.Clone(b.Spec.Clusters)
@@ -77,7 +79,7 @@ func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Bi
 	return &next
 }
 
-// replicas is how many of the template's the Work asks for.
+// replicas returns how many of the template's replicas the Work's manifest asks for.
 func replicas(b *propagation.Binding, w *propagation.Work) int32 {
 	var said struct {
 		Spec struct {
@@ -102,7 +104,7 @@ func replicas(b *propagation.Binding, w *propagation.Work) int32 {
 func (d Draft) Lost() []string { return d.lost }
 
 // Asked reports whether a person asked for the change: the placement or the replicas
-// were edited, or another policy was let act.
+// were edited, or another policy took effect.
 func (d Draft) Asked() bool {
 	was := d.binding.Annotations[propagation.AnnotationScheduledFor]
 	return was != "" && was != scheduledFor(d.binding)
@@ -148,8 +150,8 @@ func (d Draft) Schedule(mode propagation.RemovalBudget, now time.Time) (*propaga
 	return next, decision
 }
 
-// chosenBy is the term of clusterAffinities that the binding's clusters are of by the
-// decision. What does not say so yet is not written for that alone.
+// chosenBy returns the name of the clusterAffinities term that the binding's clusters
+// were chosen by. A binding that does not record it yet is not written for that alone.
 func chosenBy(b *propagation.Binding, d scheduling.Decision, written bool) string {
 	said := b.Annotations[propagation.AnnotationAffinity]
 	if d.Unschedulable || said == "" && !written {
@@ -158,7 +160,7 @@ func chosenBy(b *propagation.Binding, d scheduling.Decision, written bool) strin
 	return d.Affinity
 }
 
-// removals are those of the binding once it is scheduled.
+// removals returns the removals that the binding records once it is scheduled.
 func (d Draft) removals(mode propagation.RemovalBudget, now time.Time) map[string]propagation.Removal {
 	before, next := d.binding.Removals(), map[string]propagation.Removal{}
 	for cluster, r := range before {
@@ -184,9 +186,9 @@ func (d Draft) removals(mode propagation.RemovalBudget, now time.Time) map[strin
 	return next
 }
 
-// leftOutByName tells whether the placement itself names the cluster as one that it
-// does not go to, or names others alone: no label brings it back, and that is asked
-// for.
+// leftOutByName reports whether the placement excludes the cluster by name, or lists
+// only others by name. No label could bring it back, so a person asked for that
+// removal.
 func leftOutByName(p *policyv1alpha1.Placement, cluster string) bool {
 	out := func(a *policyv1alpha1.ClusterAffinity) bool {
 		return a != nil && (slices.Contains(a.ExcludeClusters, cluster) || len(a.ClusterNames) > 0 && !slices.Contains(a.ClusterNames, cluster))
@@ -201,7 +203,7 @@ func joined(name string, clusters []*clusterv1alpha1.Cluster) bool {
 	return slices.ContainsFunc(clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name && c.DeletionTimestamp == nil })
 }
 
-// evicted tells whether somebody named the cluster to be left.
+// evicted reports whether the binding has an eviction task for the cluster.
 func evicted(b *propagation.Binding, cluster string) bool {
 	for _, t := range b.Spec.GracefulEvictionTasks {
 		if t.FromCluster == cluster {
@@ -211,13 +213,14 @@ func evicted(b *propagation.Binding, cluster string) bool {
 	return false
 }
 
-// scheduledFor is the hash of all that a binding's clusters depend on, but for the
-// fleet.
+// scheduledFor returns the hash of what the choice of clusters depends on, apart from
+// the clusters themselves.
 func scheduledFor(b *propagation.Binding) string {
 	return propagation.HashJSON(map[string]any{"placement": b.Spec.Placement, "replicas": b.Spec.Replicas})
 }
 
-// held are those removals that are not over.
+// held returns the removals that are not done yet: those that are held, and those that
+// are allowed and not scheduled yet.
 func held(removals map[string]propagation.Removal) map[string]propagation.Removal {
 	out := map[string]propagation.Removal{}
 	for cluster, r := range removals {

@@ -4,15 +4,15 @@
 // Package claiming decides who holds a template now.
 //
 // Invariants:
-//   - The decision follows from the objects alone: the same template, policies
-//     and gates yield the same claim, whatever event brought them here.
-//   - A claim that stands is kept, unless the gate Preemption is open and a
-//     policy is entitled to more, or the gate Static is open and the template
-//     changed.
-//   - Nobody is left holding what he no longer selects.
-//   - The template's owner cannot end a claim: what he takes off its metadata, or
-//     puts there, is restored from the index and the binding.
-//   - Nothing here says when a policy acts: that is gating.
+//   - The decision depends on the objects alone: the same template, policies and
+//     feature gates give the same claim, whichever event asked for it.
+//   - A policy keeps its claim while it exists and selects the template, unless the
+//     gate PropagationPolicyPreemption is on and another policy may preempt it, or the
+//     gate StaticPolicy is on and the template's content changed.
+//   - A policy that no longer selects a template loses its claim.
+//   - The template's owner cannot end a claim: if the labels and annotations of the
+//     claim are removed or edited, they are restored from the index and the binding.
+//   - When the claiming policy takes effect is not decided here: that is gating.
 //
 // It must not read anything, know the time, or log.
 package claiming
@@ -26,11 +26,11 @@ import (
 // Input is all that a claim depends on.
 type Input struct {
 	Template *propagation.Template
-	// Seen is when the template was first seen with the content that it has, or
-	// another; zero where that is not known.
+	// Seen is when the template's content was first seen, as last recorded; that may be an
+	// earlier content than the present one. It is zero where nothing is recorded.
 	Seen propagation.Sighting
-	// Candidates are policies that exist now, among them all that select the
-	// template, and the one that holds it if it exists.
+	// Candidates are existing policies. They include every policy that selects the
+	// template, and the one that holds it if that still exists.
 	Candidates []Candidate
 	// Recorded is who held this very template when the index last heard of it;
 	// zero where that is not known.
@@ -40,7 +40,7 @@ type Input struct {
 	Features propagation.Features
 }
 
-// Candidate is a policy, and since when its selectors are as they are.
+// Candidate is a policy, and the version since which it has its present selectors.
 type Candidate struct {
 	*propagation.Policy
 	// Since is the policy's resourceVersion at which its present selectors
@@ -60,9 +60,9 @@ const (
 	// Contest: Decision.Policy is entitled to take the template from the
 	// living policy that holds it. Only the preemptor acts on it.
 	Contest Verdict = "Contest"
-	// Release: the claim goes, and nobody follows now.
+	// Release: the claim is removed, and no other policy claims the template now.
 	Release Verdict = "Release"
-	// Wait: nobody holds the template, and nobody may now.
+	// Wait: no policy holds the template, and none may claim it now.
 	Wait Verdict = "Wait"
 )
 
@@ -74,14 +74,14 @@ const (
 	StillSelected Reason = "StillSelected"
 	BestMatch     Reason = "BestMatch"
 	Successor     Reason = "Successor"
-	// Restored: the template's metadata lost what says who holds it.
+	// Restored: the template's metadata lost or contradicted the claim.
 	Restored       Reason = "Restored"
 	Preempted      Reason = "Preempted"
 	TemplateChange Reason = "TemplateChanged"
 	NoPolicy       Reason = "NoPolicy"
 	PolicyGone     Reason = "PolicyGone"
-	// StaticWaits: the gate StaticPolicy lets nobody claim what was propagated
-	// before, until the template changes.
+	// StaticWaits: with the gate StaticPolicy on, a template that was propagated before
+	// can be claimed only when it changes.
 	StaticWaits   Reason = "StaticPolicyWaitsForTemplate"
 	NeverTemplate Reason = "NeverTemplate"
 )
@@ -127,8 +127,8 @@ func Decide(in Input) Decision {
 	return in.keep(holder.Policy)
 }
 
-// keep is the claim of p, which stands; where the template does not say so, it is
-// restored.
+// keep returns the decision that p keeps its claim. Where the template's metadata does
+// not name p, the claim is restored there.
 func (in Input) keep(p *propagation.Policy) Decision {
 	if in.Template.Claim != p.Claim() {
 		return in.restore(p)
@@ -136,12 +136,13 @@ func (in Input) keep(p *propagation.Policy) Decision {
 	return Decision{Verdict: Keep, Policy: p, Holder: p, Reason: StillSelected, Message: p.Key.String() + " holds the template"}
 }
 
-// restore puts the claim of p back. A Lazy policy that waited for the template's
-// change goes on to wait, unless the change came along. Where the template was
-// propagated and has changed since, p may not have waited at all: what it says is in
-// force, or nobody held the template, and the change came after that.
+// restore puts the claim of p back on the template. If p is Lazy and was waiting for
+// the template to change, the claim gets a baseline, so that p goes on waiting, unless
+// the content changed in the same write that lost the claim. Where the template was
+// propagated and has changed since, p may not have been waiting: p may be in force
+// itself, or may have claimed a template that nobody held before it changed.
 func (in Input) restore(p *propagation.Policy) Decision {
-	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, which did not say so any more"}
+	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, whose metadata no longer said so"}
 	waits := in.older(p)
 	if in.propagated() {
 		waits = in.changed() && in.Seen.Of(in.Template) == in.Seen && (waits || in.tookOver(p))
@@ -152,16 +153,18 @@ func (in Input) restore(p *propagation.Policy) Decision {
 	return d
 }
 
-// tookOver tells whether the binding has p's claim while another policy's form is in
-// force: then p may have waited for the change of what that one held.
+// tookOver reports whether p took the template over from another policy that is still
+// in force: the binding records p's claim, but another policy as the active one. Then p
+// may be waiting for the template to change.
 func (in Input) tookOver(p *propagation.Policy) bool {
 	return Bound(in.Template, in.Binding) == p.Claim() && in.Binding.Annotations[propagation.AnnotationActivePolicyID] != p.ID
 }
 
-// static is the rule of the gate StaticPolicy for a template that was
-// propagated before: policies change nothing, the template's change elects the
-// best. That of one that is going never acts, and elects nobody: who held it when
-// the gate was opened would lose it to whoever looks.
+// static decides while the gate StaticPolicy is on, for a template that was propagated
+// before: changes of policies have no effect, and a change of the template's content
+// gives it to the policy that ranks first. A template that is being deleted keeps its
+// holder: its last change will never take effect, and so must not move the claim
+// either.
 func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
 	switch {
 	case holder != nil && (in.Template.Deleting || !in.changed() || in.elected()):
@@ -189,8 +192,8 @@ func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) 
 	return d
 }
 
-// propagated tells whether a policy ever acted on this very template. What a
-// template that depends on this one brought does not count.
+// propagated reports whether a policy was ever in force for this very template (its
+// uid). Being propagated as another template's dependency does not count.
 func (in Input) propagated() bool {
 	b := in.Binding
 	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.Spec.Resource.UID == in.Template.UID
@@ -199,14 +202,15 @@ func (in Input) propagated() bool {
 // changed tells whether the user changed the template since it was acted on.
 func (in Input) changed() bool { return in.Binding.ActedHash() != in.Template.Hash }
 
-// elected tells whether the holder, who is Lazy and waits, claimed the template
-// with the content that it has: that change has elected, and elects nobody more.
+// elected reports whether the template's last change has elected the holder already: a
+// Lazy policy that claimed the present content and waits for the next change. One
+// change elects only once.
 func (in Input) elected() bool {
 	base := in.Template.Baseline
 	return base.Hash() == in.Template.Hash && string(base) != in.Binding.Annotations[propagation.AnnotationConsumedBaseline]
 }
 
-// take is the claim of p, in place of holder or of nobody.
+// take returns the decision that p claims the template, from holder unless that is nil.
 func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
 	d := Decision{Verdict: v, Policy: p, Holder: holder, Reason: BestMatch, Message: p.Key.String() + " claims the template"}
 	switch {
@@ -221,7 +225,8 @@ func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
 	return d
 }
 
-// nobody releases the claim, or goes on waiting where there is none.
+// nobody returns the decision that no policy holds the template: Release where a claim
+// is recorded, else Wait.
 func (in Input) nobody(r Reason, message string) Decision {
 	if !in.Template.Claim.Held() && propagation.ClaimMetadataMatches(propagation.Claim{}, in.Template.Labels, in.Template.Annotations()) {
 		return Decision{Verdict: Wait, Reason: r, Message: message}
@@ -232,12 +237,12 @@ func (in Input) nobody(r Reason, message string) Decision {
 	return Decision{Verdict: Release, Reason: r, Message: message}
 }
 
-// older tells whether the template's content was there before the policy, as it
-// is: then a Lazy policy waits for the template's next change. What another
-// policy held was there before anyway. The last writes of the two by people are
-// compared (seconds), then resourceVersions, which order the writes of one API
-// server; of the template, those with which its content was first seen. A tie
-// waits.
+// older reports whether the template's content is older than the policy as it is now:
+// then a Lazy policy waits for the template's next change. It compares the last writes
+// of the two by users (in seconds), then resourceVersions, which order the writes of
+// one API server. The template's are those with which its content was first seen. A tie
+// counts as older. (A template that another policy held counts as older in any case:
+// see take.)
 func (in Input) older(p *propagation.Policy) bool {
 	seen := in.Seen.Of(in.Template)
 	if second := p.LastUserWrite.Unix(); seen.Written != second {
@@ -260,9 +265,10 @@ func (in Input) rank() []matching.Candidate {
 	return matching.Rank(policies, in.Template)
 }
 
-// holder is who holds the template. Its metadata says so, unless the index and the
-// binding agree on another: then somebody wrote there who may not. Where it says
-// nothing, whoever held it last holds it still.
+// holder returns the policy that holds the template. The template's metadata names it,
+// unless the index and the binding agree on another one: then somebody edited the
+// metadata who may not. Where the metadata names none, the last holder still holds the
+// template, as recorded in the index or else in the binding.
 func (in Input) holder(ranked []matching.Candidate) *matching.Candidate {
 	claim, bound := in.Template.Claim, Bound(in.Template, in.Binding)
 	if in.Recorded.Held() && in.Recorded == bound {

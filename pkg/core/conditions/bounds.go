@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What is said about an object lies in the object: a message that is too long
-// would keep its whole status from being written.
+// Messages about an object are stored in the object: one that is too long would keep
+// its whole status from being written.
 const (
 	// MaxMessage is how many bytes one message has at most.
 	MaxMessage = 1 << 10

@@ -8,10 +8,9 @@
 //     observed generation included, so that no status write follows.
 //   - The transition time moves with the status alone.
 //   - The list is a copy, sorted by type.
-//   - No message is longer than MaxMessage, so that a status can be written
-//     whatever went wrong.
+//   - No message is longer than MaxMessage, so that a status can always be written.
 //
-// It must not know the time: it is told.
+// It must not read the clock: its callers pass the time.
 package conditions
 
 import (

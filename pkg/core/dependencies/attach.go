@@ -16,9 +16,10 @@ import (
 )
 
 // Attach returns the dependency's binding with parent among those that require it; the
-// binding itself where nothing changes. dependency is nil where there is no binding yet.
-// Where the parent is suspended the dependency is, too, even in a cluster that the
-// parent was about to leave: it is still there.
+// binding itself where nothing changes. dependency is nil where there is no binding
+// yet. Where the parent is suspended the dependency is suspended, too, even in a
+// cluster that the parent is about to leave: the parent's object stays there during the
+// suspension.
 func Attach(template *propagation.Template, dependency, parent *propagation.Binding) *propagation.Binding {
 	targets := parent.TargetClusters()
 	next := &propagation.Binding{
@@ -152,7 +153,8 @@ func copied(m map[string]string) map[string]string {
 	return maps.Clone(m)
 }
 
-// done is next, labelled as what it is; old where nothing changed.
+// done returns next, with LabelLinked if it has parents or dependencies; old where
+// nothing changed.
 func done(old, next *propagation.Binding) *propagation.Binding {
 	delete(next.Labels, propagation.LabelLinked)
 	if len(next.Spec.RequiredBy) > 0 || next.Annotations[propagation.AnnotationDependencies] != "" {

@@ -6,8 +6,8 @@
 //
 // Invariants:
 //   - The answer follows from the content alone, sorted and without doubles.
-//   - Only what the content names; what depends logically but is not named has
-//     to be carried by a policy of its own.
+//   - Only objects that the content names count. What an application needs without
+//     naming it has to be selected by a policy.
 //
 // It must not know whether what is referred to exists.
 package dependencies

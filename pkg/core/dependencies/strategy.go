@@ -10,11 +10,11 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Governed is the dependency's binding with what the policies of those that require it
-// say about an object that is in a member already, and about what stays when it is
-// deleted: any Overwrite is Overwrite, and any true is true. A binding that a policy of
-// its own is in force for has that policy's, and nobody's where no parent lives. It is
-// the very binding where nothing changes.
+// Governed returns the dependency's binding with the conflictResolution and
+// preserveResourcesOnDeletion of its parents' policies: Overwrite if any of them says
+// Overwrite, and true if any of them says true. A binding for which a policy of its own
+// is in force keeps that policy's values, and one without living parents keeps what it
+// has. The binding itself is returned where nothing changes.
 func Governed(b *propagation.Binding, parents []*propagation.Binding) *propagation.Binding {
 	if b.Annotations[propagation.AnnotationActivePolicy] != "" || len(parents) == 0 {
 		return b
@@ -51,7 +51,8 @@ func Governed(b *propagation.Binding, parents []*propagation.Binding) *propagati
 	return done(b, next)
 }
 
-// Nothing said is Abort, and false.
+// overwrites and preserves: an empty conflictResolution means Abort, and an absent
+// preserveResourcesOnDeletion means false.
 func overwrites(b *propagation.Binding) bool {
 	return b.Spec.ConflictResolution == policyv1alpha1.ConflictOverwrite
 }
@@ -61,8 +62,8 @@ func preserves(b *propagation.Binding) bool {
 	return p != nil && *p
 }
 
-// Conflict says, for people, in what the parents of a dependency disagree; empty: in
-// nothing.
+// Conflict describes, for people, where the policies of a dependency's parents
+// disagree; empty if they agree.
 func Conflict(b *propagation.Binding) string {
 	if c := b.Annotations[propagation.AnnotationPolicyConflict]; c != "" {
 		return "Dependency policy conflict detected: " + c + "."

@@ -8,8 +8,9 @@
 //   - Content decides: "did the user change the template?" is the comparison of
 //     its hash with the one last acted on, or with the baseline that a Lazy
 //     policy found; never which event arrived.
-//   - A closed gate changes nothing of a binding but whose claim it records and
-//     the suspension: those are never deferred.
+//   - A closed gate changes of a binding only what is never deferred: the claim that it
+//     records, the suspension, and the protection from deletion. (A dependency's
+//     content is not deferred either, until a policy of its own has been in force.)
 //   - An open gate that finds everything in force already changes nothing.
 //   - Every "no" has a reason.
 //
@@ -34,9 +35,10 @@ type Input struct {
 	Kinds    kinds.Table
 }
 
-// Former is the binding of a former template of the name, which goes before the gate
-// decides on this one; nil: there is none. One that is there for others stays, and takes
-// this one over.
+// Former returns the binding of an earlier template of the same name (another uid),
+// which has to be deleted before the gate decides about this one; nil if there is none.
+// A binding that exists only as a dependency of other templates is kept, and serves
+// this template from now on.
 func (in Input) Former() *propagation.Binding {
 	b := in.Binding
 	if b == nil || !b.IsOf(in.Template.Key) || b.OutlivesTemplate() || b.Spec.Resource.UID == in.Template.UID {
@@ -45,7 +47,7 @@ func (in Input) Former() *propagation.Binding {
 	return b
 }
 
-// WithoutFormer is the input once that has gone.
+// WithoutFormer returns the input as it is once the Former binding is deleted.
 func (in Input) WithoutFormer() Input {
 	if in.Former() != nil {
 		in.Binding = nil
@@ -62,7 +64,7 @@ const (
 	Open Verdict = "Open"
 	// Closed: what was acted on stays in force.
 	Closed Verdict = "Closed"
-	// Idle: nobody holds the template, and nothing ever acted on it.
+	// Idle: no policy holds the template, and it has no binding: there is nothing to do.
 	Idle Verdict = "Idle"
 )
 
@@ -93,7 +95,7 @@ type Decision struct {
 	Reason  Reason
 	// Message for people.
 	Message string
-	// PolicyPending: a policy's form is claimed that is not in force.
+	// PolicyPending: the claiming policy, in its present form, is not in force yet.
 	PolicyPending bool
 	// ContentPending: the template's content is not what was acted on.
 	ContentPending bool
@@ -119,9 +121,9 @@ func Decide(in Input) Decision {
 		d.PolicyPending = in.policyPending()
 		switch {
 		case d.Reason == NameTaken:
-			d.Next = in.Binding // which is another's
+			d.Next = in.Binding // another template's: it stays as it is
 		case d.Reason == TooLarge, d.Reason == RuleFailed:
-			d.Next = in.deferred() // where there is none, one that says so
+			d.Next = in.deferred() // a new binding, too, so that it can show the reason
 		case in.Binding == nil:
 		case in.serves() && !in.acted() && !in.Template.Deleting:
 			d.Next = in.carried()
@@ -151,7 +153,8 @@ func (in Input) verdict() Decision {
 	return Decision{Verdict: Open, Reason: Immediate}
 }
 
-// The binding of that name may be another template's, which keeps it.
+// taken closes the gate where the binding of that name belongs to another template: it
+// stays that one's.
 func taken(in Input) (Verdict, Reason, bool) {
 	switch {
 	case in.Binding == nil || in.Binding.IsOf(in.Template.Key):
@@ -162,12 +165,14 @@ func taken(in Input) (Verdict, Reason, bool) {
 	return Closed, NameTaken, true
 }
 
-// A template that is being deleted gets nothing new.
+// deleting closes the gate: nothing new is propagated of a template that is being
+// deleted.
 func deleting(in Input) (Verdict, Reason, bool) {
 	return Closed, TemplateDeleting, in.Template.Deleting
 }
 
-// What is too large to be kept is not acted on until it changes.
+// tooLarge closes the gate for content that is too large to be stored, until it
+// changes.
 func tooLarge(in Input) (Verdict, Reason, bool) {
 	if in.Policy == nil && in.Binding == nil || !in.contentPending() {
 		return "", "", false
@@ -176,8 +181,8 @@ func tooLarge(in Input) (Verdict, Reason, bool) {
 	return Closed, TooLarge, is
 }
 
-// Of what a rule of the kind's owner cannot tell how many run, nobody could say how many
-// a member gets.
+// uncounted closes the gate where a rule of the kind's owner fails to tell how many
+// replicas the template has: then they cannot be divided among members.
 func uncounted(in Input) (Verdict, Reason, bool) {
 	if in.Policy == nil && in.Binding == nil || !in.contentPending() {
 		return "", "", false
@@ -194,7 +199,8 @@ func (in Input) size() (has, may int, tooLarge bool) {
 	return propagation.TooLarge(in.Template.Key, propagation.Content(in.Template.Object))
 }
 
-// Without a policy nothing acts, but what others depend on follows its owner.
+// unclaimed keeps the gate closed for a template that no policy holds, unless other
+// templates depend on it: they take its content along as it changes.
 func unclaimed(in Input) (Verdict, Reason, bool) {
 	switch {
 	case in.Policy != nil:
@@ -207,7 +213,8 @@ func unclaimed(in Input) (Verdict, Reason, bool) {
 	return Closed, NoPolicy, true
 }
 
-// A person asked for exactly this form of the policy.
+// requested opens the gate where a person asked for exactly this form of the policy
+// (AnnotationActivate).
 func requested(in Input) (Verdict, Reason, bool) {
 	return Open, Requested, in.Binding != nil && in.Binding.Annotations[propagation.AnnotationActivate] == ActivationOf(in.Policy)
 }
@@ -216,7 +223,8 @@ func requested(in Input) (Verdict, Reason, bool) {
 // of p act.
 func ActivationOf(p *propagation.Policy) string { return fmt.Sprintf("%s/%d", p.ID, p.Generation) }
 
-// With StaticPolicy on, only the template's change acts on what was propagated.
+// static: with StaticPolicy on, a template that was propagated before opens the gate
+// only by a change of its content.
 func static(in Input) (Verdict, Reason, bool) {
 	switch {
 	case !in.Features.Static || !in.acted() || in.Policy.Lazy():
@@ -227,7 +235,8 @@ func static(in Input) (Verdict, Reason, bool) {
 	return Closed, StaticPolicy, true
 }
 
-// A Lazy policy acts with the template's change, and on what came after it.
+// lazy: a Lazy policy takes effect when the template changes, and at once on a template
+// that is newer than the policy.
 func lazy(in Input) (Verdict, Reason, bool) {
 	switch {
 	case !in.Policy.Lazy():
@@ -240,8 +249,8 @@ func lazy(in Input) (Verdict, Reason, bool) {
 	return Open, TemplateChanged, true
 }
 
-// acted tells whether anything ever acted on this very template for a policy.
-// What a template that depends on this one brought does not count.
+// acted reports whether a policy was ever in force for this very template (its uid).
+// Being propagated as another template's dependency does not count.
 func (in Input) acted() bool {
 	b := in.Binding
 	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.Spec.Resource.UID == in.Template.UID
@@ -257,8 +266,8 @@ func (in Input) contentPending() bool {
 	return b == nil || b.ActedHash() != in.Template.Hash || b.Spec.Resource.UID != in.Template.UID
 }
 
-// changed tells whether the user changed the template since the Lazy policy
-// claimed it or, if it was acted on after that, since then.
+// changed reports whether the user changed the template since the Lazy policy claimed
+// it or, if it was acted on later, since it was acted on.
 func (in Input) changed() bool {
 	base := in.Template.Baseline
 	consumed := propagation.Baseline("")
@@ -282,19 +291,19 @@ func (in Input) policyPending() bool {
 // explain is the sentence for a closed gate.
 func (in Input) explain(d Decision) string {
 	if d.Reason == NameTaken {
-		return fmt.Sprintf("the name of its binding, %s, is that of %s already: nothing of this one is propagated while that one is there", in.Binding.Key.Name, in.Binding.Template())
+		return fmt.Sprintf("its binding would be named %s, which is the name of the binding of %s: nothing of this template is propagated while that binding exists", in.Binding.Key.Name, in.Binding.Template())
 	}
 	active := "nothing was ever propagated"
 	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {
 		active = "in force is " + activeForm(a)
 		if a.Lost() {
-			active += ", whose content is kept no more: members keep what they have"
+			active += ", whose stored content is lost: members keep what they have"
 		}
 	}
 	switch d.Reason {
 	case NoPolicy:
 		if d.ContentPending {
-			return "the template changed and no policy carries the change; " + active
+			return "the template changed, and no policy holds it, so the change is not propagated; " + active
 		}
 		return "no policy holds the template; " + active
 	case TooLarge:

@@ -33,8 +33,8 @@ func (in Input) activated() *propagation.Binding {
 	return b
 }
 
-// carried is the binding with the template's content in force, and the policy's
-// snapshot as it is.
+// carried is the binding with the template's content in force, and with the policy's
+// snapshot unchanged.
 func (in Input) carried() *propagation.Binding {
 	b, t := in.deferred(), in.Template
 	if in.contentPending() {
@@ -43,21 +43,22 @@ func (in Input) carried() *propagation.Binding {
 			b.Labels[label] = propagation.NewPermanentID(b.Key, t.UID)
 		}
 	}
-	// What is in force keeps the name that it is kept under, if that is one of before.
+	// Content that stays in force keeps the name of its revision, even if an earlier
+	// version of Sluice named it differently.
 	if b.Revision() == "" || b.ActedHash() != t.Hash {
 		b.Annotations[propagation.AnnotationRevision] = propagation.RevisionName(b.Key, t.Hash)
 	}
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
 	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion
-	if n, err := in.replicas(); err == nil { // else those that were counted last
+	if n, err := in.replicas(); err == nil { // on an error the last number stays
 		b.Spec.Replicas = n
 	}
 	return b
 }
 
-// deferred is the binding as it is, or an empty one, with what is never
-// deferred: whose claim it records, the suspension, and whether the template is
-// protected from deletion.
+// deferred is the present binding, or a new one without content, with what is never
+// deferred brought up to date: the claim that it records, the suspension, and whether
+// the template is protected from deletion.
 func (in Input) deferred() *propagation.Binding {
 	b := in.base()
 	claim := propagation.Claim{}
@@ -84,7 +85,7 @@ func (in Input) base() *propagation.Binding {
 	if in.Binding == nil {
 		k := in.Template.Key
 		annotations := map[string]string{}
-		if suspended := in.Template.SuspendedIn(); suspended != "" { // it outlives the template's, as that outlived the former binding
+		if suspended := in.Template.SuspendedIn(); suspended != "" { // each of the two annotations survives the loss of the other
 			annotations[propagation.AnnotationSuspended] = suspended
 		}
 		return &propagation.Binding{
@@ -98,7 +99,7 @@ func (in Input) base() *propagation.Binding {
 	}
 	b := *in.Binding
 	b.Labels, b.Annotations = copied(b.Labels), copied(b.Annotations)
-	delete(b.Labels, propagation.LabelAsked)               // it is heard now
+	delete(b.Labels, propagation.LabelAsked)               // the request is noticed now
 	if k := in.Template.Key; b.Template().ID() != k.ID() { // somebody edited it
 		r := &b.Spec.Resource
 		r.APIVersion, r.Kind, r.Namespace, r.Name = k.APIVersion, k.Kind, k.Namespace, k.Name
@@ -106,9 +107,9 @@ func (in Input) base() *propagation.Binding {
 	return &b
 }
 
-// snapshot puts into a binding what a policy says about propagation. What says
-// whose template it is (selectors, priority, preemption) is no part of it, and
-// neither is the suspension, which never waits.
+// snapshot copies into a binding what a policy says about propagation. It leaves out
+// what decides about claims (selectors, priority, preemption), and the suspension,
+// which is never deferred.
 func snapshot(p *policyv1alpha1.PropagationSpec, b *workv1alpha2.ResourceBindingSpec) {
 	b.PropagateDeps = p.PropagateDeps || p.Association
 	b.Placement = p.Placement.DeepCopy()
@@ -148,8 +149,9 @@ func Suspend(s *workv1alpha2.Suspension, annotations ...string) *workv1alpha2.Su
 	return suspension(all, clusters, s)
 }
 
-// suspension of all, or of clusters, in the released form, and of the binding's own
-// what no policy says: whether scheduling is suspended.
+// suspension returns a suspension of all clusters, or of those named, in the wire
+// format of the released API. It keeps from own, the binding's suspension, whether
+// scheduling is suspended, which no policy sets.
 func suspension(all bool, clusters []string, own *workv1alpha2.Suspension) *workv1alpha2.Suspension {
 	out := &workv1alpha2.Suspension{}
 	if own != nil {

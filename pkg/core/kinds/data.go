@@ -5,7 +5,7 @@ package kinds
 
 import workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 
-// data does its job as soon as it is there.
+// data is the kinds whose objects are healthy as soon as they exist.
 var data = Kind{health: isThere}
 
 func isThere(map[string]any) Health { return workv1alpha1.ResourceHealthy }
@@ -14,8 +14,8 @@ var quota = Kind{reports: []string{"hard", "used"}, health: isThere}
 
 var secret = Kind{health: isThere, prune: pruneSecret}
 
-// pruneSecret takes the token out of a service account's secret: it opens the hub, and
-// each member makes its own.
+// pruneSecret removes the token from a service account's Secret: it gives access to the
+// hub, and each member issues its own.
 func pruneSecret(obj map[string]any) {
 	if obj["type"] != "kubernetes.io/service-account-token" {
 		return
@@ -26,7 +26,7 @@ func pruneSecret(obj map[string]any) {
 
 var serviceAccount = Kind{health: isThere, prune: func(obj map[string]any) { delete(obj, "secrets") }}
 
-// The hub serves these itself, and has a status of its own: they have no total.
+// The hub acts on these objects itself and writes their status, so they have no total.
 var (
 	namespace = Kind{
 		prune:   func(obj map[string]any) { drop(obj, "spec", "finalizers") },

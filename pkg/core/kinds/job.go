@@ -27,8 +27,8 @@ var jobLabels = []string{"controller-uid", "batch.kubernetes.io/controller-uid",
 // controller to leave the Job alone (examples/overlays/hub-guard).
 const managedByHub = "sluice.dev/hub"
 
-// pruneJob takes out who looks after it on the hub, and the selector that the API
-// server generated, with its labels.
+// pruneJob removes spec.managedBy where a guarded hub set it, and the selector and
+// labels that the API server generated.
 func pruneJob(obj map[string]any) {
 	spec := child(obj, "spec")
 	if spec["managedBy"] == managedByHub {
@@ -46,7 +46,7 @@ func jobEnded(obj map[string]any) bool {
 	return condition(obj, "Complete") == "True" || condition(obj, "Failed") == "True"
 }
 
-// jobHealth cannot tell how a Job ends that still runs.
+// jobHealth is Unknown while the Job runs: how it will end is not known.
 func jobHealth(obj map[string]any) Health {
 	switch {
 	case condition(obj, "Failed") == "True":
@@ -57,9 +57,10 @@ func jobHealth(obj map[string]any) Health {
 	return workv1alpha1.ResourceUnknown
 }
 
-// jobTotal adds up the counts, and ends the Job once all members' have ended: failed
-// where any has failed. The API server wants the criterion of the end beside the end,
-// takes no end back, and lets no start time be changed.
+// jobTotal adds up the counts, and marks the template as finished once the Jobs of all
+// members are: as failed if any of them has failed. The API server requires
+// FailureTarget beside Failed and SuccessCriteriaMet beside Complete, and refuses to
+// take a finished condition back or to change startTime.
 func jobTotal(template map[string]any, members []Member) map[string]any {
 	have := child(template, "status")
 	status := sums("active", "succeeded", "failed")(template, members)
@@ -90,8 +91,9 @@ func jobTotal(template map[string]any, members []Member) map[string]any {
 	return status
 }
 
-// withEnd are the conditions with those of the types, as the member that came to them
-// last has them. Those that are there already stay as they are.
+// withEnd returns the template's conditions with those of the types criterion and end
+// added, as the member has them that finished last. A condition that is there already
+// stays as it is.
 func withEnd(have map[string]any, members []Member, criterion, end string) []any {
 	conditions, _ := have["conditions"].([]any)
 	out := slices.Clone(conditions)
@@ -113,7 +115,7 @@ func withEnd(have map[string]any, members []Member, criterion, end string) []any
 	return out
 }
 
-// cronJob does its job by being there: whether its Jobs do theirs, they say.
+// cronJob is healthy as soon as it exists: the health of its Jobs is told by the Jobs.
 var cronJob = Kind{
 	reports: []string{"active", "lastScheduleTime", "lastSuccessfulTime"},
 	health:  isThere,

@@ -15,41 +15,43 @@ import (
 // Health tells whether an object does its job.
 type Health = workv1alpha1.ResourceHealth
 
-// Kind is what is known of a kind. The zero value is one that is carried as it is, and
-// of whose objects nothing can be told.
+// Kind is what is known of a kind. Objects of the zero Kind are propagated as they are,
+// and their health is Unknown.
 type Kind struct {
 	// prune takes out of an object, in place, what an API server or a controller
 	// assigned to it.
 	prune func(obj map[string]any)
-	// unshare takes out, in place, what the hub assigned and members share, where each is
-	// to have its own; nil: nothing.
+	// unshare removes, in place, values that the hub assigned and all members would share,
+	// where each member has to assign its own; nil: nothing.
 	unshare func(obj map[string]any)
 	// replicas is the field of the spec that says how many of it run, 1 where it is
 	// absent; empty: there is none.
 	replicas string
-	// guessed says that the kind is none that Sluice was told about: it has replicas
-	// where its spec has them, and a template of pods.
+	// guessed reports that the kind is not among known: its objects have replicas if the
+	// spec has both that field and a pod template.
 	guessed bool
 	// reports are the fields of the status that members report; nil: none.
 	reports []string
 	// health; nil: it cannot be told.
 	health func(obj map[string]any) Health
-	// total is the template's status; nil: the template has none of its members', for
-	// it has one of its own or none at all, and so where the function returns nil.
+	// total computes the template's status from the members'. Where it is nil, or returns
+	// nil, the members' status is not written to the template: that has a status of its
+	// own, or none.
 	total func(template map[string]any, members []Member) map[string]any
 	// refers collects what the object refers to; nil: nothing.
 	refers func(c *collector, obj map[string]any)
-	// ends tells by its status that an object has come to its end; nil: it has none.
+	// ends reports from the status whether an object is finished, as a Job is; nil:
+	// objects of the kind never finish.
 	ends func(obj map[string]any) bool
-	// unawaited tells that placements do not wait for the object's health, as released;
-	// nil: they do.
+	// unawaited reports whether placements go on without waiting for the object to be
+	// healthy, as the released API says; nil: they always wait.
 	unawaited func(obj map[string]any) bool
 	// own are the abilities that the kind's owner gives it.
 	own Own
 }
 
-// known are the kinds that want more than all have, one file each, or one for what is
-// alike.
+// known has the kinds that need special treatment. Each has a file of its own, or
+// shares one with similar kinds.
 var known = map[schema.GroupKind]Kind{
 	{Kind: "Namespace"}:             namespace,
 	{Kind: "Pod"}:                   pod,
@@ -75,7 +77,7 @@ var known = map[schema.GroupKind]Kind{
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: definition,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:             apiService,
 
-	// Data does its job as soon as it is there.
+	// Objects that hold data are healthy as soon as they exist.
 	{Kind: "ConfigMap"}:  data,
 	{Kind: "LimitRange"}: data,
 	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:                              data,
@@ -91,14 +93,14 @@ var known = map[schema.GroupKind]Kind{
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   data,
 }
 
-// Of is what Sluice alone knows of the object's kind: what an owner of the kind says
-// is in a Table.
+// Of returns what is built in for the object's kind. What the kind's owner says is in a
+// Table.
 func Of(obj map[string]any) Kind {
 	return Named(schema.FromAPIVersionAndKind(text(obj, "apiVersion"), text(obj, "kind")).GroupKind())
 }
 
-// Named is what Sluice alone knows of the kind; of one that it was not told about, what
-// all kinds have by convention.
+// Named returns what is built in for the kind; for a kind that is not among known, what
+// kinds have by convention.
 func Named(gk schema.GroupKind) Kind {
 	if k, ok := known[gk]; ok {
 		return k
@@ -114,16 +116,17 @@ func (k Kind) Prune(obj map[string]any) {
 	}
 }
 
-// Unshare takes out of the object, in place, what the hub assigned and its members would
-// have in common, as the node ports of a Service: each gets its own.
+// Unshare removes from the object, in place, values that the hub assigned and that all
+// members would share, such as the node ports of a Service: each member assigns its
+// own.
 func (k Kind) Unshare(obj map[string]any) {
 	if k.unshare != nil {
 		k.unshare(obj)
 	}
 }
 
-// Replicas is how many of it run, by its spec; 0 where it does not say. Of a kind that
-// Sluice was not told about a number counts beside a template of pods.
+// Replicas is how many of it run, by its spec; 0 where it does not say. For a kind that
+// is not among known, the number counts only beside a pod template.
 func (k Kind) Replicas(obj map[string]any) (int32, error) {
 	if k.own.Replicas != nil {
 		return k.own.Replicas(obj)
@@ -139,7 +142,7 @@ func (k Kind) Scales() bool {
 	return k.replicas == "replicas" && slices.Contains(k.reports, "replicas")
 }
 
-// SetReplicas has n of it run, where it says how many do.
+// SetReplicas sets the number of replicas to n, if the object has one.
 func (k Kind) SetReplicas(obj map[string]any, n int32) error {
 	if k.own.SetReplicas != nil {
 		return k.own.SetReplicas(obj, n)
@@ -152,15 +155,15 @@ func (k Kind) SetReplicas(obj map[string]any, n int32) error {
 	return nil
 }
 
-// MemberFields are the fields of an object that belong to the member: it begins with
-// what the template says, and keeps what it has then.
+// MemberFields returns the fields that belong to the member: the object is created with
+// the template's values, and after that the member's values are kept.
 func (k Kind) MemberFields() []Path { return k.own.MemberFields }
 
-// Ends tells whether objects of the kind do something, and then have done it: one that
-// is made anew is to do it again.
+// Ends reports whether objects of the kind finish, as Jobs do. One whose template is
+// created again has to run again.
 func (k Kind) Ends() bool { return k.ends != nil }
 
-// Ended tells by its status whether the object has done what it does.
+// Ended reports from its status whether the object is finished.
 func (k Kind) Ended(obj map[string]any) bool { return k.ends != nil && k.ends(obj) }
 
 // Awaited tells whether a placement waits until the object is healthy.
@@ -168,8 +171,8 @@ func (k Kind) Awaited(obj map[string]any) bool {
 	return k.own.Health != nil || k.unawaited == nil || !k.unawaited(obj)
 }
 
-// References are the objects that this one refers to, sorted and without doubles. They
-// are where it is.
+// References returns the objects that this one refers to, sorted and without
+// duplicates. All are in its namespace.
 func (k Kind) References(obj map[string]any) ([]propagation.TemplateKey, error) {
 	c := collector{namespace: text(obj, "metadata", "namespace")}
 	switch {

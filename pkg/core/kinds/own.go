@@ -14,9 +14,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Own are the abilities that the owner of a kind gives it, in the place of those that
-// the kind has without. Each may be absent. One that fails says why; then what there is
-// stays as it is.
+// Own has the abilities that the owner of a kind gives it. Each replaces the built-in
+// one; nil keeps that. If one returns an error, its caller keeps the present state.
 type Own struct {
 	// Replicas is how many of an object run.
 	Replicas func(obj map[string]any) (int32, error)
@@ -26,8 +25,8 @@ type Own struct {
 	Health func(obj map[string]any) (Health, error)
 	// Report is the part of a member's status that is reported.
 	Report func(obj map[string]any) (map[string]any, error)
-	// Total are the fields of the template's status that are made of the members'; one
-	// that is nil is to go.
+	// Total returns the fields of the template's status that are computed from the
+	// members'; a field with the value nil is removed.
 	Total func(template map[string]any, members []Member) (map[string]any, error)
 	// References are the objects that an object refers to.
 	References func(obj map[string]any) ([]propagation.TemplateKey, error)
@@ -81,8 +80,8 @@ func (p Path) Put(obj map[string]any, v any) error {
 	return nil
 }
 
-// Table is what is known of kinds: what Sluice knows, and what their owners say. The
-// zero value is the former alone. It is never changed.
+// Table is what is known of kinds: what is built in, and what their owners say. The
+// zero value has what is built in. A Table is never changed.
 type Table struct{ own map[schema.GroupKind]Own }
 
 // NewTable makes a table with what owners say.
@@ -100,7 +99,8 @@ func (t Table) Named(gk schema.GroupKind) Kind {
 	return k
 }
 
-// over is the template's status with the fields that are said of it.
+// over returns the template's status with the fields of said written over it; a field
+// with the value nil is removed.
 func over(status, said map[string]any) map[string]any {
 	out := copyOf(status)
 	for k, v := range said {

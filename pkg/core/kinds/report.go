@@ -34,14 +34,14 @@ func (k Kind) Health(obj map[string]any) (Health, error) {
 	return k.health(obj), nil
 }
 
-// all, of the fields that a kind reports, is the whole status.
+// all, as an element of Kind.reports, stands for the whole status.
 const all = "*"
 
 // Report is the part of the object's status that is reported; nil: nothing.
 func (k Kind) Report(obj map[string]any) (map[string]any, error) {
 	status, err := k.reported(obj)
-	// With the generation of the member's own object the hub can tell whether its
-	// status speaks of it.
+	// The generation of the member's object is reported along, so that the hub can tell
+	// whether the status is about that generation.
 	if len(status) > 0 && k.Observes() && (k.own.Total == nil || status[observedGeneration] != nil) {
 		status = copyOf(status)
 		status[generation] = number(obj, "metadata", generation)
@@ -69,19 +69,21 @@ func (k Kind) reported(obj map[string]any) (map[string]any, error) {
 	return status, nil
 }
 
-// Observes tells whether the status says of which generation of the object it is. That
-// of a kind whose owner says how the template's status is made may do so.
+// Observes reports whether the status of the kind may have an observedGeneration. It
+// may where the owner of the kind has a rule for the template's status.
 func (k Kind) Observes() bool {
 	return k.own.Total != nil || slices.Contains(k.reports, observedGeneration)
 }
 
-// Observed tells whether what a member reports is of its object as it is.
+// Observed reports whether the member's status is about the present generation of its
+// object.
 func (m Member) Observed() bool {
 	return number(m.Status, observedGeneration) >= number(m.Status, generation) && number(m.Status, generation) > 0
 }
 
-// Total is the whole status of the template, made of the members'. False: it is not
-// ours to write, or a rule of the kind's owner fails.
+// Total returns the whole status of the template, computed from the members'. It is
+// false where Sluice does not write the status of the kind, or where a rule of the
+// kind's owner fails.
 func (k Kind) Total(template map[string]any, members []Member) (map[string]any, bool, error) {
 	if k.own.Total != nil {
 		said, err := k.own.Total(template, members)
@@ -104,7 +106,7 @@ func healthyIf(ok bool) Health {
 	return workv1alpha1.ResourceUnhealthy
 }
 
-// observed tells whether the status speaks of the object as it is.
+// observed reports whether the status is about the present generation of the object.
 func observed(obj map[string]any) bool {
 	return number(obj, "status", observedGeneration) >= number(obj, "metadata", generation)
 }

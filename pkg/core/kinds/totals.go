@@ -20,8 +20,8 @@ func sums(fields ...string) func(map[string]any, []Member) map[string]any {
 	}
 }
 
-// setCount sets a number. An API server may leave out a 0 or write it down: a 0 that is
-// not there is not added.
+// setCount sets a number. An API server may leave out a field that is 0, so a 0 is not
+// written to an absent field: that would be no change.
 func setCount(status map[string]any, field string, n int64) {
 	if _, there := status[field]; there || n != 0 {
 		status[field] = n
@@ -42,8 +42,8 @@ func worstPhase(phases ...string) func(map[string]any, []Member) map[string]any 
 	}
 }
 
-// addresses lists the load balancers of all members. One that is known by its IP alone
-// gets its cluster for a name, so that it can be told whose it is.
+// addresses lists the load balancers of all members. An address with an IP only gets
+// the cluster's name as its hostname, to show where it belongs.
 func addresses(template map[string]any, members []Member) map[string]any {
 	var found []any
 	for _, m := range members {

@@ -13,9 +13,10 @@ var unknown = Kind{
 	guessed: true, replicas: "replicas", reports: []string{all}, health: healthByConditions, refers: refersByTemplate, unawaited: always,
 }
 
-// healthByConditions: Ready, or else Available, says it, unless somebody is at it still
-// or has given up. An object with neither tells nothing. (The conventions are those of
-// sigs.k8s.io/cli-utils/pkg/kstatus, which takes one without conditions for healthy.)
+// healthByConditions takes the health from the condition Ready, or else Available; an
+// object that is Reconciling or Stalled is unhealthy. Without any of these the health
+// is Unknown. (The conventions are those of sigs.k8s.io/cli-utils/pkg/kstatus, which
+// counts an object without conditions as healthy.)
 func healthByConditions(obj map[string]any) Health {
 	ready := condition(obj, "Ready")
 	if ready == "" {

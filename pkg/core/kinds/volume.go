@@ -5,8 +5,8 @@ package kinds
 
 import "strings"
 
-// boundByController marks a binding of volume and claim that nobody asked for by name.
-// A name without the mark is the user's.
+// boundByController is the annotation of a volume or claim that a controller bound to
+// the other. Without it, the name of the other was given by the user.
 const boundByController = "pv.kubernetes.io/bound-by-controller"
 
 var volume = Kind{

@@ -51,7 +51,8 @@ var statefulSet = func() Kind {
 	return k
 }()
 
-// statefulSetHealth: a partition holds back the pods below it, and OnDelete all.
+// statefulSetHealth does not wait for updates that the spec holds back: of pods below
+// the partition, and of all pods with OnDelete.
 func statefulSetHealth(obj map[string]any) Health {
 	want := numberOr(obj, 1, "spec", "replicas")
 	updated := want - number(obj, "spec", "updateStrategy", "rollingUpdate", "partition")
@@ -112,9 +113,9 @@ var autoscaler = Kind{
 	reports: []string{"currentReplicas", "desiredReplicas"}, health: autoscalerHealth, total: sums("currentReplicas", "desiredReplicas"), unawaited: always,
 }
 
-// autoscalerHealth: it does its job if it can reach what it scales, and reads its
-// metrics, unless scaling is switched off by 0 replicas. Of one that no controller has
-// looked at nothing can be told.
+// autoscalerHealth: an autoscaler is healthy if it reaches its target and reads its
+// metrics, which it need not while scaling is disabled by 0 replicas. Without
+// conditions no controller has looked at it yet, and its health is Unknown.
 func autoscalerHealth(obj map[string]any) Health {
 	conditions := elements(obj, "status", "conditions")
 	if len(conditions) == 0 {

@@ -10,9 +10,9 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Exempt says why an object is never a template, whatever selects it; empty:
-// it may be one. What Kubernetes or Sluice makes by itself in every cluster is
-// not to be carried from one to another.
+// Exempt says why an object is never a template, whatever selects it; empty: it may be
+// one. Objects that Kubernetes or Sluice creates in every cluster must not be copied
+// from one cluster to another.
 func Exempt(k propagation.TemplateKey) string {
 	gvk := k.GroupVersionKind()
 	switch {
@@ -32,15 +32,16 @@ func Exempt(k propagation.TemplateKey) string {
 	return ""
 }
 
-// Never says why no policy holds the template, whatever selects it: what Exempt says of
-// its kind and its place, and Bootstrapped of itself; empty: one may.
+// Never returns why no policy may hold the template, whatever selects it: the reason of
+// Exempt, or else of Bootstrapped; empty if a policy may.
 func Never(t *propagation.Template) string {
 	return cmp.Or(Exempt(t.Key), Bootstrapped(t.Key, t.Object))
 }
 
-// Bootstrapped says why an object is never carried although others of its kind are: each
-// API server makes it by itself and works by it, as the role cluster-admin. Who took it
-// over in a member would take it away there some day. Empty: it may be carried.
+// Bootstrapped returns why an object is never propagated although others of its kind
+// may be; empty if it may be. Each API server creates such an object for itself and
+// depends on it, as on the ClusterRole cluster-admin. If Sluice took it over in a
+// member, it would delete it there one day.
 func Bootstrapped(k propagation.TemplateKey, obj map[string]any) string {
 	meta, _ := obj["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)

@@ -10,9 +10,9 @@
 //     alone), then the name that comes first in the alphabet.
 //   - A namespaced policy selects nothing outside its namespace, and so nothing
 //     cluster-scoped.
-//   - A selector selects a kind of a group, in whatever version the template was
-//     read. One that names a version, a group or a spelling that the hub does not
-//     serve selects nothing but what is known by just that version.
+//   - A selector selects by group and kind, whatever version the template was read in.
+//     If the hub does not serve the version that the selector names, it selects only
+//     templates that are known by exactly that version.
 //   - Every "no" says why (Mismatch).
 //
 // It must not know who holds a template: that is claiming.
@@ -62,9 +62,9 @@ type Candidate struct {
 	Policy *propagation.Policy
 	// By is the narrowest of the policy's selectors that chose the template.
 	By Specificity
-	// Named tells whether a selector chose the template and no other: by name,
-	// and by namespace too where a cluster policy selects in namespaces. Only
-	// such a selector may preempt.
+	// Named reports whether one of the selectors can choose this template only: it gives
+	// the name and, in a cluster policy that selects a namespaced template, the namespace
+	// too. Only such a selector may preempt.
 	Named bool
 }
 
@@ -139,8 +139,8 @@ func selects(s *policyv1alpha1.ResourceSelector, t *propagation.Template, notSer
 	return ByLabels, ""
 }
 
-// Version is the version in which p names the kind of the template, of those that
-// the hub serves; false: in none.
+// Version returns the API version by which p selects the template's kind and which the
+// hub serves; false if p names no such version.
 func Version(p *propagation.Policy, t propagation.TemplateKey) (string, bool) {
 	for _, s := range p.Spec.ResourceSelectors {
 		kind := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
@@ -151,8 +151,9 @@ func Version(p *propagation.Policy, t propagation.TemplateKey) (string, bool) {
 	return "", false
 }
 
-// Kinds are those that the policies select, and what these may depend on: each once,
-// whatever versions they name, in one that the hub serves where they name one.
+// Kinds returns the kinds that the policies select, and those of possible dependencies.
+// Each kind comes once, whatever versions the policies name: in one that the hub
+// serves, if any of them is served.
 func Kinds(policies []*propagation.Policy) []schema.GroupVersionKind {
 	best := map[schema.GroupKind]schema.GroupVersionKind{}
 	served := map[schema.GroupKind]bool{}

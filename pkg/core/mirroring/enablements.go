@@ -17,15 +17,16 @@ import (
 // MaxKinds is how many kinds of a member its Cluster lists at most: some 200 KiB.
 const MaxKinds = 2000
 
-// Kinds are those that a member said that it serves.
+// Kinds are the kinds that a member's discovery lists.
 type Kinds struct {
 	Served []clusterv1alpha1.APIEnablement
-	// Partial: of some group the member could not tell what it serves.
+	// Partial reports that discovery failed for some API group.
 	Partial bool
 }
 
-// Enablements are the kinds as a Cluster lists them, sorted and each once, and the
-// condition that says whether that is all: a list that is not complete denies no kind.
+// Enablements returns the kinds as a Cluster lists them, sorted and without duplicates,
+// and the condition that says whether the list is complete. Where it is not, the member
+// may serve kinds that are not listed.
 func Enablements(k Kinds) ([]clusterv1alpha1.APIEnablement, metav1.Condition) {
 	c := metav1.Condition{
 		Type: clusterv1alpha1.ConditionCompleteAPIEnablements, Status: metav1.ConditionTrue,
@@ -56,9 +57,9 @@ func Enablements(k Kinds) ([]clusterv1alpha1.APIEnablement, metav1.Condition) {
 	list = slices.DeleteFunc(list, func(e clusterv1alpha1.APIEnablement) bool { return len(e.Resources) == 0 })
 	switch {
 	case len(list) == 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonEmptyAPIEnablements, "the cluster named no kind that it serves"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonEmptyAPIEnablements, "the cluster's discovery lists no kind"
 	case k.Partial:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonPartialAPIEnablements, "of some groups the cluster could not tell what it serves"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, clusterv1alpha1.ReasonPartialAPIEnablements, "discovery of some API groups of the cluster failed"
 	}
 	return list, c
 }

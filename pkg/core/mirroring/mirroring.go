@@ -6,12 +6,12 @@
 // what placements see.
 //
 // Invariants:
-//   - A label or taint of the Cluster stands on the MemberCluster too, unless the
-//     MemberCluster has its own of that key. What is mirrored is noted there, so
-//     that it goes with the original, and what people put there is theirs.
-//   - Nothing goes from the MemberCluster to the Cluster.
-//   - Where nothing changed, nothing is written: that a member that is well still
-//     is well is no change, and neither is a little more or less load.
+//   - Labels and taints of the Cluster are copied to the MemberCluster, unless it has
+//     one of its own with that key. An annotation there lists the copies, so that a
+//     copy is removed with its original, and what people added is left alone.
+//   - Nothing is copied from the MemberCluster to the Cluster.
+//   - Where nothing changed, nothing is written. Another heartbeat of a healthy member
+//     is no change, and neither is a small change of its load.
 //   - What is not known is left as it was.
 package mirroring
 
@@ -30,9 +30,9 @@ import (
 const (
 	// AnnotationMirrored, on a MemberCluster, notes what came from the Cluster.
 	AnnotationMirrored = "sluice.dev/mirrored"
-	// AnnotationLeft, on a Cluster, says that somebody deleted its MemberCluster:
-	// placements pass it by until the annotation goes, or somebody makes the
-	// MemberCluster again.
+	// AnnotationLeft, on a Cluster, records that somebody deleted its MemberCluster:
+	// placements ignore the cluster until the annotation is removed or somebody creates
+	// the MemberCluster again.
 	AnnotationLeft = "sluice.dev/left-placements"
 	// identityPrefix starts the name of a member's user, which has no rights.
 	identityPrefix = "sluice.dev:member:"
@@ -40,8 +40,8 @@ const (
 	defaultHeartbeat = 60
 )
 
-// Left tells since when placements pass the cluster by, because somebody deleted its
-// MemberCluster; false: they do not.
+// Left returns since when placements ignore the cluster because somebody deleted its
+// MemberCluster; false if they do not.
 func Left(c *clusterv1alpha1.Cluster) (since string, left bool) {
 	if c == nil {
 		return "", false
@@ -70,7 +70,8 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	if !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
 		m.Finalizers = append(m.Finalizers, memberclusterv1.Finalizer)
 	}
-	// A note that cannot be read is as good as none: all is people's.
+	// An annotation that cannot be decoded counts as none: then everything there was added
+	// by people.
 	var was, is mirrored
 	_ = json.Unmarshal([]byte(m.Annotations[AnnotationMirrored]), &was)
 	m.Labels, is.Labels = labels(c.Labels, m.Labels, was.Labels)
@@ -85,15 +86,16 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	return m
 }
 
-// Released is the MemberCluster that Sluice lets go: it goes when it is deleted.
+// Released returns the MemberCluster without Sluice's finalizer, so that its deletion
+// can complete.
 func Released(m *memberclusterv1.MemberCluster) *memberclusterv1.MemberCluster {
 	next := m.DeepCopy()
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == memberclusterv1.Finalizer })
 	return next
 }
 
-// labels are own with those of c, of which some were mirrored before; and which
-// are mirrored now.
+// labels merges the labels c of the Cluster into own, those of the MemberCluster. Of
+// own, was are the copies made before; is are the copies made now.
 func labels(c, own, was map[string]string) (merged, is map[string]string) {
 	merged, is = maps.Clone(own), map[string]string{}
 	if merged == nil {
@@ -112,7 +114,7 @@ func labels(c, own, was map[string]string) (merged, is map[string]string) {
 	return merged, is
 }
 
-// taints is labels, by key.
+// taints does the same as labels, for taints by key.
 func taints(c, own, was []memberclusterv1.Taint) (merged, is []memberclusterv1.Taint) {
 	for _, t := range own {
 		if !slices.Contains(was, t) {
@@ -127,8 +129,9 @@ func taints(c, own, was []memberclusterv1.Taint) (merged, is []memberclusterv1.T
 	return merged, is
 }
 
-// mirror are the taints of a Cluster as placements know them: they know one
-// effect, and that a member is not well by its condition.
+// mirror converts the taints of a Cluster for its MemberCluster. Placements know the
+// effect NoSchedule only, and see from a condition, not from a taint, that a member is
+// unhealthy.
 func mirror(all []corev1.Taint) []memberclusterv1.Taint {
 	var known []memberclusterv1.Taint
 	for _, t := range all {

@@ -17,19 +17,19 @@ import (
 	"sluice.dev/pkg/core/conditions"
 )
 
-// noteworthy is the change of what is available that is worth a write, as a part
-// of what is allocatable.
-const noteworthy = 20 // one twentieth
+// noteworthy is the change of the available resources that is worth a write: one part
+// in so many of the allocatable ones.
+const noteworthy = 20
 
 // Observation is what is known of a member.
 type Observation struct {
-	// Failure is why it is not well; empty: it is.
+	// Failure is why the member is not healthy; empty if it is.
 	Failure string
 	// Version of its API server; empty: not known.
 	Version string
 	// Usage of its nodes; nil: not known.
 	Usage *Usage
-	// Seen is when it was last well; zero: not known.
+	// Seen is when it was last healthy; zero: not known.
 	Seen time.Time
 }
 
@@ -41,7 +41,8 @@ type Usage struct {
 	Available corev1.ResourceList
 }
 
-// Status is that of a member of that generation, and whether it differs.
+// Status returns the status of a MemberCluster at that generation, and whether it
+// differs from old.
 func Status(old memberclusterv1.MemberClusterStatus, generation int64, o Observation, now time.Time) (memberclusterv1.MemberClusterStatus, bool) {
 	s := *old.DeepCopy()
 	s.Conditions = health(ready(s.Conditions, generation, now), generation, o, now)
@@ -75,8 +76,8 @@ func ready(list []metav1.Condition, generation int64, now time.Time) []metav1.Co
 	return list
 }
 
-// health is list with what is known of the member. As long as it is not well, the
-// first reason stands.
+// health returns list with the conditions Joined and Healthy. While a member stays
+// unhealthy, the first reason is kept.
 func health(list []metav1.Condition, generation int64, o Observation, now time.Time) []metav1.Condition {
 	list, _ = conditions.Set(list, metav1.Condition{
 		Type: memberclusterv1.ConditionJoined, Status: metav1.ConditionTrue, Reason: memberclusterv1.ReasonJoined,
@@ -131,7 +132,8 @@ func equal(a, b corev1.ResourceList) bool {
 	return maps.EqualFunc(a, b, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
 }
 
-// near tells whether what is available is about what it was.
+// near reports whether the available resources are so close to old that they need not
+// be written.
 func near(old, available, allocatable corev1.ResourceList) bool {
 	if available == nil {
 		return true

@@ -13,7 +13,7 @@
 //   - The answer follows from the policies as they are, not from what changed:
 //     a lost event or a restart changes nothing.
 //
-// It must not know the gate: claiming asks only when it is open.
+// It must not know the feature gate: claiming asks only while the gate is on.
 package preemption
 
 import (
@@ -43,8 +43,8 @@ func Entitled(c, holder matching.Candidate) bool {
 	return c.Policy.Priority() > holder.Policy.Priority()
 }
 
-// Named are the templates that p may take from others: those that its selectors
-// name; none where it takes nothing. A template may be named twice.
+// Named returns the templates that p may take from others: those that its selectors
+// name; none if p does not preempt. A template may be named twice.
 func Named(p *propagation.Policy) []propagation.TemplateKey {
 	if !p.Preempts() {
 		return nil

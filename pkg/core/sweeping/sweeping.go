@@ -1,12 +1,13 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sweeping decides what one sweep announces of what it found, and which
-// Works are worth it.
+// Package sweeping decides which of the objects that a sweep found it announces, and
+// how urgent a Work is.
 //
 // Invariants:
-//   - Whoever is found in every sweep is announced after a number of sweeps that
-//     is bounded by how many are found, whatever becomes of the others.
+//   - An entry that every sweep finds is announced within a bounded number of sweeps.
+//     The bound depends only on how many entries are found, not on what becomes of the
+//     others.
 //   - Lanes take turns: one with a thousand entries delays no other.
 //   - Where all fit into one sweep, nothing is remembered.
 //
@@ -20,23 +21,23 @@ import (
 
 // Entry is something that a sweep may announce.
 type Entry[T any] struct {
-	// Lane has its turn among the others: a member, a namespace.
+	// Lane is the group of the entry, such as its member or namespace. Lanes take turns.
 	Lane string
-	// ID is the entry's alone in its lane, and the same in each sweep.
+	// ID is unique in the lane, and the same in each sweep.
 	ID    string
 	Value T
 }
 
-// Round is how far sweeps have come: for each lane that was not finished the
-// entry that came last. Nil: from the start.
+// Round is how far earlier sweeps came: for each lane that is not finished, the ID of
+// the entry that was announced last. A nil Round begins from the start.
 type Round map[string]string
 
-// lastLane is the key under which a Round has the lane that came last. No lane
-// has an empty name.
+// lastLane is the key under which a Round keeps the name of the lane that was served
+// last. No lane has an empty name.
 const lastLane = ""
 
-// Pick chooses at most n entries, the lanes by turns, and goes on where the round
-// before it ended.
+// Pick chooses at most n entries, from one lane after the other in turns, and continues
+// where the previous round ended.
 func Pick[T any](found []Entry[T], n int, before Round) ([]T, Round) {
 	lanes := map[string][]Entry[T]{}
 	for _, e := range found {
@@ -66,10 +67,10 @@ func Pick[T any](found []Entry[T], n int, before Round) ([]T, Round) {
 	return picked, settle(next, lanes, before)
 }
 
-// Revisit chooses at most n entries of the lanes that are due, the lanes by turns, each
-// behind the entry that due names, and tells what is due then: a lane of which all was
-// chosen is not any more. One that becomes due again and again, as a member that is lost
-// with each sweep, has its part, and holds up no other.
+// Revisit chooses at most n entries of the lanes in due, in turns; in each lane it
+// starts behind the entry that due names. It also returns what is due afterwards: lanes
+// of which entries are left. A lane that becomes due again and again, such as that of a
+// member which every sweep finds lost, gets its share and delays no other.
 func Revisit[T any](found []Entry[T], n int, due Round) ([]T, Round) {
 	lanes := map[string][]Entry[T]{}
 	for _, e := range found {
@@ -109,8 +110,8 @@ func Revisit[T any](found []Entry[T], n int, due Round) ([]T, Round) {
 	return picked, next
 }
 
-// settle drops the lanes that came to their end, and keeps how far those came that
-// had no turn.
+// settle removes finished lanes from next, and carries over from before the positions
+// of lanes that had no turn.
 func settle[T any](next Round, lanes map[string][]Entry[T], before Round) Round {
 	for name, entries := range lanes {
 		last, served := next[name]
@@ -124,7 +125,8 @@ func settle[T any](next Round, lanes map[string][]Entry[T], before Round) Round 
 	return next
 }
 
-// after is the list sorted by id, begun behind the one that came last.
+// after returns the list sorted by id and rotated, so that it begins behind the id
+// last.
 func after[T any](list []T, last string, id func(T) string) []T {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b T) int { return cmp.Compare(id(a), id(b)) })

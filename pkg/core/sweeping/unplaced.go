@@ -14,9 +14,10 @@ import (
 	"sluice.dev/pkg/core/rollout"
 )
 
-// Unplaced tells whether a Work is missing that the placement's binding gives to its
-// member, is of another snapshot, or is held back otherwise than the binding says,
-// while nothing stands against it. Works are those of the placement in the member.
+// Unplaced reports whether the Works of a placement in a member differ from what the
+// placement's binding asks for: one is missing, is made of another snapshot, or is
+// suspended where the binding is not, or the reverse. It is false where the binding is
+// not bound to a snapshot, is being deleted, or says that its Works cannot be made.
 func Unplaced(b *placementv1.ClusterResourceBinding, works []*propagation.Work) bool {
 	if b.DeletionTimestamp != nil || b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName == "" || unplaceable(b) {
 		return false

@@ -20,24 +20,25 @@ import (
 type State int
 
 const (
-	// Finished Works are not.
+	// Finished: there is nothing left to do, so the Work is not announced.
 	Finished State = iota
-	// Underway: nothing was said of it yet, and somebody may be at it.
+	// Underway: its status has no result yet, and a stage may still be working on it.
 	Underway
-	// Overdue: nothing was said of it for so long that somebody has to say how it
-	// is, though its object may never settle.
+	// Overdue: its status has had no result for so long that the present state has to be
+	// reported, even if the object never settles.
 	Overdue
-	// Failing: its member has said no, or has what is to leave. It will say so again, until
-	// somebody changes something there.
+	// Failing: its member refused it, or still has objects that have to leave. Trying
+	// again gives the same answer until somebody changes something in the member.
 	Failing
-	// Holding: all that is left to do is to take out of the member what holds others there,
-	// which waits for a person.
+	// Holding: all that is left to do is to delete objects in the member that contain
+	// objects of others (a Namespace, a CustomResourceDefinition), which waits for a
+	// person's approval.
 	Holding
 )
 
-// Held tells whether a Work that has objects to take out of its member waits with each of
-// them for a person to approve that (applying.ReasonHoldsOthers), and since when it does. One
-// that is approved waits no longer.
+// Held reports whether every object that the Work has yet to delete in its member waits
+// for a person's approval (applying.ReasonHoldsOthers), and since when. An object whose
+// deletion is approved waits no longer.
 func Held(w *propagation.Work) (since time.Time, held bool) {
 	waits := func(message string, at time.Time) bool {
 		if message == "" || w.Approves(applying.Approval(message)) {
@@ -69,11 +70,11 @@ func Held(w *propagation.Work) (since time.Time, held bool) {
 	return since, held && (w.Deleting || !telling.LeavesBehind(telling.Others(w)))
 }
 
-// settleFor is how long a Work may be without a word: until then the member's
-// object may settle, and telling both at once costs one write less.
+// settleFor is how long a Work may have no result in its status: if the member's object
+// settles in that time, one write reports both that it was applied and how it is.
 const settleFor = 5 * time.Second
 
-// StateOf a Work whose member answers.
+// StateOf returns the state of a Work whose member can be reached.
 func StateOf(w *propagation.Work, now time.Time) State {
 	switch {
 	case finished(w) && w.Key.Form == propagation.PlacementForm && !w.Suspended() && telling.LeavesBehind(w):
@@ -101,8 +102,9 @@ func finished(w *propagation.Work) bool {
 	return reporting.Finished(w)
 }
 
-// refused tells whether the member has said no to the Work as it is now. That it
-// did not answer is none: it does by now.
+// refused reports whether the member refused the present generation of the Work. That
+// the member could not be reached or had not joined is no refusal: it can be reached by
+// now.
 func refused(w *propagation.Work) bool {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
 	return c != nil && c.Status == metav1.ConditionFalse && c.ObservedGeneration == w.Generation &&

@@ -6,8 +6,8 @@
 // file of each pod that it binds.
 //
 // Invariants:
-//   - The file is read for each request: Knative replaces it before it ends.
-//   - Without the file nothing is shown.
+//   - The file is read for each request: Knative replaces it before the token expires.
+//   - Without the file no token is sent.
 //
 // It must not ask for tokens.
 package token

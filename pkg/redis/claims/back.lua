@@ -1,5 +1,5 @@
--- back says that the hub went back, and that what was built in an epoch, which is the
--- guard, is not to be believed any more.
+-- back records that the hub was restored to an earlier state, and marks Redis as not
+-- built, if it still is what was built in the epoch that the guard names.
 --
 -- KEYS[2]  progress   KEYS[3]  notices
 -- ARGV[2]  the notice

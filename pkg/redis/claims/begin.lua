@@ -1,5 +1,5 @@
--- begin takes the lock of a rebuild, and empties Redis; where another rebuild noted
--- how far it came, all but the templates that it loaded. It has no guard.
+-- begin takes the lock of a rebuild, and empties Redis. If an earlier rebuild noted its
+-- progress, the templates that it loaded stay. It has no guard.
 --
 -- KEYS[1]  epoch      KEYS[2]  lock       KEYS[3]  revision   KEYS[4]  indexed
 -- KEYS[5]  progress   KEYS[6]  templates  KEYS[7]  held       KEYS[8]  waiting

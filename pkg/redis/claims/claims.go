@@ -11,12 +11,12 @@
 //     Until that is done every method answers outcome.ErrNotBuilt.
 //   - One script is one atomic decision. A script is sent again after a lost
 //     reply, so doing it twice is the same as doing it once.
-//   - A template is held by one policy, or waits, or is unknown; never two of it.
-//   - Record and Park take only what was decided on the index, and on the
-//     template's record, as they are now. So a template that is parked while a
-//     policy is indexed is either refused and decided again, or found by Waiting;
-//     and who decides on an old reading of the template does not overrule who
-//     decided on a newer one.
+//   - A template is in one state at a time: held by one policy, waiting, or unknown.
+//   - Record and Park take only what was decided on the index, and on the template's
+//     record, as they are now. So if a template is parked while a policy is indexed,
+//     either the call is refused and the decision repeated, or Waiting finds the
+//     template; and a decision on an old reading of the template never replaces one on
+//     a newer reading.
 //   - This needs three things of callers: Look comes first, then the template is
 //     read from the hub, and the policies that Look named, at Candidate.Version
 //     or newer; IndexPolicy comes before Waiting; and whoever found something
@@ -63,9 +63,9 @@ type Candidate struct {
 	// Since is the resourceVersion of the policy at which its present selectors
 	// were first seen, or the rebuild's reading where Redis was lost since.
 	Since uint64
-	// Version is the newest resourceVersion of the policy that was indexed.
-	// Whoever reads an older one reads what the index has left behind, and must
-	// read again.
+	// Version is the newest resourceVersion of the policy that was indexed. A caller that
+	// reads an older version of the policy has to read again, for the index is ahead of
+	// it.
 	Version uint64
 	// digest of the selectors that are indexed.
 	digest string
@@ -141,8 +141,9 @@ func parseView(values []string) (View, error) {
 	return v, nil
 }
 
-// Record says that c holds the template, as decided on a View of that revision,
-// and when its content was first seen. Whoever held it before does no more, and it does not wait any more.
+// Record says that c holds the template, as decided on a View of that revision, and
+// when its content was first seen. The claim of an earlier holder ends, and the
+// template no longer waits.
 func (m *Map) Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error {
 	return m.record(ctx, t, c, seen, strconv.FormatInt(revision, 10))
 }
@@ -179,7 +180,7 @@ func (m *Map) Drop(ctx context.Context, t propagation.TemplateKey) error {
 	return nil
 }
 
-// Known is how far a policy is known.
+// Known is which version of a policy Redis knows.
 type Known struct {
 	// Version is the newest resourceVersion of the policy that was indexed, or whose
 	// suspension was set; 0: there is none.
@@ -188,7 +189,8 @@ type Known struct {
 	Epoch string
 }
 
-// Known is how far a policy is known: what it selects, and what it suspends.
+// Known returns which version of a policy Redis knows, by its selectors or its
+// suspension.
 func (m *Map) Known(ctx context.Context, key propagation.PolicyKey) (Known, error) {
 	values, err := m.known(ctx, key)
 	if err != nil {
@@ -201,8 +203,8 @@ func (m *Map) Known(ctx context.Context, key propagation.PolicyKey) (Known, erro
 	return Known{Version: version, Epoch: values[0]}, nil
 }
 
-// Says tells whether the index says what p selects. Until it does, a write that moves p's
-// resourceVersion makes p look younger than it is (Candidate.Since).
+// Says reports whether the index has the present selectors of p. Until it does, a write
+// that moves p's resourceVersion makes p look younger than it is (Candidate.Since).
 func (m *Map) Says(ctx context.Context, p *propagation.Policy) (bool, error) {
 	values, err := m.known(ctx, p.Key)
 	if err != nil {
@@ -220,12 +222,13 @@ func (m *Map) Says(ctx context.Context, p *propagation.Policy) (bool, error) {
 // write to a member, with the version of what is written (pkg/redis/suspension).
 const PositionHub = schema.PositionHub
 
-// NoticeBack is noted of the hub where it went back, until somebody has looked at what
-// members have.
+// NoticeBack is the notice that the hub was restored to an earlier state. It stays
+// until what members have has been checked.
 const NoticeBack = "the hub went back"
 
-// WentBack says that the hub went back, as what Redis knew in an epoch proves: from now on
-// Redis is not built. Where it was built anew meanwhile, it stays as it is.
+// WentBack records that the hub was restored to an earlier state, and marks Redis as
+// not built. The proof is what Redis knew in that epoch: if it was rebuilt meanwhile,
+// nothing changes.
 func (m *Map) WentBack(ctx context.Context, epoch string) error {
 	if err := m.back(ctx, epoch); err != nil {
 		return fmt.Errorf("say that the hub went back: %w", err)

@@ -1,4 +1,4 @@
--- reach notes how far a rebuild came, whose lock is the guard.
+-- reach notes the progress of the rebuild whose lock is the guard.
 --
 -- KEYS[2]  progress
 -- ARGV[2]  part   ARGV[3]  where that goes on; empty: nowhere

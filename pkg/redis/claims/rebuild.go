@@ -24,8 +24,9 @@ var (
 	ErrLockLost = fmt.Errorf("the lock of the rebuild is lost: %w", outcome.ErrNotBuilt)
 )
 
-// resumable is for how long another rebuild goes on where one ended: what it loaded
-// grows old, and of what went from the hub meanwhile nobody may have told.
+// resumable is how long the progress of an interrupted rebuild may be continued: later,
+// too many loaded templates may have been deleted from the hub without anybody
+// noticing.
 const resumable = 10 * time.Minute
 
 // Rebuild is what load fills Redis with. It may be used by many goroutines, and
@@ -36,8 +37,8 @@ type Rebuild struct {
 	reached     map[string]string
 }
 
-// Reset says that Redis is not built, whatever is in it: what went from the hub
-// while nobody told of it would be in it still.
+// Reset marks Redis as not built, whatever is in it: it would still contain what was
+// deleted from the hub while nobody watched.
 func (m *Map) Reset(ctx context.Context) error {
 	if err := m.rdb.Del(ctx, schema.Epoch, schema.Progress).Err(); err != nil {
 		return fmt.Errorf("reset: %w", err)
@@ -48,13 +49,13 @@ func (m *Map) Reset(ctx context.Context) error {
 // Rebuild builds Redis from the hub: it empties Redis, lets load fill it, and
 // then says that it is built. Where it is built already, it does nothing.
 //
-// One rebuild runs at a time; others get ErrRebuilding. Each write carries the
-// token of the rebuild's lock, so one that was given up as dead cannot write any
-// more. The lock is kept while load runs; when it is lost, load's context ends.
-// If load fails, or the lock is lost, or Redis is flushed meanwhile, it stays not
-// built. Where load said how far it had come, the next one finds the templates that
-// it loaded, and only these, and goes on: one that takes longer than its caller has
-// time comes to its end.
+// One rebuild runs at a time; others get ErrRebuilding. Each write carries the token of
+// the rebuild's lock, so one that was given up as dead cannot write any more. The lock
+// is kept while load runs; when it is lost, load's context ends. If load fails, or the
+// lock is lost, or Redis is flushed meanwhile, it stays not built. If load noted its
+// progress (Reach), the next rebuild keeps the templates that were loaded, and only
+// these, and continues from there: so a rebuild that takes longer than its callers have
+// time is finished in several attempts.
 func (m *Map) Rebuild(ctx context.Context, load func(ctx context.Context, r *Rebuild) error) error {
 	token := rand.Text()
 	status, reached, err := begin(ctx, m.rdb, token, m.lease)
@@ -125,14 +126,15 @@ func (m *Map) release(ctx context.Context) {
 	_ = m.extend(ctx, 0) // else it expires
 }
 
-// At is where a part goes on that an earlier rebuild has begun; empty: nowhere.
+// At returns where to continue a part that an earlier rebuild has begun; empty if that
+// part is finished.
 func (r *Rebuild) At(part string) (at string, begun bool) {
 	at, begun = r.reached[part]
 	return at, begun
 }
 
-// Reach says that the templates of a part are loaded, up to where it goes on; empty:
-// to its end.
+// Reach notes that the templates of a part are loaded, up to at, where the part
+// continues; empty: all of them.
 func (r *Rebuild) Reach(ctx context.Context, part, at string) error {
 	if err := r.m.reach(ctx, part, at); err != nil {
 		return fmt.Errorf("note how far the rebuild came: %w", err)

@@ -8,14 +8,16 @@
 //
 // Invariants:
 //   - The same event is kept once, however often it fails.
-//   - No more than Limit are kept. Beyond that they are only told of.
-//   - Some goes round: who asks again and again gets each of them.
-//   - What was of the way that an event came, as how often a broker may still pass
-//     it on, is not kept: it begins anew.
-//   - What is kept goes with the rest of Redis: a rebuild announces everything.
+//   - No more than Limit are kept. Further ones are only logged and counted.
+//   - Some goes round: repeated calls return each of them.
+//   - Extensions about an event's delivery, such as how often a broker may still pass
+//     it on, are not kept: its delivery begins again.
+//   - Dead letters are lost with the rest of Redis: the rebuild announces everything
+//     anyway.
 //
-// Resender sends them; who does it how often is the sweeper's. Which events are worth
-// keeping the stage pkg/pipeline/deadletter says. It must not know why a stage failed.
+// Resender sends them again, as often as the sweeper calls it. The stage
+// pkg/pipeline/deadletter decides which events are worth keeping. It must not know why
+// a stage failed.
 package deadletters
 
 import (
@@ -86,7 +88,7 @@ func (l *Letters) Keep(ctx context.Context, e event.Event) (bool, error) {
 	return len(values) > 0, nil
 }
 
-// Some are up to n of those that are kept, others each time.
+// Some returns up to n of the dead letters, others each time.
 func (l *Letters) Some(ctx context.Context, n int) ([]event.Event, error) {
 	_, values, err := l.guard.Run(ctx, l.rdb, someScript, []string{schema.DeadLetters, schema.Positions}, strconv.Itoa(n), lastRead)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// atOnce are sent once more in one go at most; the next goes on.
+	// atOnce is how many letters one Resend sends at most; the next one continues.
 	atOnce = 200
-	// together are handed to the broker in one request.
+	// together is how many letters are published at once.
 	together = 50
 )
 
@@ -39,9 +39,9 @@ type Resender struct {
 // NewResender makes it.
 func NewResender(l Kept, p Publish) *Resender { return &Resender{letters: l, publish: p} }
 
-// Resend gives some dead letters to the broker once more: what failed for half a
-// minute may be well by now. One that the broker will never take is dropped, and
-// told of; it holds up no other.
+// Resend gives some dead letters to the broker once more: what failed for half a minute
+// may be well by now. One that the broker will never take is dropped, and logged; it
+// holds up no other.
 func (r *Resender) Resend(ctx context.Context) error {
 	letters, err := r.letters.Some(ctx, atOnce)
 	if err != nil {

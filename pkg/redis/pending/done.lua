@@ -1,5 +1,5 @@
--- Says that what somebody took of a placement was seen. What was noted since then
--- stays; where some of that was lost, the next one takes care of it.
+-- Removes the changes of a placement that somebody took and has selected. Changes that
+-- were noted since stay; so does the note that some of them were lost, for the next Take.
 --
 -- KEYS[2]  placements: placement → "token known lost first held last selected"
 -- KEYS[3]  changes, all with score 0: placement "\n" "new" or "held" "\n" object

@@ -4,12 +4,14 @@
 // Package pending keeps, in Redis, what changed since each placement was selected.
 //
 // Invariants:
-//   - A placement that is not known here, as after Redis was lost, has to be
-//     selected afresh: then nothing that changed before counts.
-//   - What is noted while somebody selects is not taken for what he has seen.
-//   - Of two who select one placement at once, what the first one took counts as
-//     done only if the second one says so.
-//   - More changes than are worth being read one by one are one: all.
+//   - A placement that has no entry here, as after Redis was lost, has to be selected
+//     from scratch, which covers all earlier changes.
+//   - A change that is noted while its placement is being selected stays pending: the
+//     selection may not have seen it.
+//   - If two processes select one placement at once, the changes that the first one
+//     took count as done only once the second one says so.
+//   - If there are too many changes to read them one by one, everything counts as
+//     changed.
 //
 // It must not know what a placement selects, nor when that is due.
 package pending
@@ -75,7 +77,7 @@ type State struct {
 	Last time.Time
 }
 
-// Taken is what somebody has begun to read.
+// Taken is the changes of a placement that somebody has begun to read.
 type Taken struct {
 	State
 	// Changed are the objects that changed.
@@ -116,7 +118,7 @@ func (m *Map) States(ctx context.Context) (map[string]State, error) {
 	return states, nil
 }
 
-// Take is what changed of a placement. It counts as seen once Done says so.
+// Take returns what changed of a placement. The changes stay pending until Done.
 func (m *Map) Take(ctx context.Context, placement string) (Taken, error) {
 	_, values, err := m.guard.Run(ctx, m.rdb, takeScript, keys, placement)
 	if err != nil {
@@ -139,8 +141,8 @@ func (m *Map) Take(ctx context.Context, placement string) (Taken, error) {
 	return t, nil
 }
 
-// Done says that what was taken was selected by selected, and when the latest
-// snapshot was made. It is a conflict where somebody else has taken it since.
+// Done records that the changes in t have been selected, by which selectors, and when
+// the latest snapshot was made. It is a conflict if somebody else has taken them since.
 func (m *Map) Done(ctx context.Context, placement string, t Taken, selected string, last time.Time) error {
 	status, _, err := m.guard.Run(ctx, m.rdb, doneScript, keys, placement, t.token, selected, max(0, last.UnixMilli()))
 	if err != nil {
@@ -152,7 +154,8 @@ func (m *Map) Done(ctx context.Context, placement string, t Taken, selected stri
 	return nil
 }
 
-// Forget has a placement be selected afresh, if it ever is again.
+// Forget deletes the entry of a placement: if it is ever selected again, that is from
+// scratch.
 func (m *Map) Forget(ctx context.Context, placement string) error {
 	if _, _, err := m.guard.Run(ctx, m.rdb, forgetScript, keys, placement); err != nil {
 		return fmt.Errorf("forget placement %s: %w", placement, err)

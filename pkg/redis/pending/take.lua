@@ -1,5 +1,5 @@
--- Takes what changed of a placement into somebody's hands. What another has in
--- hands goes with it, for he may be dead; if he lives, his Done comes too late.
+-- Takes the pending changes of a placement. They include those that another process
+-- has taken and not finished, for it may be dead; if it is not, its Done is refused.
 --
 -- KEYS[2]  placements: placement → "token known lost first held last selected"
 -- KEYS[3]  changes, all with score 0: placement "\n" "new" or "held" "\n" object

@@ -5,10 +5,10 @@
 // kind have been announced, how far sweeps have come, and what was noticed of the hub.
 //
 // Invariants:
-//   - A position is written after what stands before it was announced, so that
-//     a crash in between announces twice and never not at all.
+//   - A position is written after all changes up to it were announced, so that a crash
+//     in between repeats announcements and never loses one.
 //   - A rebuild forgets all of them: then everything is announced anew.
-//   - What was noticed outlives a rebuild, which may be because of it.
+//   - Notices survive a rebuild, for a notice may be the reason for the rebuild.
 //
 // It must not know what a version means.
 package positions

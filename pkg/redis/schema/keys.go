@@ -15,8 +15,9 @@
 //     everything or nothing: no eviction (maxmemory-policy noeviction), and
 //     either no persistence or one that keeps each acknowledged write.
 //
-// The tag has a number, which another form of what is kept raises: two releases at
-// work side by side must not believe each other's, and the hub is the record.
+// The tag has a number, which is raised when the format of the data changes: two
+// releases that run side by side must not read each other's data, and each can rebuild
+// its own from the hub.
 //
 // It must not decide anything, nor know what policies and templates are.
 package schema

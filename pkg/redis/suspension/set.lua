@@ -1,4 +1,4 @@
--- set writes one suspension suspension.
+-- set writes one suspension.
 --
 -- KEYS[2]  suspended policies, or suspended bindings
 -- ARGV[2]  id of the policy or binding

@@ -11,8 +11,8 @@
 //   - Which policy holds a template is read from the claim map, so a policy's
 //     suspension follows the claim.
 //   - An older version of an object does not undo what a newer one said.
-//   - No member gets or loses anything that the hub said at a version which Redis does
-//     not know it to have come to: so it is noticed if the hub goes back behind that.
+//   - Before anything is written to a member, Redis knows the hub's version that asked
+//     for it: so it is noticed if the hub is restored to a state before that version.
 //
 // It must not read the hub. The suspension that a Work's own field says is checked by
 // the applier itself.
@@ -92,10 +92,9 @@ func (m *Map) SetBinding(ctx context.Context, key propagation.BindingKey, v Susp
 	return nil
 }
 
-// Check tells whether t, whose binding is b, may be written to a cluster: neither
-// the policy that holds it nor the binding is suspended there. Version is that of the
-// hub at which it said what is to be written: Redis knows from now on that the hub has
-// come so far.
+// Check tells whether t, whose binding is b, may be written to a cluster: neither the
+// policy that holds it nor the binding is suspended there. version is the hub's version
+// of what is to be written; Redis notes that the hub has reached it.
 func (m *Map) Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (Verdict, error) {
 	v, err := m.check(ctx, t, b, cluster, version)
 	if err != nil {

@@ -40,8 +40,8 @@ const (
 	// rereads is how often a kubeconfig is read again: a token that ends is followed by
 	// the next one.
 	rereads = 10 * time.Second
-	// firstPause is how long a member whose adapter ended is left alone; each further
-	// time twice as long, up to lastPause.
+	// firstPause is the pause before the adapter of a member is started again after it
+	// ended; it doubles each time, up to lastPause.
 	firstPause, lastPause = time.Second, time.Minute
 )
 
@@ -53,8 +53,8 @@ func NewMembers(ctx context.Context, env adapter.EnvConfigAccessor, broker cloud
 	}}
 }
 
-// Unconnected is the context that Knative's main wants a client in, of no cluster: the
-// members have their own, and nothing else is asked.
+// Unconnected returns a context with a client of no cluster: Knative's main requires
+// one, but each member's adapter has a client of its own.
 func Unconnected(ctx context.Context) (context.Context, error) {
 	nowhere, err := kubernetes.NewForConfig(&rest.Config{Host: "https://cluster.invalid"})
 	if err != nil {
@@ -127,8 +127,8 @@ func (f *fleet) Start(ctx context.Context) error {
 // errChanged ends an adapter whose kubeconfig is another by now.
 var errChanged = errors.New("its kubeconfig was changed")
 
-// follow tells of a member, anew when that ends: it waits longer each time that it
-// ended soon.
+// follow runs the adapter of a member, and starts it again whenever it ends, after a
+// pause that doubles if it ended soon.
 func (f *fleet) follow(ctx context.Context, member, file string) {
 	pause := f.pause
 	for ctx.Err() == nil {
@@ -140,7 +140,7 @@ func (f *fleet) follow(ctx context.Context, member, file string) {
 		if errors.Is(err, errChanged) || time.Since(began) > lastPause {
 			pause = f.pause
 		}
-		logging.FromContext(ctx).Warnw("nothing is told of a member for a moment", "member", member, "again", pause.String(), "error", err)
+		logging.FromContext(ctx).Warnw("the adapter of a member ended and is started again", "member", member, "again", pause.String(), "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -149,7 +149,7 @@ func (f *fleet) follow(ctx context.Context, member, file string) {
 	}
 }
 
-// once tells of a member until that fails, or its kubeconfig changes.
+// once runs the adapter of a member until it fails or the member's kubeconfig changes.
 func (f *fleet) once(ctx context.Context, member, file string) error {
 	raw, err := os.ReadFile(file) //nolint:gosec // below the folder that the pod is given
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"knative.dev/eventing/pkg/adapter/v2"
 )
 
-// lookAgain is how often is asked for what was not served.
+// lookAgain is how often groups that were not served are looked for again.
 const lookAgain = time.Minute
 
-// lenient is a cluster that serves nothing of the groups that it does not serve.
-// Knative's adapter leaves out what its group does not have, and does not start where
-// the group is missing: one CRD of the hub's that a member does not have, and nothing
-// of that member would be told.
+// lenient is a client whose discovery returns an empty list, not an error, for a group
+// that the cluster does not serve. Knative's adapter skips a kind that is missing from
+// its group, but does not start if the whole group is missing: then one CRD of the hub
+// that a member lacks would keep all events of that member away.
 type lenient struct {
 	kubernetes.Interface
 	discovery.DiscoveryInterface
@@ -53,8 +53,8 @@ func (l *lenient) ServerResourcesForGroupVersion(groupVersion string) (*metav1.A
 	return &metav1.APIResourceList{GroupVersion: groupVersion}, nil
 }
 
-// come is a group that was asked for before it was served; empty: there is none. What
-// cannot be asked now is asked for again.
+// come returns a group that was not served when it was asked for and is served by now;
+// empty if there is none. A group whose request fails is tried again the next time.
 func (l *lenient) come() string {
 	l.mu.Lock()
 	absent := slices.Clone(l.absent)
@@ -67,8 +67,8 @@ func (l *lenient) come() string {
 	return ""
 }
 
-// ending is an adapter that ends, to be started anew, when the cluster serves what it
-// did not.
+// ending is an adapter that ends when the cluster begins to serve a missing group, so
+// that it is started again and watches that, too.
 type ending struct {
 	adapter.Adapter
 	cluster *lenient
@@ -79,7 +79,7 @@ type ending struct {
 func (e *ending) Start(ctx context.Context) error {
 	return until(ctx, e.every, func() error {
 		if groupVersion := e.cluster.come(); groupVersion != "" {
-			return fmt.Errorf("%s is served by now, and watched by who starts anew", groupVersion)
+			return fmt.Errorf("%s is served by now: the adapter has to start again to watch it", groupVersion)
 		}
 		return nil
 	}, e.Adapter.Start)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// until runs until ctx ends, or until why has an error, which it is asked for every so
-// often: that error is told then.
+// until calls run, and cancels its context once why, which is called at each interval,
+// returns an error; until then returns that error.
 func until(ctx context.Context, every time.Duration, why func() error, run func(ctx context.Context) error) error {
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)

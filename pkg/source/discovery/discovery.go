@@ -3,22 +3,22 @@
 
 // Package discovery knows where an API server, a hub's or a member's, serves a kind.
 //
-// It asks for one group and version at a time, when that is needed first: what else is
-// served, or fails to be, does not matter, and nobody reads what nobody asked for.
+// It asks for one group and version at a time, when that is first needed: other groups,
+// served or failing, do not matter, and are not read.
 //
 // Invariants:
-//   - A kind that was not served is asked for again after a second, so that one that is
-//     installed later is found. One that was is believed for as long as its owner says,
-//     or until Forget: somebody was answered otherwise.
-//   - While nobody answers, what is known stays; of what is not known nobody says that it
-//     is not served.
-//   - Whoever asks for the same at once shares one question.
+//   - A kind that was not served is looked up again after a second, so that one that is
+//     installed later is found. A kind that was served is cached for as long as New was
+//     told, or until Forget, which is called when a request shows otherwise.
+//   - While the API server does not answer, cached kinds stay valid, and a kind that is
+//     not cached is an error, never outcome.ErrNotServed.
+//   - Concurrent lookups of the same group and version share one request.
 //
 // client-go's deferred RESTMapper on a memory cache makes 2 requests for a first kind of
 // a hub and reads all, 25 kB, where this makes 1 and reads 2 kB; and it makes no further
 // request until it is reset, so a kind that is installed later is never found.
 //
-// It must not tell errors of the network from others: who asks the server does.
+// It must not interpret errors other than "not found": whoever provides Ask does.
 package discovery
 
 import (
@@ -39,11 +39,11 @@ import (
 )
 
 const (
-	// Again is how long what was not served is taken to be so.
+	// Again is how long the answer that a kind is not served is cached.
 	Again = time.Second
-	// versionsFor is how long it is believed which versions a group has.
+	// versionsFor is how long the list of a group's versions is cached.
 	versionsFor = time.Minute
-	// timeout ends a question that nobody answers.
+	// timeout limits a request that gets no answer.
 	timeout = 10 * time.Second
 )
 
@@ -109,7 +109,8 @@ func (c *Cache) Find(gvk schema.GroupVersionKind) (Resource, error) {
 	return Resource{}, fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gv, outcome.ErrNotServed)
 }
 
-// renew asks for a group and version. What nobody answers for is believed once more.
+// renew asks for a group and version. Without an answer, what is cached counts as valid
+// for another period.
 func (c *Cache) renew(gv schema.GroupVersion) (listing, error) {
 	kinds, err := c.Kinds(gv)
 	now := c.now()
@@ -144,9 +145,9 @@ func (c *Cache) Locate(gvk schema.GroupVersionKind) (Resource, error) {
 	return Resource{}, err
 }
 
-// Lasting is the version in which an object of the kind is best referred to for a long
-// time: the group's preferred one where it serves the kind, as others drop out first.
-// Where nobody can tell it is the kind's own.
+// Lasting returns the version by which an object of the kind is best referred to for a
+// long time: the group's preferred version if the kind is served in it, since other
+// versions are removed earlier; otherwise, or if discovery fails, the kind's own.
 func (c *Cache) Lasting(gvk schema.GroupVersionKind) string {
 	all, err := c.versionsOf(gvk.Group)
 	if err == nil && len(all) > 0 {
@@ -201,8 +202,9 @@ func (c *Cache) discoverVersions(group string) ([]string, error) {
 	return all, nil
 }
 
-// Forget has a group asked for again: a request was told that what had been found is not
-// served. What was asked a moment ago is not, for the server may say both for a while.
+// Forget drops what is cached of a group, because a request was told that it is not
+// served. A lookup that is younger than a second is not repeated, for the server may
+// give both answers for a while.
 func (c *Cache) Forget(group string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,12 +7,12 @@
 // Triggers and sources that earlier versions made for each member.
 //
 // Invariants:
-//   - What watches the right kinds, in the right image, is not written: each write restarts an
-//     adapter.
-//   - A source is never given a kind that its account may not watch: Knative
-//     would take it for broken, with all its other kinds.
-//   - A member has one source, which it keeps for as long as it stays.
-//   - Who looks after a source does not read the credentials that it has.
+//   - A source that watches the right kinds, with the right image, is not written: each
+//     write restarts an adapter.
+//   - A source is never given a kind that its account may not watch: Knative would
+//     report the whole source as failed, with all its other kinds.
+//   - A member has one source, and keeps the same one for as long as it is joined.
+//   - The credentials that a source uses are not read here.
 //
 // It must not decide which kinds are wanted.
 package knative

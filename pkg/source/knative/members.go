@@ -33,10 +33,10 @@ const (
 	keyKubeconfig = "kubeconfig"
 )
 
-// share shares the members out among the sources, which have some already: the names
-// of the members of each, by the number of the source. Nobody moves, for whom that
-// concerns starts anew; who is new goes where there is room first. A source without
-// members is not among them.
+// share assigns the members to sources. has are the present assignments, as names of
+// members by the number of their source. No member is moved, because that would restart
+// both sources; a new member goes to the first source that has room. A source that is
+// left without members is not in the result.
 func share(has map[int][]string, members []string) map[int][]string {
 	out, placed := map[int][]string{}, map[string]bool{}
 	for _, n := range slices.Sorted(maps.Keys(has)) {
@@ -59,9 +59,9 @@ func share(has map[int][]string, members []string) map[int][]string {
 	return out
 }
 
-// members has the sources tell of the clusters that have credentials here, each of
-// which one of them tells of. The sources that members once had each go when another
-// tells of theirs.
+// members makes sure that each cluster with credentials here is watched by exactly one
+// source. A source that an earlier version made for a single member is deleted once
+// another source watches that member.
 func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, image, watching string) error {
 	clusters, err := s.hub.Clusters(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, 
 	for _, n := range slices.Sorted(maps.Keys(want)) {
 		switch {
 		case found[n] == nil && image == "":
-			slog.WarnContext(ctx, "nobody tells of what happens in members: there is no ContainerSource "+hubSource+" to take the image from")
+			slog.WarnContext(ctx, "changes in members are not watched: there is no ContainerSource "+hubSource+" to take the image from")
 		case found[n] == nil:
 			err = s.makeMembers(ctx, n, image, watching, want[n])
 		case !slices.Equal(has[n], want[n]):
@@ -109,7 +109,8 @@ func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, 
 	return s.former(ctx, all, has)
 }
 
-// former deletes the source that a member once had, when another tells of it.
+// former deletes sources that earlier versions made for a single member, once another
+// source watches that member.
 func (s *Sources) former(ctx context.Context, all []unstructured.Unstructured, has map[int][]string) error {
 	for i := range all {
 		u := &all[i]
@@ -165,8 +166,8 @@ func (s *Sources) makeMembers(ctx context.Context, n int, image, watching string
 // volumesField is where a source's pod has the kubeconfigs of its members.
 var volumesField = []string{"spec", "template", "spec", "volumes"}
 
-// volumes are the kubeconfigs of the members, each in a folder of its member's name. One
-// that is missing hinders no other.
+// volumes returns the kubeconfigs of the members as a volume, each in a folder with its
+// member's name. A missing kubeconfig does not keep the pod from starting.
 func volumes(members []string) []any {
 	sources := make([]any, len(members))
 	for i, m := range members {

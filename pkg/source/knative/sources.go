@@ -93,12 +93,12 @@ func New(client dynamic.Interface, reviews authorization.SubjectAccessReviewInte
 	return &Sources{client: client, reviews: reviews, hub: h}
 }
 
-// Follow has the sources watch the kinds: that of the templates those that it may watch,
-// those of the members all, of all members that there are. Keep: what else they watch
-// they go on watching. It returns the labels that namespaces of templates have (empty:
-// all are, also where there is no source of templates), and whether a source has to start
-// anew, which tells of nothing meanwhile. It also removes the Triggers that members once
-// had.
+// Follow makes the sources watch the kinds: the source of templates those that its
+// account may watch, the sources of members all, in each member. With keep, kinds that
+// they watch already stay. It returns the label selector of the namespaces of templates
+// (empty: all namespaces, also where there is no source of templates), and whether a
+// source has to restart, which reports nothing meanwhile. It also deletes the Triggers
+// that earlier versions made for each member.
 func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error) {
 	served, err := s.served(kinds)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Sources) Follow(ctx context.Context, kinds []schema.GroupVersionKind, k
 	return selector, templates || containers, err
 }
 
-// following is what is watched, brought up to what shall be: in the order in which
-// it is, for whom that alone differs need not start anew.
+// following returns what has to be watched, in the present order as far as possible: a
+// source is not restarted because of the order alone.
 func following[T comparable](has, want []T, keep bool) []T {
 	out := slices.DeleteFunc(slices.Clone(has), func(t T) bool { return !keep && !slices.Contains(want, t) })
 	for _, t := range want {
@@ -244,9 +244,9 @@ func (s *Sources) review(ctx context.Context, source *sourcesv1.ApiServerSource,
 	return review.Status.Allowed, nil
 }
 
-// containers has the adapters that run as ContainerSources follow: the members'
-// watch what was applied there, that of the templates all objects. The members'
-// are of the image that the hub's is of: that one comes with an installation.
+// containers updates the ContainerSources: those of members watch objects that Sluice
+// applied, that of the templates all objects. Sources of members get the image of the
+// source of the hub, which is installed with config/.
 func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (changed bool, err error) {
 	resources := make([]schema.GroupVersionResource, len(kinds))
 	for i, k := range kinds {

@@ -9,8 +9,8 @@
 //   - It lists by pages, watches from the version of the list, and goes on from the last
 //     version that it was told, also after the line was cut. Only where the API server has
 //     forgotten that version everything is listed again, behind a pause.
-//   - A watch that goes on is believed once the API server has come to its version: one
-//     that was restored from a backup would tell of nothing.
+//   - A resumed watch is trusted only once the API server has reached its version: a
+//     server that was restored from a backup would report nothing until then.
 //   - An API server that cannot be asked costs a request now and then: the pauses double to
 //     five seconds, as they do where a kind is forbidden or not served.
 //   - Objects are decoded one at a time, into what is kept of them. A Reflector decodes each

@@ -41,18 +41,19 @@ type Loop[T any] struct {
 	Tell func(object T, deleted bool) (version string)
 	// Progress takes that there is nothing new up to a version; nil: nobody wants to know.
 	Progress func(version string)
-	// Known is the newest version that is known besides, as of one's own writes of which
-	// no watch has told yet; nil: none is.
+	// Known returns the newest version that is known from elsewhere, such as a write of
+	// this process that no watch has reported yet; nil: there is none.
 	Known func() uint64
 	// Back takes that the API server has not come to a version that was known: it was
 	// restored from a backup, and its versions count anew; nil: nobody wants to know.
 	Back func()
-	// Reached takes what came of a list, and of opening a watch: as long as it is an error,
-	// nobody tells of what happens. Where it ends the context, as for a kind that is not
-	// served any more, the loop ends.
+	// Reached takes the result of each list, and of opening each watch: as long as it is
+	// an error, changes are not reported. If it cancels the context, as for a kind that is
+	// no longer served, the loop ends.
 	Reached func(err error)
-	// Anew tells whether, after an error that ended a watch or kept it from being opened,
-	// all is to be listed, and not only where the version is forgotten; nil: never.
+	// Anew reports whether everything has to be listed again after this error, which ended
+	// a watch or kept it from being opened. (After an error that the version is forgotten
+	// it is listed anyway.) Nil: never.
 	Anew func(err error) bool
 }
 

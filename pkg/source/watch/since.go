@@ -19,14 +19,15 @@ const (
 	// An API server sends a bookmark two seconds before it ends a watch, at which
 	// all that came before has been told.
 	sinceSeconds = 4
-	// grace is for one that answers slowly.
+	// grace is added for an API server that answers slowly.
 	grace = 6 * time.Second
 )
 
-// Since calls f for what happened to objects since a version, in its order, and returns
-// the version to ask from next time: the last that was told. It reads to the first
-// bookmark, or to the end, and no more than so many bytes (0: all): who asks again reads
-// on. Of objects their metadata is told, and asked for where they are Bare.
+// Since calls f for each change of an object since a version, in order, and returns the
+// version to continue from: that of the last change or bookmark. It reads up to the
+// first bookmark or the end of the watch, and at most so many bytes (0: no limit); the
+// next call continues there. f gets the metadata of objects, and no more is requested
+// if they are Bare.
 //
 // It takes a few seconds, however much happened, for it waits until the API server says
 // that there is no more.

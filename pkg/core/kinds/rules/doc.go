@@ -12,8 +12,8 @@
 //   - An evaluation is limited by a cost that is counted, as the API server counts it,
 //     and not by time: the same object gets the same answer everywhere. What it says is
 //     bounded, too.
-//   - A rule that is wrong, fails or costs too much is an ability that answers with an
-//     error, never one that is missing: who asks leaves what there is as it is.
+//   - A rule that has a fault, fails or costs too much is an ability that returns an
+//     error, not an absent one: the caller then leaves the present state as it is.
 //
-// It must not know what is made of the answers.
+// It must not know what callers do with the results.
 package rules

@@ -32,8 +32,9 @@ const (
 var errMissing = errors.New("is empty: it takes a CEL expression")
 
 // environment is the language: CEL's own functions, optional fields, math.greatest and
-// its like, and sum() of a list. What makes much of little (replace, format, range,
-// flatten) is left out, for its cost is known only when it is paid.
+// its like, and sum() of a list. Functions whose result may be far larger than their
+// arguments (replace, format, range, flatten) are left out, for their cost is known
+// only after they have run.
 func environment() (*cel.Env, error) {
 	thing := cel.MapType(cel.StringType, cel.DynType)
 	env, err := cel.NewEnv(
@@ -78,8 +79,8 @@ func sum(list ref.Val) ref.Val {
 	return total
 }
 
-// costs are those of calls that the language's own tracker takes for one step, though
-// they look at each element: it does not know the types of what an object holds.
+// costs are the costs of calls that look at each element of a list, but that CEL's own
+// cost tracker counts as one step, since it does not know the types inside an object.
 type costs struct{}
 
 // CallCost is the cost of a call; nil: the tracker's own.
@@ -107,8 +108,8 @@ type expression struct {
 	program cel.Program
 }
 
-// compile checks an expression that says one of these types. Of what depends on the
-// object it is told when it is asked.
+// compile checks an expression, whose result has to be of one of the types in says. A
+// type that depends on the object is checked when the expression is evaluated.
 func compile(env *cel.Env, text string, aggregates bool, says ...*cel.Type) (expression, error) {
 	e := expression{text: text}
 	switch {
@@ -146,7 +147,7 @@ func references(ast *cel.Ast) func(yield func(string) bool) {
 	}
 }
 
-// eval says what the expression does, as JSON has it.
+// eval evaluates the expression. The result is what JSON would decode to.
 func (e expression) eval(vars map[string]any) (any, error) {
 	v, _, err := e.program.Eval(vars)
 	if err != nil {
@@ -175,7 +176,7 @@ func oneLine(message string) string {
 	return strings.Join(strings.Fields(first), " ")
 }
 
-// short is as much of an expression as a message has room for.
+// short cuts an expression to the length that a message has room for.
 func short(text string) string {
 	const most = 120
 	text = strings.Join(strings.Fields(text), " ")

@@ -15,8 +15,8 @@ import (
 
 var errTooMuch = fmt.Errorf("says more than %d values", maxNodes)
 
-// plain is what an expression says, as JSON has it. Left is how many values there may be
-// yet.
+// plain converts the result of an expression to what JSON would decode to. left is how
+// many more values the result may have.
 func plain(v ref.Val, left *int) (any, error) {
 	if *left--; *left < 0 {
 		return nil, errTooMuch

@@ -31,8 +31,8 @@ type Fault struct {
 // String is the fault for people.
 func (f Fault) String() string { return f.Field + ": " + f.Detail }
 
-// Compile makes abilities of rules, and says what is wrong with them. An ability of which
-// a rule is wrong fails with what is.
+// Compile turns rules into abilities, and returns the faults of the rules. An ability
+// whose rule has a fault always returns that fault as its error.
 func Compile(spec configv1alpha1.ResourceInterpreterSpec) (kinds.Own, []Fault) {
 	c := compiler{}
 	if c.env, c.broken = environment(); c.broken != nil {
@@ -81,7 +81,7 @@ func (c *compiler) fault(field string, err error) {
 	c.faults = append(c.faults, Fault{field, err.Error()})
 }
 
-// target says what is wrong with the kind. What a Secret holds nobody is told by a rule.
+// target checks the kind. A Secret may not have rules, for these could reveal its data.
 func (c *compiler) target(t configv1alpha1.Target) {
 	if _, err := schema.ParseGroupVersion(t.APIVersion); err != nil || t.APIVersion == "" {
 		c.fault("spec.target.apiVersion", fmt.Errorf("%q is no version of an API: write one as example.com/v1", t.APIVersion))
@@ -94,10 +94,10 @@ func (c *compiler) target(t configv1alpha1.Target) {
 	}
 }
 
-// answer is what a rule says of an object; an error where it fails or is wrong.
+// answer evaluates a rule for an object; an error where the rule fails or has a fault.
 type answer func(vars map[string]any) (any, error)
 
-// rule compiles that of a name. One that is wrong always fails.
+// rule compiles the rule of that name. One with a fault always returns it as an error.
 func (c *compiler) rule(name string, r *configv1alpha1.Rule, says ...*cel.Type) (string, answer) {
 	return name, c.expression(name, r.Expression, says...)
 }
@@ -125,7 +125,7 @@ func (c *compiler) expression(name, text string, says ...*cel.Type) answer {
 // of are the variables of a rule about one object.
 func of(obj map[string]any) map[string]any { return map[string]any{object: obj, members: []any{}} }
 
-// otherwise says that a rule of the name says something else than it may.
+// otherwise is the error of a rule whose result has the wrong form.
 func otherwise(name string, v any, want string) error {
 	return fmt.Errorf("spec.rules.%s.expression: says %s: want %s", name, short(fmt.Sprint(v)), want)
 }

@@ -44,14 +44,15 @@ func Of(o *configv1alpha1.ResourceInterpreter) *Interpreter {
 	return i
 }
 
-// untold tells that the rules are for no kind that may have any.
+// untold reports that the target of the rules has a fault, so that they apply to no
+// kind.
 func (i *Interpreter) untold() bool {
 	return slices.ContainsFunc(i.Faults, func(f Fault) bool { return strings.HasPrefix(f.Field, "spec.target.") })
 }
 
-// first is, for each kind, whose rules act: the oldest object, or the first by name. One
-// whose rules are wrong acts, too: what they are about stays as it is until they are
-// mended.
+// first returns, for each kind, the interpreter whose rules act: the oldest, or the
+// first by name of equally old ones. One whose rules have faults acts, too: what these
+// rules decide is left as it is until they are fixed.
 func first(all []*Interpreter) map[schema.GroupKind]*Interpreter {
 	act := map[schema.GroupKind]*Interpreter{}
 	for _, i := range all {
@@ -66,7 +67,7 @@ func first(all []*Interpreter) map[schema.GroupKind]*Interpreter {
 	return act
 }
 
-// Table is what is known of kinds where these are all interpreters.
+// Table returns what is known of kinds, given all interpreters.
 func Table(all []*Interpreter) kinds.Table {
 	own := map[schema.GroupKind]kinds.Own{}
 	for gk, i := range first(all) {
@@ -75,11 +76,11 @@ func Table(all []*Interpreter) kinds.Table {
 	return kinds.NewTable(own)
 }
 
-// For is whose rules act on the kind; nil: nobody's.
+// For returns the interpreter whose rules act on the kind; nil if there is none.
 func For(all []*Interpreter, gk schema.GroupKind) *Interpreter { return first(all)[gk] }
 
-// Versions are the kinds that have rules, each with a text that is another where the
-// rules are others.
+// Versions returns the kinds that have rules, each with a string that changes when its
+// rules do.
 func Versions(all []*Interpreter) map[schema.GroupKind]string {
 	out := map[schema.GroupKind]string{}
 	for gk, i := range first(all) {
