@@ -165,25 +165,25 @@ func (b *bench) writing(l *lab, kind, name string, slot chan struct{}) *writing 
 }
 
 // verb is how an object is written, of which the path is given.
-type verb func(c *cluster, ctx context.Context, path string, body []byte, last made) ([]byte, error)
+type verb func(ctx context.Context, c *cluster, path string, body []byte, last made) ([]byte, error)
 
-func create(c *cluster, ctx context.Context, path string, body []byte, _ made) ([]byte, error) {
+func create(ctx context.Context, c *cluster, path string, body []byte, _ made) ([]byte, error) {
 	return c.create(ctx, path[:strings.LastIndex(path, "/")], body)
 }
 
-func put(c *cluster, ctx context.Context, path string, body []byte, last made) ([]byte, error) {
+func put(ctx context.Context, c *cluster, path string, body []byte, last made) ([]byte, error) {
 	return c.put(ctx, path, at(body, last))
 }
 
-func merge(c *cluster, ctx context.Context, path string, body []byte, last made) ([]byte, error) {
+func merge(ctx context.Context, c *cluster, path string, body []byte, last made) ([]byte, error) {
 	return c.merge(ctx, path, at(body, last))
 }
 
-func apply(c *cluster, ctx context.Context, path string, body []byte, _ made) ([]byte, error) {
+func apply(ctx context.Context, c *cluster, path string, body []byte, _ made) ([]byte, error) {
 	return c.apply(ctx, path, body)
 }
 
-func remove(c *cluster, ctx context.Context, path string, _ []byte, _ made) ([]byte, error) {
+func remove(ctx context.Context, c *cluster, path string, _ []byte, _ made) ([]byte, error) {
 	return c.remove(ctx, path)
 }
 
@@ -210,7 +210,7 @@ func (w *writing) do(ctx context.Context, c *cluster, do verb, path, body string
 		w.slot <- struct{}{}
 		defer func() { <-w.slot }()
 	}
-	raw, err := do(c, ctx, r.Replace(path), []byte(r.Replace(body)), w.made[key])
+	raw, err := do(ctx, c, r.Replace(path), []byte(r.Replace(body)), w.made[key])
 	if err != nil {
 		w.err = fmt.Errorf("floor: %s: %w", r.Replace(path), err)
 		return
