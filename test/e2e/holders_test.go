@@ -16,7 +16,7 @@ import (
 // A namespace that its policy takes out of a member stays there with what another policy
 // has in it, until somebody approves that.
 func TestZ12NamespaceThatHoldsOthers(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) { // it approves whatever is held
 		room := template{newThing(namespaces, "", s.unique("room")).mark("labels", scenarioLabel, s.ns)}
 		pages := template{newThing(configMaps, room.name(), "pages")}.At(1)
 		homes := s.ClusterPolicy("homes").Selecting(room)
@@ -77,7 +77,7 @@ func TestC102APlacementEndsBesideWhatOthersPutIntoItsNamespace(t *testing.T) {
 // A definition that its policy takes out of a member stays there with an object that
 // somebody has made of it.
 func TestZ12DefinitionThatHoldsOthers(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) { // it approves whatever is held
 		crd, widgets := s.definition("Gadget")
 		definition := template{crd.mark("labels", scenarioLabel, s.ns)}
 		s.Apply(s.ClusterPolicy("kinds").Selecting(definition).To("member3"), definition)

@@ -150,7 +150,7 @@ func TestZ6KeptContentLost(t *testing.T) {
 		s.Expect(nginx).Binding(isCondition("Active", "False", "NoPolicy"))
 		s.forge(nginx, nginx.At(7).body)
 		s.Apply(s.override("over", nginx, "by", "override", "member1"))
-		s.Expect(nginx).Binding(isCondition("Active", "False", "kept no more"))
+		s.Expect(nginx).Binding(isCondition("Active", "False", "stored content is lost"))
 		s.Settle()
 		for _, m := range members {
 			s.Expect(nginx).had(m, "1")
