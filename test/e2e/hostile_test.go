@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A member from which nothing of use comes is not Ready, says so, delays nobody, and
@@ -125,9 +123,9 @@ func (s *scenario) arrivals(all []template, in ...string) time.Duration {
 // join lets a member join by the address alone.
 func (s *scenario) join(name, address string) {
 	s.Helper()
-	s.Apply(newThing(secrets, systemNamespace, name).with("stringData", map[string]any{"token": "nobody's"}))
-	on := s.lab.hub.on(clusters, "")
-	s.Cleanup(func() { _ = on.Delete(s.background(), name, metav1.DeleteOptions{}) })
+	secret := newThing(secrets, systemNamespace, name).with("stringData", map[string]any{"token": "nobody's"})
+	s.own(secret)
+	s.Apply(secret)
 	s.Apply(newThing(clusters, "", name).with("spec", map[string]any{
 		"syncMode": "Push", "apiEndpoint": address, "insecureSkipTLSVerification": true,
 		"secretRef": map[string]any{"namespace": systemNamespace, "name": name},

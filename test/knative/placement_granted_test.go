@@ -4,9 +4,7 @@
 package knative
 
 import (
-	"context"
 	"encoding/json"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -21,9 +19,7 @@ func TestZ28APlacementOfAKindThatIsNotGranted(t *testing.T) {
 	classes := schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}
 	class := object("scheduling.k8s.io/v1", "PriorityClass", "", w.namespace, map[string]any{"value": int64(7)})
 	w.must(w.hub.Resource(classes).Create(t.Context(), class, metav1.CreateOptions{}))
-	t.Cleanup(func() {
-		_ = w.hub.Resource(classes).Delete(context.WithoutCancel(t.Context()), w.namespace, metav1.DeleteOptions{})
-	})
+	w.dropAtEnd(classes, w.namespace)
 	w.must(w.hub.Resource(placements).Create(t.Context(), object("placement.kubernetes-fleet.io/v1", "ClusterResourcePlacement", "", w.namespace, map[string]any{
 		"spec": map[string]any{
 			"resourceSelectors": []any{map[string]any{"group": "scheduling.k8s.io", "version": "v1", "kind": "PriorityClass", "name": w.namespace}},
@@ -46,16 +42,7 @@ func TestZ28APlacementOfAKindThatIsNotGranted(t *testing.T) {
 	if said := w.sluice("explain", "crp/"+w.namespace); !strings.Contains(said, "KindNotGranted") {
 		t.Errorf("explain does not say what is missing:\n%s", said)
 	}
-	roles := exec.CommandContext(t.Context(), "kubectl", "apply", "-f", "-")
-	roles.Stdin = strings.NewReader(w.sluice("grant", "priorityclasses.scheduling.k8s.io"))
-	if out, err := roles.CombinedOutput(); err != nil {
-		t.Fatalf("apply what grant prints: %v\n%s", err, out)
-	}
-	t.Cleanup(func() {
-		for _, role := range []string{"read", "watch", "claim"} {
-			_ = w.hub.Resource(clusterRoles).Delete(context.WithoutCancel(t.Context()), "sluice-templates-"+role+"-priorityclasses.scheduling.k8s.io", metav1.DeleteOptions{})
-		}
-	})
+	w.grant("priorityclasses.scheduling.k8s.io")
 	w.eventually(2*placed, func() string {
 		if said := status(); strings.Contains(said, "KindsGranted") || !strings.Contains(said, `"kind":"PriorityClass"`) {
 			return "the placement goes on saying it: " + said

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -116,21 +117,35 @@ func TestZ28GrantAKind(t *testing.T) {
 	}
 	w.policy() // of another kind, which goes on
 
-	roles := exec.CommandContext(t.Context(), "kubectl", "apply", "-f", "-")
-	roles.Stdin = strings.NewReader(w.sluice("grant", "limitranges"))
-	if out, err := roles.CombinedOutput(); err != nil {
-		t.Fatalf("apply what grant prints: %v\n%s", err, out)
-	}
-	t.Cleanup(func() {
-		for _, role := range []string{"read", "watch", "claim"} {
-			_ = w.hub.Resource(clusterRoles).Delete(context.WithoutCancel(t.Context()), "sluice-templates-"+role+"-limitranges", metav1.DeleteOptions{})
-		}
-	})
+	w.grant("limitranges")
 	w.eventually(recovery, func() string {
 		if _, err := w.members[members[0]].Resource(limits).Namespace(w.namespace).Get(t.Context(), "small", metav1.GetOptions{}); err != nil {
 			return members[0] + ": " + err.Error()
 		}
 		return ""
+	})
+}
+
+// grant applies the roles that the command line prints for the kind, until the test ends.
+func (w *world) grant(kind string) {
+	w.Helper()
+	roles := exec.CommandContext(w.Context(), "kubectl", "apply", "-f", "-")
+	roles.Stdin = strings.NewReader(w.sluice("grant", kind))
+	if out, err := roles.CombinedOutput(); err != nil {
+		w.Fatalf("apply what grant prints: %v\n%s", err, out)
+	}
+	for _, role := range []string{"read", "watch", "claim"} {
+		w.dropAtEnd(clusterRoles, "sluice-templates-"+role+"-"+kind)
+	}
+}
+
+// dropAtEnd deletes an object without a namespace when the test ends.
+func (w *world) dropAtEnd(of schema.GroupVersionResource, name string) {
+	w.Cleanup(func() {
+		err := w.hub.Resource(of).Delete(context.WithoutCancel(w.Context()), name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			w.Errorf("delete %s %s: %v", of.Resource, name, err)
+		}
 	})
 }
 

@@ -314,19 +314,8 @@ func (h *Hub) CommitWorkResults(ctx context.Context, w *propagation.Work, status
 	if same(was, status) {
 		return w, nil
 	}
-	about := "status of " + w.Key.String()
-	if err := h.ask(ctx, "update", about); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r, err := h.works.current(w.Key.String(), w.UID, w.ResourceVersion)
-	if err != nil {
-		return nil, err
-	}
-	next := *r.value
-	status = copyOf(status)
-	next.Status.Conditions, next.Results = status.Conditions, status.ManifestConditions
-	h.storeWork(&next, true)
-	return &next, h.wrote(ctx, "update", about, r.value, &next)
+	return h.changeWork(ctx, w, "update", "status of ", func(next *propagation.Work) {
+		status := copyOf(status)
+		next.Status.Conditions, next.Results = status.Conditions, status.ManifestConditions
+	})
 }

@@ -129,8 +129,14 @@ func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status 
 	if same(w.Status, status) {
 		return w, nil
 	}
-	about := "status of " + w.Key.String()
-	if err := h.ask(ctx, "update", about); err != nil {
+	return h.changeWork(ctx, w, "update", "status of ", func(next *propagation.Work) { next.Status = copyOf(status) })
+}
+
+// changeWork makes one request that changes a part of the Work, if it still is as w was
+// read.
+func (h *Hub) changeWork(ctx context.Context, w *propagation.Work, verb, part string, change func(next *propagation.Work)) (*propagation.Work, error) {
+	about := part + w.Key.String()
+	if err := h.ask(ctx, verb, about); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
@@ -140,9 +146,9 @@ func (h *Hub) CommitWorkStatus(ctx context.Context, w *propagation.Work, status 
 		return nil, err
 	}
 	next := *r.value
-	next.Status = copyOf(status)
+	change(&next)
 	h.storeWork(&next, true)
-	return &next, h.wrote(ctx, "update", about, r.value, &next)
+	return &next, h.wrote(ctx, verb, about, r.value, &next)
 }
 
 // DeleteWork deletes that very Work, which waits for its finalizers.
@@ -178,23 +184,10 @@ func (h *Hub) deleteWork(r *row[*propagation.Work], own bool) {
 
 // CommitRivals notes who else wants what a Work has.
 func (h *Hub) CommitRivals(ctx context.Context, w *propagation.Work, rivals []propagation.Rival) (*propagation.Work, error) {
-	next := w.WithRivals(rivals)
-	if next.Annotations[propagation.AnnotationRivals] == w.Annotations[propagation.AnnotationRivals] {
+	if w.WithRivals(rivals).Annotations[propagation.AnnotationRivals] == w.Annotations[propagation.AnnotationRivals] {
 		return w, nil
 	}
-	about := "rivals of " + w.Key.String()
-	if err := h.ask(ctx, "patch", about); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r, err := h.works.current(w.Key.String(), w.UID, w.ResourceVersion)
-	if err != nil {
-		return nil, err
-	}
-	next = r.value.WithRivals(rivals)
-	h.storeWork(next, true)
-	return next, h.wrote(ctx, "patch", about, r.value, next)
+	return h.changeWork(ctx, w, "patch", "rivals of ", func(next *propagation.Work) { *next = *next.WithRivals(rivals) })
 }
 
 // ReleaseWork takes Sluice's finalizer off a Work.

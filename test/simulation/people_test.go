@@ -98,7 +98,7 @@ func (w *world) mayOrphan(of ...string) {
 // others' bindings are there.
 func (w *world) mayStrand(of ...*propagation.Binding) {
 	for _, work := range w.hub.LiveWorks() {
-		if work.Annotations[propagation.AnnotationDependency] == "true" && slices.ContainsFunc(of, func(b *propagation.Binding) bool { return b != nil && b.Key == work.Binding() }) {
+		if work.FollowsOthers() && slices.ContainsFunc(of, func(b *propagation.Binding) bool { return b != nil && b.Key == work.Binding() }) {
 			w.stranded[place{work.Key.Cluster, templateOf(work).ID()}] = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sluice.dev/pkg/core/conditions"
@@ -80,9 +81,18 @@ func wanting(w *propagation.Work) string {
 	return "the policy of " + w.Binding().String()
 }
 
-// ContestedBy says for people who else wants what these Works have, and in which members;
+// Contested returns ConditionContested of what has these Works, of that generation, and
+// whether it is to be said: others want what they have.
+func Contested(works []*propagation.Work, generation int64) (metav1.Condition, bool) {
+	why := contestedBy(works)
+	return metav1.Condition{
+		Type: ConditionContested, Status: metav1.ConditionTrue, Reason: ReasonWantedByOthers, Message: why, ObservedGeneration: generation,
+	}, why != ""
+}
+
+// contestedBy says for people who else wants what these Works have, and in which members;
 // empty: nobody does.
-func ContestedBy(works []*propagation.Work) string {
+func contestedBy(works []*propagation.Work) string {
 	in := map[string][]string{}
 	for _, w := range works {
 		if w.Deleting {

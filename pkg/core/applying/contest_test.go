@@ -48,7 +48,7 @@ func TestC75Y9TheHolderSaysWhoElseWantsIt(t *testing.T) {
 		t.Run("C75, Y9: "+sentence, func(t *testing.T) {
 			rivals := applying.Contest(tc.holder, tc.w, []propagation.TemplateKey{pages})
 			said := tc.holder.WithRivals(rivals)
-			why := applying.ContestedBy([]*propagation.Work{said})
+			why := contested([]*propagation.Work{said})
 			if (why != "") != (tc.says != "") || !strings.Contains(why, tc.says) {
 				t.Fatalf("it says %q, want %q", why, tc.says)
 			}
@@ -61,7 +61,7 @@ func TestC75Y9TheHolderSaysWhoElseWantsIt(t *testing.T) {
 			if got := applying.Contests(said, tc.then, said.Rivals()[0]); got == tc.over {
 				t.Errorf("later it is contested: %t", got)
 			}
-			if bare := said.WithRivals(nil); len(bare.Rivals()) > 0 || applying.ContestedBy([]*propagation.Work{bare}) != "" {
+			if bare := said.WithRivals(nil); len(bare.Rivals()) > 0 || contested([]*propagation.Work{bare}) != "" {
 				t.Errorf("at last it says %v", bare.Rivals())
 			}
 		})
@@ -92,7 +92,7 @@ func TestC75WhatIsContestedIsToldInBounds(t *testing.T) {
 		}
 		works = append(works, w)
 	}
-	if why := applying.ContestedBy(works); len(why) > 1024 || !strings.Contains(why, "in m0, m1, m2, m3, m4 and 4 more") || !strings.Contains(why, " more") {
+	if why := contested(works); len(why) > 1024 || !strings.Contains(why, "in m0, m1, m2, m3, m4 and 4 more") || !strings.Contains(why, " more") {
 		t.Errorf("it says %s", why)
 	}
 }
@@ -121,4 +121,12 @@ func TestC75WhoseAnObjectIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// contested is what is said of who has these Works; empty: nothing.
+func contested(works []*propagation.Work) string {
+	if c, is := applying.Contested(works, 1); is {
+		return c.Message
+	}
+	return ""
 }

@@ -136,7 +136,7 @@ func (e Evidence) examine() Finding {
 // clock that is wrong makes the moment shorter, and never longer.
 func (e Evidence) mayReturn() bool {
 	since := e.Now.Sub(e.Work.Deleted)
-	return e.dependency() && e.Work.Deleting && since >= 0 && since < Returning
+	return e.Work.FollowsOthers() && e.Work.Deleting && since >= 0 && since < Returning
 }
 
 // former is the uid of the template that the Work was made for; empty: the Work
@@ -293,12 +293,7 @@ func (e Evidence) settledDown() bool {
 // which go on running.
 func (e Evidence) ofFormerBinding() bool {
 	uid := e.Work.Annotations[propagation.AnnotationBindingUID]
-	return e.dependency() && uid != "" && uid != string(e.Binding.Value.UID)
-}
-
-// dependency tells whether other templates refer to that of the Work.
-func (e Evidence) dependency() bool {
-	return e.Work.Annotations[propagation.AnnotationDependency] == "true"
+	return e.Work.FollowsOthers() && uid != "" && uid != string(e.Binding.Value.UID)
 }
 
 // awaitsChange tells whether a Lazy policy holds the template with the content that it

@@ -35,10 +35,26 @@ func Set(list []metav1.Condition, c metav1.Condition, now time.Time) ([]metav1.C
 	if old != nil && old.Status == c.Status {
 		c.LastTransitionTime = old.LastTransitionTime
 	}
-	next := slices.DeleteFunc(slices.Clone(list), func(o metav1.Condition) bool { return o.Type == c.Type })
-	next = append(next, c)
+	next := append(Without(list, c.Type), c)
 	slices.SortFunc(next, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
 	return next, true
+}
+
+// Without returns the list without the condition of the type.
+func Without(list []metav1.Condition, conditionType string) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(list), func(c metav1.Condition) bool { return c.Type == conditionType })
+}
+
+// Only returns those conditions of the list that have one of the types, in the order of
+// the types.
+func Only(list []metav1.Condition, types ...string) []metav1.Condition {
+	var out []metav1.Condition
+	for _, t := range types {
+		if c := meta.FindStatusCondition(list, t); c != nil {
+			out = append(out, *c)
+		}
+	}
+	return out
 }
 
 // Has reports whether there is a condition of the type.

@@ -30,14 +30,7 @@ const (
 // Sluice lacks these rights to, and whether they differ from the list. Where it lacks none
 // there is no condition KindsGranted.
 func Granted(list []metav1.Condition, generation int64, missing []propagation.Right, now time.Time) ([]metav1.Condition, bool) {
-	var was []metav1.Condition
-	rest := slices.DeleteFunc(slices.Clone(list), func(c metav1.Condition) bool {
-		is := c.Type == reporting.ConditionKindsGranted
-		if is {
-			was = append(was, c)
-		}
-		return is
-	})
+	was, rest := conditions.Only(list, reporting.ConditionKindsGranted), conditions.Without(list, reporting.ConditionKindsGranted)
 	if len(missing) == 0 {
 		return rest, len(was) > 0
 	}

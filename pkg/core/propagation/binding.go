@@ -140,8 +140,9 @@ func (b *Binding) TargetClusters() []string {
 // OnlyRequiredIn reports whether the cluster has the template because others there refer
 // to it, and not by its own placement.
 func (b *Binding) OnlyRequiredIn(cluster string) bool {
-	return slices.Contains(b.TargetClusters(), cluster) &&
-		!slices.ContainsFunc(b.Spec.Clusters, func(c workv1alpha2.TargetCluster) bool { return c.Name == cluster })
+	named := func(c workv1alpha2.TargetCluster) bool { return c.Name == cluster }
+	return !slices.ContainsFunc(b.Spec.Clusters, named) &&
+		slices.ContainsFunc(b.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool { return slices.ContainsFunc(r.Clusters, named) })
 }
 
 // SuspendedOn tells whether dispatching to the cluster is suspended: by the
@@ -211,6 +212,10 @@ func (w *Work) Placement() string {
 	}
 	return w.Labels[placementv1.LabelParentCRP]
 }
+
+// FollowsOthers reports whether the member has the template because others there refer to
+// it, and no policy places it there.
+func (w *Work) FollowsOthers() bool { return w.Annotations[AnnotationDependency] == "true" }
 
 // Suspended tells whether the Work's own field suspends it.
 func (w *Work) Suspended() bool {

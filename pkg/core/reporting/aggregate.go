@@ -54,7 +54,7 @@ func Aggregated(status workv1alpha2.ResourceBindingStatus, failed error, now tim
 		if !conditions.Has(status.Conditions, ConditionAggregated) {
 			return status, false
 		}
-		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c metav1.Condition) bool { return c.Type == ConditionAggregated })
+		status.Conditions = conditions.Without(status.Conditions, ConditionAggregated)
 		return status, true
 	}
 	changed := false

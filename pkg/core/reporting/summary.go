@@ -138,13 +138,11 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 // contested are the conditions with that about others that want what the Works have, as
 // long as some do.
 func contested(b *propagation.Binding, list []metav1.Condition, works []*propagation.Work, now time.Time) []metav1.Condition {
-	why := applying.ContestedBy(works)
-	if why == "" {
-		return slices.DeleteFunc(slices.Clone(list), func(c metav1.Condition) bool { return c.Type == applying.ConditionContested })
+	c, is := applying.Contested(works, b.Generation)
+	if !is {
+		return conditions.Without(list, c.Type)
 	}
-	list, _ = conditions.Set(list, metav1.Condition{
-		Type: applying.ConditionContested, Status: metav1.ConditionTrue, Reason: applying.ReasonWantedByOthers, Message: why, ObservedGeneration: b.Generation,
-	}, now)
+	list, _ = conditions.Set(list, c, now)
 	return list
 }
 

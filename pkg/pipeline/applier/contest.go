@@ -66,12 +66,12 @@ func (s *Stage) contest(ctx context.Context, w *propagation.Work, all []held) ([
 		objects[h.by] = append(objects[h.by], h.object)
 	}
 	for _, key := range order {
-		holder, err := s.hub.Work(ctx, key)
-		if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
-			continue
-		}
+		holder, err := s.there(ctx, key)
 		if err != nil {
 			return news, fmt.Errorf("get %s: %w", key, err)
+		}
+		if holder == nil {
+			continue
 		}
 		now, err := s.hub.CommitRivals(ctx, holder, applying.Contest(holder, w, objects[key]))
 		if errors.Is(err, outcome.ErrGone) {
@@ -100,11 +100,8 @@ func (s *Stage) settle(ctx context.Context, w *propagation.Work) (*propagation.W
 		o, asked := known[key]
 		if !asked {
 			var err error
-			if o, err = s.hub.Work(ctx, key); err != nil && !errors.Is(err, outcome.ErrGone) && !errors.Is(err, outcome.ErrNotServed) {
+			if o, err = s.there(ctx, key); err != nil {
 				return nil, fmt.Errorf("get %s: %w", key, err)
-			}
-			if err != nil {
-				o = nil
 			}
 			known[key] = o
 		}

@@ -51,7 +51,11 @@ func (d *distant) another(objects ...propagation.TemplateKey) *propagation.Work 
 
 // contested is what the Work says of others.
 func (d *distant) contested(key propagation.WorkKey) string {
-	return applying.ContestedBy([]*propagation.Work{d.hub.LiveWork(key)})
+	c, is := applying.Contested([]*propagation.Work{d.hub.LiveWork(key)}, 1)
+	if !is {
+		return ""
+	}
+	return c.Message
 }
 
 // Who has what another wants says so once, and no more when that is over. Where nobody

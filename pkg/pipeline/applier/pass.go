@@ -99,16 +99,25 @@ func (s *Stage) wantedBy(ctx context.Context, head *propagation.Work) ([]string,
 	return ids, nil
 }
 
+// there is another Work of the member; nil: there is none, or none of its form.
+func (s *Stage) there(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
+	w, err := s.hub.Work(ctx, key)
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil
+	}
+	return w, err
+}
+
 // othersOf adds to the others the Work of a policy, if one wants the object: it has one of
 // two names, and of these the present one is the first.
 func (s *Stage) othersOf(ctx context.Context, all applying.Others, w *propagation.Work, object propagation.TemplateKey) error {
 	for _, name := range propagation.WorkNames(propagation.BindingOf(object)) {
-		o, err := s.hub.Work(ctx, propagation.WorkKey{Cluster: w.Key.Cluster, Name: name})
-		if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
-			continue
-		}
+		o, err := s.there(ctx, propagation.WorkKey{Cluster: w.Key.Cluster, Name: name})
 		if err != nil {
 			return fmt.Errorf("get the policy's Work of %s: %w", object, err)
+		}
+		if o == nil {
+			continue
 		}
 		if template, err := o.Template(); err == nil && template.ID() == object.ID() && applying.Rival(w, o) {
 			all[object.ID()] = o.Key

@@ -87,7 +87,7 @@ func mayBeTaken(e applying.Evidence) bool {
 	if e.Binding.Answer == applying.Found {
 		return !slices.Contains(e.Binding.Value.TargetClusters(), e.Work.Key.Cluster)
 	}
-	return e.Binding.Answer == applying.Absent && e.Work.Annotations[propagation.AnnotationDependency] == "true"
+	return e.Binding.Answer == applying.Absent && e.Work.FollowsOthers()
 }
 
 // OfTemplate is the part of the evidence that is the same for all Works of a

@@ -16,12 +16,9 @@ import (
 // the placer says, or that others want what it has in a member.
 func Besides(in Input) []metav1.Condition {
 	was := in.Placement.Status.Conditions
-	list := keep(was, reporting.ConditionKindsGranted)
-	if why := applying.ContestedBy(in.Works); why != "" {
-		said, _ := conditions.Set(keep(was, applying.ConditionContested), metav1.Condition{
-			Type: applying.ConditionContested, Status: metav1.ConditionTrue, Reason: applying.ReasonWantedByOthers,
-			Message: why, ObservedGeneration: in.Placement.Generation,
-		}, in.Now)
+	list := conditions.Only(was, reporting.ConditionKindsGranted)
+	if c, is := applying.Contested(in.Works, in.Placement.Generation); is {
+		said, _ := conditions.Set(conditions.Only(was, c.Type), c, in.Now)
 		list = append(list, said...)
 	}
 	return list

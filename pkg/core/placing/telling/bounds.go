@@ -154,7 +154,7 @@ var workCuts = []func(*placementv1.ManifestCondition){
 	func(r *placementv1.ManifestCondition) { detail(r, shortest, 0) },
 	func(r *placementv1.ManifestCondition) {
 		if well(r.Conditions) {
-			r.Conditions = keep(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionDiffReported)
+			r.Conditions = conditions.Only(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionDiffReported)
 			say(r.Conditions, 0)
 		}
 	},

@@ -204,7 +204,7 @@ func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourceP
 	for _, v := range verdicts[scheduled+1:] {
 		c := v.Condition
 		c.ObservedGeneration = m.binding.Generation
-		set, _ := conditions.Set(keep(m.binding.Status.Conditions, c.Type), c, in.Now)
+		set, _ := conditions.Set(conditions.Only(m.binding.Status.Conditions, c.Type), c, in.Now)
 		s.Conditions = append(s.Conditions, set...)
 	}
 	return BindingStatus{m.binding, boundBinding(s)}, true
@@ -226,7 +226,7 @@ func (in Input) list(was []metav1.Condition, verdicts []verdict) []metav1.Condit
 	for _, v := range verdicts {
 		c := v.Condition
 		c.ObservedGeneration = in.Placement.Generation
-		set, _ := conditions.Set(keep(was, c.Type), c, in.Now)
+		set, _ := conditions.Set(conditions.Only(was, c.Type), c, in.Now)
 		out = append(out, set...)
 	}
 	return out

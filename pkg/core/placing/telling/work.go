@@ -133,7 +133,7 @@ func InProgress(w *propagation.Work, message string, now time.Time) []metav1.Con
 	if ReportsDiff(w.Strategy) {
 		t, reason = placementv1.ConditionDiffReported, placementv1.ReasonDiffReportInProgress
 	}
-	list, _ := conditions.Set(keep(w.Status.Conditions, t), metav1.Condition{Type: t, Status: metav1.ConditionUnknown, Reason: reason, Message: message, ObservedGeneration: w.Generation}, now)
+	list, _ := conditions.Set(conditions.Only(w.Status.Conditions, t), metav1.Condition{Type: t, Status: metav1.ConditionUnknown, Reason: reason, Message: message, ObservedGeneration: w.Generation}, now)
 	return list
 }
 
@@ -148,18 +148,18 @@ func NotApplied(results []placementv1.ManifestCondition) *metav1.Condition {
 }
 
 func workConditions(w *propagation.Work, all, applied, available int, untracked bool, now time.Time) []metav1.Condition {
-	list := keep(w.Status.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable, placementv1.ConditionDiffReported)
+	list := conditions.Only(w.Status.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable, placementv1.ConditionDiffReported)
 	set := func(t string, ok bool, reason, message string) {
 		list, _ = conditions.Set(list, metav1.Condition{Type: t, Status: statusOf(ok), Reason: reason, Message: message, ObservedGeneration: w.Generation}, now)
 	}
 	if ReportsDiff(w.Strategy) {
-		list = keep(list, placementv1.ConditionDiffReported)
+		list = conditions.Only(list, placementv1.ConditionDiffReported)
 		set(placementv1.ConditionDiffReported, true, reasonAllDiffed, "All the specified manifests have reported diff")
 		return list
 	}
-	list = keep(list, placementv1.ConditionApplied, placementv1.ConditionAvailable)
+	list = conditions.Only(list, placementv1.ConditionApplied, placementv1.ConditionAvailable)
 	if applied < all {
-		list = keep(list, placementv1.ConditionApplied)
+		list = conditions.Only(list, placementv1.ConditionApplied)
 		set(placementv1.ConditionApplied, false, reasonNotAllApplied, fmt.Sprintf("Failed to apply all manifests (%d of %d manifests are applied)", applied, all))
 		return list
 	}
@@ -177,7 +177,7 @@ func workConditions(w *propagation.Work, all, applied, available int, untracked 
 
 // Suspended returns the status of a Work that is suspended.
 func Suspended(w *propagation.Work, why string, now time.Time) placementv1.WorkStatus {
-	list := keep(w.Status.Conditions, placementv1.ConditionApplied)
+	list := conditions.Only(w.Status.Conditions, placementv1.ConditionApplied)
 	list, _ = conditions.Set(list, metav1.Condition{
 		Type: placementv1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: ReasonHeld, Message: why, ObservedGeneration: w.Generation,
 	}, now)
@@ -202,7 +202,7 @@ func Finished(w *propagation.Work) bool {
 
 // Unreachable returns the status of a Work whose member does not answer.
 func Unreachable(w *propagation.Work, reason, message string, now time.Time) placementv1.WorkStatus {
-	list := keep(w.Status.Conditions, placementv1.ConditionApplied)
+	list := conditions.Only(w.Status.Conditions, placementv1.ConditionApplied)
 	list, _ = conditions.Set(list, metav1.Condition{
 		Type: placementv1.ConditionApplied, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: w.Generation,
 	}, now)
@@ -216,7 +216,7 @@ func ReportsDiff(s *placementv1.ApplyStrategy) bool {
 
 // applied is the result of a manifest that is to be written.
 func (o Outcome) applied(known kinds.Table, r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
-	r.Conditions = keep(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable)
+	r.Conditions = conditions.Only(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable)
 	message := o.Message
 	if o.Reason == ReasonApplied {
 		message = "Manifest is applied"
@@ -225,7 +225,7 @@ func (o Outcome) applied(known kinds.Table, r placementv1.ManifestCondition, w *
 		Type: placementv1.ConditionApplied, Status: statusOf(o.Reason == ReasonApplied), Reason: o.Reason, Message: message, ObservedGeneration: w.Generation,
 	}, now)
 	if o.Reason != ReasonApplied {
-		r.Conditions = keep(r.Conditions, placementv1.ConditionApplied)
+		r.Conditions = conditions.Only(r.Conditions, placementv1.ConditionApplied)
 		switch {
 		case len(o.Differs) == 0:
 		case o.Reason == ReasonFailedToTakeOver:
@@ -248,7 +248,7 @@ func (o Outcome) applied(known kinds.Table, r placementv1.ManifestCondition, w *
 
 // diffed is the result of a manifest of which only differences are told.
 func (o Outcome) diffed(r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
-	r.Conditions = keep(r.Conditions, placementv1.ConditionDiffReported)
+	r.Conditions = conditions.Only(r.Conditions, placementv1.ConditionDiffReported)
 	r.Conditions, _ = conditions.Set(r.Conditions, metav1.Condition{
 		Type: placementv1.ConditionDiffReported, Status: metav1.ConditionTrue, Reason: o.Reason, Message: o.Message, ObservedGeneration: w.Generation,
 	}, now)
@@ -342,17 +342,6 @@ func ResultOf(results []placementv1.ManifestCondition, id placementv1.WorkResour
 		}
 	}
 	return nil
-}
-
-// keep are the conditions of these types.
-func keep(list []metav1.Condition, types ...string) []metav1.Condition {
-	var out []metav1.Condition
-	for _, t := range types {
-		if c := meta.FindStatusCondition(list, t); c != nil {
-			out = append(out, *c)
-		}
-	}
-	return out
 }
 
 func statusOf(ok bool) metav1.ConditionStatus {
