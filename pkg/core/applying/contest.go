@@ -24,8 +24,8 @@ const ConditionContested = "Contested"
 const ReasonWantedByOthers = "WantedByOthers"
 
 const (
-	// mostRivals are what a Work says at most, mostObjects of one other Work.
-	mostRivals, mostObjects = 20, 3
+	// mostObjects of one other Work are named.
+	mostObjects = 3
 	// fewClusters are named in a message.
 	fewClusters = 5
 )
@@ -58,7 +58,7 @@ func Contest(holder, w *propagation.Work, objects []propagation.TemplateKey) []p
 	for _, object := range objects {
 		r := propagation.Rival{Name: w.Key.Name, Form: w.Key.Form, Object: object, By: wanting(w)}
 		known := slices.ContainsFunc(all, func(r propagation.Rival) bool { return of(r) && r.Object.ID() == object.ID() })
-		if known || said >= mostObjects || len(all) >= mostRivals || !Contests(holder, w, r) {
+		if known || said >= mostObjects || len(all) >= propagation.MaxRivals || !Contests(holder, w, r) {
 			continue
 		}
 		all = append(all, r)

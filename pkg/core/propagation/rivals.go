@@ -6,7 +6,13 @@ package propagation
 import (
 	"encoding/json"
 	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
+
+// MaxRivals are what a Work names at most.
+const MaxRivals = 20
 
 // Rival is what another Work of the same member wants in vain: this one has it.
 type Rival struct {
@@ -23,13 +29,22 @@ func (r Rival) Work(w *Work) WorkKey {
 	return WorkKey{Cluster: w.Key.Cluster, Name: r.Name, Form: r.Form}
 }
 
-// Rivals are those that the Work says it has. What cannot be read names none.
+// Rivals are those that the Work says it has. What cannot be read names none; nor does
+// what Sluice never writes, for these names become paths of requests.
 func (w *Work) Rivals() []Rival {
 	var all []Rival
 	if said := w.Annotations[AnnotationRivals]; said == "" || json.Unmarshal([]byte(said), &all) != nil {
 		return nil
 	}
+	if len(all) > MaxRivals || slices.ContainsFunc(all, Rival.forged) {
+		return nil
+	}
 	return all
+}
+
+// forged reports whether no Work can have the name and form.
+func (r Rival) forged() bool {
+	return len(validation.IsDNS1123Subdomain(r.Name)) > 0 || !slices.Contains(Forms, r.Form)
 }
 
 // WithRivals is a copy of the Work that says that it has these.
