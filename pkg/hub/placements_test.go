@@ -23,6 +23,7 @@ var placements = schema.GroupVersionResource{Group: placementv1.GroupName, Versi
 
 var (
 	policySnapshots   = schema.GroupVersionResource{Group: placementv1.GroupName, Version: "v1", Resource: placementv1.ResourceClusterSchedulingPolicySnapshots}
+	placedWorks       = schema.GroupVersionResource{Group: placementv1.GroupName, Version: "v1", Resource: placementv1.ResourceWorks}
 	placementBindings = schema.GroupVersionResource{Group: placementv1.GroupName, Version: "v1", Resource: placementv1.ResourceClusterResourceBindings}
 )
 

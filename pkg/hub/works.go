@@ -139,16 +139,21 @@ func (h *Hub) worksNamed(ctx context.Context, key propagation.BindingKey, since 
 
 // WorksOfPlacement are the Works of a placement, of all members.
 func (h *Hub) WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error) {
-	return h.works[propagation.PlacementForm].listOwned(ctx, placement, query{labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize})
+	return h.worksOfPlacement(ctx, placement, "")
 }
 
 // WorksOfPlacementOn are the Works of a placement in one member. Where this process
 // does not watch Works, those of that member alone are listed.
 func (h *Hub) WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error) {
-	all, err := h.works[propagation.PlacementForm].listOwned(ctx, placement, query{
-		namespace: propagation.PlacementForm.Namespace(cluster), labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize,
-	})
+	all, err := h.worksOfPlacement(ctx, placement, propagation.PlacementForm.Namespace(cluster))
 	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return w.Key.Cluster != cluster }), err
+}
+
+func (h *Hub) worksOfPlacement(ctx context.Context, placement, namespace string) ([]*propagation.Work, error) {
+	all, err := h.works[propagation.PlacementForm].listOwned(ctx, placement, query{
+		namespace: namespace, labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize,
+	})
+	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return w.Placement() != placement }), err
 }
 
 // WorksOn are the Works of a member, of either form; a form that the hub does not
@@ -190,17 +195,41 @@ func (h *Hub) PlacementWorks(ctx context.Context) ([]*propagation.Work, error) {
 // those of next, if it still is as old was read. A nil old makes the Work.
 func (h *Hub) CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error) {
 	k, name := h.works[next.Key.Form], workName(next.Key)
-	if old == nil {
-		owner := name.Name
-		if next.Key.Form == propagation.PlacementForm {
-			owner = next.Placement()
-		}
-		return k.create(ctx, name, owner, workPart(next, "", ""))
+	switch {
+	case old == nil && next.Key.Form == propagation.PlacementForm:
+		return h.restoreWork(ctx, next)
+	case old == nil:
+		return k.create(ctx, name, name.Name, workPart(next, "", ""))
 	}
 	if equal, err := same(workPart(old, "", ""), workPart(next, "", "")); err != nil || equal {
 		return old, err
 	}
 	return k.put(ctx, name, workPart(next, old.UID, old.ResourceVersion))
+}
+
+// restoreWork makes a placement's Work. It takes over a Work that has the name but not the
+// placement's label: somebody edited the labels, and lists by label no longer find it. One
+// that is being deleted gets them back as well, and has to go first.
+func (h *Hub) restoreWork(ctx context.Context, next *propagation.Work) (*propagation.Work, error) {
+	k, name := h.works[next.Key.Form], workName(next.Key)
+	made, failed := k.create(ctx, name, next.Placement(), workPart(next, "", ""))
+	if !outcome.IsConflict(failed) {
+		return made, failed
+	}
+	stray, err := k.getLive(ctx, name)
+	if err != nil || stray.value.Placement() == next.Placement() {
+		return made, failed
+	}
+	if stray.value.Deleting {
+		kept := *next
+		kept.Finalizers = stray.value.Finalizers
+		next = &kept
+	}
+	made, err = k.put(ctx, name, workPart(next, stray.value.UID, stray.value.ResourceVersion))
+	if err == nil && stray.value.Deleting {
+		return nil, failed
+	}
+	return made, err
 }
 
 // workPart is what CommitWork writes of a Work, which is all but the status.

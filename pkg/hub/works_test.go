@@ -196,3 +196,50 @@ func TestWorkThatLostItsLabel(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestZ3PlacementsWorkThatLostItsLabel: it is nobody's until its placement makes it again,
+// which takes it over; and one that somebody deleted besides is made anew once it is gone.
+func TestZ3PlacementsWorkThatLostItsLabel(t *testing.T) {
+	for _, watched := range []bool{false, true} {
+		t.Run(fmt.Sprintf("watched %t", watched), func(t *testing.T) {
+			l := newLab(t)
+			cluster, placement := "m0-"+l.namespace, l.namespace
+			key := propagation.WorkKey{Cluster: cluster, Name: propagation.PlacementWorkName(placement, -1), Form: propagation.PlacementForm}
+			l.somebodyMakes(namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+key.Namespace()+"}}")
+			t.Cleanup(func() { l.somebodyDeletesLater(namespaces, key.Namespace()) })
+			if watched {
+				l.watch(placementv1.SchemeGroupVersion.WithKind("Work"))
+			}
+			next := &propagation.Work{Key: key, Labels: map[string]string{placementv1.LabelParentCRP: placement}, Finalizers: []string{propagation.FinalizerWork}}
+			made, err := l.CommitWork(l.ctx, nil, next)
+			must(t, err)
+			if _, err := l.CommitWork(l.ctx, nil, next); !outcome.IsConflict(err) {
+				t.Errorf("made twice: %v, want a conflict", err)
+			}
+			for _, labels := range []string{"null", `{"` + placementv1.LabelParentCRP + `":"another"}`} {
+				l.somebodyPatches(placedWorks, key.Namespace(), key.Name, `{"metadata":{"labels":`+labels+`,"finalizers":null}}`)
+				again, err := l.CommitWork(l.ctx, nil, next)
+				must(t, err)
+				if again.UID != made.UID || again.Placement() != placement || !cmp.Equal(again.Finalizers, next.Finalizers) {
+					t.Errorf("labels %s: it was not taken over: %+v", labels, again)
+				}
+				all, err := l.WorksOfPlacementOn(l.ctx, "another", cluster)
+				must(t, err)
+				if len(all) > 0 {
+					t.Errorf("labels %s: it is another placement's", labels)
+				}
+			}
+			l.somebodyPatches(placedWorks, key.Namespace(), key.Name, `{"metadata":{"labels":null}}`)
+			l.somebodyDeletes(placedWorks, key.Namespace(), key.Name)
+			if _, err := l.CommitWork(l.ctx, nil, next); !outcome.IsConflict(err) {
+				t.Errorf("while the former goes: %v, want a conflict", err)
+			}
+			going, err := l.WorksOfPlacement(l.ctx, placement)
+			must(t, err)
+			if len(going) != 1 || !going[0].Deleting {
+				t.Fatalf("what goes: %+v", going)
+			}
+			must(t, l.ReleaseWork(l.ctx, going[0]))
+		})
+	}
+}

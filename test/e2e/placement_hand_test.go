@@ -162,6 +162,9 @@ func TestZ3WorkOfAPlacementByHand(t *testing.T) {
 			{"edited", `{"spec":{"workload":{"manifests":[` + another + `]}}}`, false},
 			{"its annotations taken off", `{"metadata":{"annotations":null}}`, false},
 			{"its finalizers taken off", `{"metadata":{"finalizers":null}}`, false},
+			{"its labels taken off", `{"metadata":{"labels":null}}`, false},
+			{"its label names another", `{"metadata":{"labels":{"` + fleet + `parent-CRP":"another"}}}`, false},
+			{"deleted without its labels", `{"metadata":{"labels":null,"annotations":null}}`, true},
 		} {
 			was := s.Live(w)
 			if tc.patch != "" {

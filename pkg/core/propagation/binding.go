@@ -205,12 +205,23 @@ func (w *Work) IsOf(key BindingKey) bool {
 	return is == key || is.Name == ""
 }
 
-// Placement returns the name of the Work's placement; empty if the Work is a policy's.
+// Placement returns the name of the Work's placement, which its label says and its name
+// confirms; empty if the Work is a policy's, or if its labels were edited. Nobody makes
+// Works another placement's by a label.
 func (w *Work) Placement() string {
+	if w.Key.Form == PlacementForm && w.Labels[placementv1.LabelParentCRP] == w.PlacementNamed() {
+		return w.PlacementNamed()
+	}
+	return ""
+}
+
+// PlacementNamed returns the placement whose Works alone may have the Work's name; empty
+// where there is none.
+func (w *Work) PlacementNamed() string {
 	if w.Key.Form != PlacementForm {
 		return ""
 	}
-	return w.Labels[placementv1.LabelParentCRP]
+	return placementOfWork(w.Key.Name)
 }
 
 // FollowsOthers reports whether the member has the template because others there refer to

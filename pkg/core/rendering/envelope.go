@@ -23,14 +23,6 @@ func isEnvelope(obj map[string]any) bool {
 		text(child(obj, "metadata", "annotations")[placementv1.AnnotationEnvelopeConfigMap]) == "true"
 }
 
-// EnvelopeWorkName is the name of an envelope's Work. The released one ends in a
-// random uuid; a hash of the envelope's identity is found again.
-func EnvelopeWorkName(placement, namespace, name string) string {
-	return envelopeWork(placement, propagation.HashJSON(namespace+"/"+name))
-}
-
-func envelopeWork(placement, hash string) string { return placement + "-configmap-" + hash }
-
 // envelope is the Work of what the envelope carries.
 func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {
 	meta := child(obj, "metadata")
@@ -59,7 +51,7 @@ func (in Placed) envelope(obj map[string]any) (*propagation.Work, error) {
 	if n := len(manifests); n > propagation.MaxManifests {
 		return nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("The envelope ConfigMap %s/%s has %d manifests, of which a Work can carry %d", namespace, name, n, propagation.MaxManifests)}
 	}
-	w, err := in.work(EnvelopeWorkName(in.Placement, namespace, name), manifests)
+	w, err := in.work(propagation.EnvelopeWorkName(in.Placement, namespace, name), manifests)
 	if err != nil {
 		return nil, err
 	}

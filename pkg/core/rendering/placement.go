@@ -63,7 +63,7 @@ func PlacementWorks(in Placed) ([]*propagation.Work, error) {
 		if err != nil {
 			return nil, err
 		}
-		w, err := in.work(PlacementWorkName(in.Placement, subindex(part)), plain)
+		w, err := in.work(propagation.PlacementWorkName(in.Placement, subindex(part)), plain)
 		if err != nil {
 			return nil, err
 		}
@@ -89,38 +89,6 @@ func subindex(s *placementv1.ClusterResourceSnapshot) int {
 		return -1
 	}
 	return n
-}
-
-// PlacementWorkName is the name of the Work for a part of the snapshot: the first
-// part's (-1) is "{placement}-work", that of the others "{placement}-{subindex}".
-func PlacementWorkName(placement string, subindex int) string {
-	if subindex < 0 {
-		return placement + "-work"
-	}
-	return placement + "-" + strconv.Itoa(subindex)
-}
-
-// maxParts is how many parts a snapshot may have.
-const maxParts = 1000
-
-// OwnsAsPlacement tells whether owner, which an object in a member has as that of its Work,
-// is that of one of the placement's Works.
-func OwnsAsPlacement(placement, owner string) bool {
-	of := func(name string) string {
-		return propagation.WorkKey{Name: name, Form: propagation.PlacementForm}.Owner()
-	}
-	if placement == "" || owner == "" {
-		return false
-	}
-	if hash, ok := strings.CutPrefix(owner, of(envelopeWork(placement, ""))); ok {
-		return len(hash) == len(propagation.HashJSON(""))
-	}
-	for i := -1; i < maxParts; i++ {
-		if of(PlacementWorkName(placement, i)) == owner {
-			return true
-		}
-	}
-	return false
 }
 
 // manifests are what of a part the member gets: objects, and envelopes.

@@ -84,7 +84,7 @@ func manifestsOf(t *testing.T, in Placed) map[string][]string {
 }
 
 func TestPlacementWorks(t *testing.T) {
-	parcel := EnvelopeWorkName("crp-1", "shop", "parcel")
+	parcel := propagation.EnvelopeWorkName("crp-1", "shop", "parcel")
 	quota := `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q","namespace":"shop"}}`
 	for name, tc := range map[string]struct {
 		in   Placed
@@ -233,35 +233,6 @@ func TestC91OverridesAreMatchedWithWhatIsInEnvelopes(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestOwnsAsPlacement(t *testing.T) {
-	long := strings.Repeat("a", 60)
-	owner := func(name string) string {
-		return propagation.WorkKey{Name: name, Form: propagation.PlacementForm}.Owner()
-	}
-	for name, tc := range map[string]struct {
-		placement, owner string
-		want             bool
-	}{
-		"its first Work":                   {"shop", owner("shop-work"), true},
-		"that of a part":                   {"shop", owner("shop-12"), true},
-		"that of an envelope":              {"shop", owner(EnvelopeWorkName("shop", "a", "b")), true},
-		"that of a part, with a long name": {long, owner(long + "-12"), true},
-		"a placement of a longer name":     {"shop", owner("shop-1-work"), false},
-		"a part of one of a longer name":   {"shop", owner("shop-1-1"), false},
-		"a placement of a shorter name":    {"shop-1", owner("shop-1"), false},
-		"an envelope of another":           {"shop", owner(EnvelopeWorkName("shop-configmap", "a", "b")), false},
-		"a Work of a policy":               {"shop", "shop-work", false},
-		"nobody":                           {"shop", "", false},
-		"no placement":                     {"", owner("-work"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := OwnsAsPlacement(tc.placement, tc.owner); got != tc.want {
-				t.Errorf("got %t, want %t", got, tc.want)
 			}
 		})
 	}

@@ -15,7 +15,6 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
@@ -218,7 +217,7 @@ func (r *removing) leaves(ctx context.Context, i applying.Inhabitant) (bool, err
 // and definitions, where that waits for what w has in them: w is through.
 func (s *Stage) first(ctx context.Context, w *propagation.Work) (propagation.WorkKey, bool) {
 	key := w.Key
-	if key.Name = rendering.PlacementWorkName(w.Placement(), -1); key == w.Key {
+	if key.Name = propagation.PlacementWorkName(w.Placement(), -1); key == w.Key {
 		return key, false
 	}
 	first, err := s.hub.Work(ctx, key)

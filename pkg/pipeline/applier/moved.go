@@ -12,7 +12,6 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/core/rendering"
 )
 
 // siblings are the Works that the placement of w has in its member, read once.
@@ -44,7 +43,7 @@ func anothers(in applying.Input, siblings func() ([]*propagation.Work, error)) (
 // one's, for the parts of a snapshot do not have the objects for ever that they had.
 func moved(in applying.Input, key propagation.TemplateKey, siblings func() ([]*propagation.Work, error)) (bool, error) {
 	live, w := in.Live.Value, in.Work
-	if live.Hub != "" && live.Hub != in.Hub || !rendering.OwnsAsPlacement(w.Placement(), live.Work) {
+	if live.Hub != "" && live.Hub != in.Hub || !propagation.OwnsAsPlacement(w.Placement(), live.Work) {
 		return false, nil
 	}
 	all, err := siblings()

@@ -158,11 +158,12 @@ func (a *Auditor) Work(ctx context.Context, e event.Event, key propagation.WorkK
 	}
 	out := events.From(tick.Stage, e)
 	d, err := aboutWork(w)
-	if err != nil {
-		return nil, nil // not ours
-	}
 	d.Reason = "WorkChanged"
 	switch {
+	case err != nil && w.PlacementNamed() != "": // the labels were taken off, or it is not ours
+		out.Emit(events.PlacementBound, events.Data{Placement: w.PlacementNamed(), Cluster: key.Cluster, Reason: d.Reason})
+	case err != nil:
+		return nil, nil // not ours
 	case w.Deleting:
 		out.Emit(events.WorkRemoved, d)
 	case d.Placement != "":
