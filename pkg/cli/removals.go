@@ -6,7 +6,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,13 +92,15 @@ type approveOptions struct {
 func approveCommand(s *session) *cobra.Command {
 	o := &approveOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "approve CLUSTER... | --all",
+		Use:   "approve CLUSTER... [KIND/NAME...] | --all [KIND/NAME...]",
 		Short: "Let templates leave a cluster that are held there",
 		Long: `Let templates leave a cluster that are held there because more would leave it than
 may at once, and nobody asked for that by name: a label of the Cluster changed,
-say. So it does with a Namespace or a CustomResourceDefinition that holds what others
-put there, and with all that it holds. What is held now leaves; what would leave later
-is held anew.
+say. What is held now leaves; what would leave later is held anew. Of KIND/NAME, or
+with -n of one namespace, only these leave.
+
+A Namespace or a CustomResourceDefinition that holds what others put there leaves, with
+all that it holds, only where it is named.
 
 To keep them, put back what was changed instead.`,
 		Example: examples(`
@@ -104,13 +108,24 @@ To keep them, put back what was changed instead.`,
 			kubectl sluice get removals
 
 			# Let it go from one cluster
-			kubectl sluice approve member1`),
+			kubectl sluice approve member1
+
+			# Let a namespace go with what others put there
+			kubectl sluice approve member1 namespace/shop`),
 		ValidArgsFunction: s.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.all == (len(args) > 0) {
+			var clusters, names []string
+			for _, arg := range args {
+				if strings.Contains(arg, "/") {
+					names = append(names, arg)
+				} else {
+					clusters = append(clusters, arg)
+				}
+			}
+			if o.all == (len(clusters) > 0) {
 				return usagef("name the clusters that may be left, or else --all")
 			}
-			return o.run(cmd.Context(), args)
+			return o.run(cmd.Context(), clusters, names)
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "of every cluster")
@@ -118,12 +133,16 @@ To keep them, put back what was changed instead.`,
 	return cmd
 }
 
-func (o *approveOptions) run(ctx context.Context, clusters []string) error {
+func (o *approveOptions) run(ctx context.Context, clusters, names []string) error {
 	h, err := o.hub()
 	if err != nil {
 		return err
 	}
 	if err := areJoined(ctx, h, clusters); err != nil {
+		return err
+	}
+	named, err := o.objects(names)
+	if err != nil {
 		return err
 	}
 	w, err := world(ctx, h)
@@ -134,36 +153,79 @@ func (o *approveOptions) run(ctx context.Context, clusters []string) error {
 	if err != nil {
 		return installed(err)
 	}
-	chosen := func(cluster string) bool { return o.all || slices.Contains(clusters, cluster) }
 	inside, err := inside(ctx, h)
 	if err != nil {
 		return err
 	}
-	held := slices.DeleteFunc(append(w.Removals(bindings), inside...), func(r explaining.Removal) bool { return !chosen(r.Cluster) })
+	held := slices.DeleteFunc(append(w.Removals(bindings), inside...), func(r explaining.Removal) bool {
+		return !o.all && !slices.Contains(clusters, r.Cluster)
+	})
+	leave, stay, err := o.choose(held, named)
 	switch {
-	case len(held) == 0:
+	case err != nil:
+		return err
+	case len(leave)+len(stay) == 0:
 		o.screen.Println("Nothing is held there.")
 		return nil
+	case len(leave) == 0:
+		return fmt.Errorf("what is held there holds what others put there; name it to let it go: %s", naming(stay[0]))
 	case o.dryRun:
-		o.screen.Table("", removalColumns, removalRows(held), false)
+		o.screen.Table("", removalColumns, removalRows(leave), false)
 		return nil
 	}
-	if err := errors.Join(o.approve(ctx, h, bindings, chosen), approveInside(ctx, h, held)); err != nil {
+	if err := errors.Join(o.approve(ctx, h, bindings, leave), approveInside(ctx, h, leave)); err != nil {
 		return err
 	}
-	o.screen.Printf("%s now.\n", noun(len(held), "removal is approved: the template leaves", "removals are approved: the templates leave"))
+	o.screen.Printf("%s now.\n", noun(len(leave), "removal is approved: the template leaves", "removals are approved: the templates leave"))
+	if len(stay) > 0 {
+		o.screen.Note("%s what others put there; name what is to leave with it: %s", noun(len(stay), "stays and holds", "stay and hold"), naming(stay[0]))
+	}
 	return nil
+}
+
+// choose are those that are named, or else those of the namespace that the flag names; stay
+// are those of these that nobody approves without a name.
+func (o *approveOptions) choose(held []explaining.Removal, named []propagation.TemplateKey) (leave, stay []explaining.Removal, err error) {
+	for _, key := range named {
+		if !slices.ContainsFunc(held, func(r explaining.Removal) bool { return r.Template.ID() == key.ID() }) {
+			return nil, nil, fmt.Errorf("%s is not held there: '%s get removals' lists what is", where(key), name)
+		}
+	}
+	for _, r := range held {
+		is := func(key propagation.TemplateKey) bool { return r.Template.ID() == key.ID() }
+		switch n := o.flags.Namespace; {
+		case len(named) > 0:
+			if slices.ContainsFunc(named, is) {
+				leave = append(leave, r)
+			}
+		case n != nil && *n != "" && r.Template.Namespace != *n:
+		case r.Inside != nil:
+			stay = append(stay, r)
+		default:
+			leave = append(leave, r)
+		}
+	}
+	return leave, stay, nil
+}
+
+// naming is the command that lets go what holds others.
+func naming(r explaining.Removal) string {
+	return fmt.Sprintf("'%s approve %s %s'", name, r.Cluster, refOf(r.Template))
 }
 
 // approvals are written at once.
 const approvals = 8
 
-// approve marks what is held of the bindings, each as it was read.
-func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*propagation.Binding, chosen func(cluster string) bool) error {
+// approve marks on the bindings, each as it was read, what may leave.
+func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*propagation.Binding, leave []explaining.Removal) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(approvals)
 	for _, b := range bindings {
-		seen := slices.DeleteFunc(b.HeldRemovals(), func(cluster string) bool { return !chosen(cluster) })
+		seen := slices.DeleteFunc(b.HeldRemovals(), func(cluster string) bool {
+			return !slices.ContainsFunc(leave, func(r explaining.Removal) bool {
+				return r.Inside == nil && r.Cluster == cluster && r.Template.ID() == b.Template().ID()
+			})
+		})
 		if len(seen) == 0 {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 // A namespace that its policy takes out of a member stays there with what another policy
 // has in it, until somebody approves that.
 func TestZ12NamespaceThatHoldsOthers(t *testing.T) {
-	alone(t, gatesOff, []form{pp}, func(s *scenario) { // it approves whatever is held
+	once(t, gatesOff, func(s *scenario) {
 		room := template{newThing(namespaces, "", s.unique("room")).mark("labels", scenarioLabel, s.ns)}
 		pages := template{newThing(configMaps, room.name(), "pages")}.At(1)
 		homes := s.ClusterPolicy("homes").Selecting(room)
@@ -36,7 +36,7 @@ func TestZ12NamespaceThatHoldsOthers(t *testing.T) {
 		})
 		s.same(pages, before, "member1")
 
-		s.must("approve", "member1")
+		s.must("approve", "member1", "namespace/"+room.name())
 		s.Eventually(func() error {
 			if o := s.Expect(room).inMember("member1"); o != nil && o.GetUID() == home && o.GetDeletionTimestamp() == nil {
 				return errors.New("the namespace is still in member1")
@@ -77,7 +77,7 @@ func TestC102APlacementEndsBesideWhatOthersPutIntoItsNamespace(t *testing.T) {
 // A definition that its policy takes out of a member stays there with an object that
 // somebody has made of it.
 func TestZ12DefinitionThatHoldsOthers(t *testing.T) {
-	alone(t, gatesOff, []form{pp}, func(s *scenario) { // it approves whatever is held
+	once(t, gatesOff, func(s *scenario) {
 		crd, widgets := s.definition("Gadget")
 		definition := template{crd.mark("labels", scenarioLabel, s.ns)}
 		s.Apply(s.ClusterPolicy("kinds").Selecting(definition).To("member3"), definition)
@@ -90,7 +90,7 @@ func TestZ12DefinitionThatHoldsOthers(t *testing.T) {
 		if o := s.LiveIn("member3", mine); o.GetUID() != uid {
 			s.Error("it was made anew")
 		}
-		s.must("approve", "member3")
+		s.must("approve", "member3", "crd/"+crd.name())
 		s.Eventually(func() error {
 			if o := s.Expect(definition).inMember("member3"); o != nil && o.GetDeletionTimestamp() == nil {
 				return fmt.Errorf("%s is still in member1", crd)

@@ -177,7 +177,7 @@ func (in Input) holds() (Decision, bool) {
 	default:
 		what += " holds what is not removed with it: " + several(in.Inside.Value) + in.contents()
 	}
-	message := what + "; 'kubectl sluice approve " + in.Work.Key.Cluster + "' removes it with all that is in it"
+	message := what + "; 'kubectl sluice approve " + in.Work.Key.Cluster + " " + strings.ToLower(u.GetKind()) + "/" + u.GetName() + "' removes it with all that is in it"
 	switch {
 	case in.Work.Approves(Approval(message)):
 		return Decision{}, false

@@ -91,7 +91,7 @@ func TestZ12WhatHoldsOthersStays(t *testing.T) {
 		return f
 	}
 	many := applying.Have([]applying.Inhabitant{inhabitant("Secret", "b"), inhabitant("ConfigMap", "d"), inhabitant("ConfigMap", "c"), inhabitant("Secret", "a")})
-	held := "Namespace shop in m1 holds what is not removed with it: ConfigMap shop/c, ConfigMap shop/d, Secret shop/a and 1 more (contents 000000000000); 'kubectl sluice approve m1' removes it with all that is in it"
+	held := "Namespace shop in m1 holds what is not removed with it: ConfigMap shop/c, ConfigMap shop/d, Secret shop/a and 1 more (contents 000000000000); 'kubectl sluice approve m1 namespace/shop' removes it with all that is in it"
 	// What it holds, though no other is named, or as many are.
 	another := func(change func(all []applying.Inhabitant) []applying.Inhabitant) applying.Read[[]applying.Inhabitant] {
 		return applying.Have(change(slices.Clone(many.Value)))
