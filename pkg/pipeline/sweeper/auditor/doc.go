@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package auditor finds what is not where it has to be: templates that are not rendered,
-// Works that members do not have as they say, or that nobody needs, placements without
+// or where they do not go, Works that members do not have as they say, or that nobody needs, placements without
 // their Works, what Secrets hold and nobody keeps, bindings that follow nobody.
 //
 // Consumes: what others wrote to bindings and Works, and the tick.

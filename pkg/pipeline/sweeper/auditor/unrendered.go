@@ -5,8 +5,10 @@ package auditor
 
 import (
 	"context"
+	"slices"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
@@ -17,22 +19,24 @@ import (
 // before the renderer did, or what one told the other was lost. It has to be so in
 // two sweeps, between which nobody wrote the binding, for most are on their way.
 // Where somebody else's scheduler chose the clusters, and told nobody, the binding
-// itself is announced as scheduled.
+// itself is announced as scheduled; so is one that has a Work too many.
 func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) error {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
+	named := make(map[string][]*propagation.Work, len(books.Page.Bindings))
 	for _, w := range books.Works {
 		made[w.Key] = w
+		named[w.Key.Name] = append(named[w.Key.Name], w)
 	}
 	var suspects []tick.Suspect[*propagation.Binding]
 	for _, b := range books.Page.Bindings {
-		if lacks(b, made, books.Here) {
+		if lacks(b, made, books.Here) || exceeds(b, named) {
 			suspects = append(suspects, suspect(b))
 		}
 	}
 	found, failed := a.current(ctx, books.Page, tick.Twice(t, roundUnrendered, suspects, books.Page.Most()))
 	for _, b := range found {
 		key := b.Template()
-		if b.ForeignScheduler() != "" {
+		if b.ForeignScheduler() != "" || !lacks(b, made, books.Here) {
 			t.Out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "Unrendered"})
 			continue
 		}
@@ -63,10 +67,32 @@ func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wo
 	return w, false
 }
 
+// renders tells whether Works can be made of the binding.
+func renders(b *propagation.Binding) bool {
+	return b.ActedHash() != "" && !b.AwaitsTemplate() && !b.Deleting && !reporting.Unrendered(b)
+}
+
+// exceeds tells whether a cluster has a Work that the binding leaves out, and that
+// nothing keeps there: who rendered did not know of the cluster yet.
+func exceeds(b *propagation.Binding, named map[string][]*propagation.Work) bool {
+	if !renders(b) || applying.Omitted(b, true) != "" {
+		return false
+	}
+	targets := b.TargetClusters()
+	for _, name := range propagation.WorkNames(b.Key) {
+		for _, w := range named[name] {
+			if w.IsOf(b.Key) && !w.Deleting && !slices.Contains(targets, w.Key.Cluster) && !b.SuspendedOn(w.Key.Cluster) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // lacks tells whether a Work is missing, or made of other content, or there twice,
 // that nothing stands against.
 func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, here map[string]bool) bool {
-	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || reporting.Unrendered(b) {
+	if !renders(b) {
 		return false
 	}
 	for _, c := range b.TargetClusters() {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -39,12 +40,24 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 	}
 	teams := func(b *propagation.Binding) { b.Spec.SchedulerName = "team" }
 	pending := func(b *propagation.Binding) { b.Annotations = nil }
+	suspended := func(b *propagation.Binding) {
+		b.Spec.Suspension = &workv1alpha2.Suspension{DispatchingOnClusters: &policyv1alpha1.SuspendClusters{ClusterNames: []string{"m3"}}}
+	}
+	nowhere := func(b *propagation.Binding) { b.Spec.Placement, b.Spec.Clusters = &policyv1alpha1.Placement{}, nil }
 	awaiting := func(b *propagation.Binding) { b.Spec.Resource.UID = "" }
 	made := func(cluster, revision string) *propagation.Work {
 		return &propagation.Work{
 			Key:         propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(bound("").Key)},
 			Annotations: map[string]string{propagation.AnnotationRevision: revision},
 		}
+	}
+	leaving := func(w *propagation.Work) *propagation.Work {
+		w.Deleting = true
+		return w
+	}
+	others := func(w *propagation.Work) *propagation.Work {
+		w.Annotations[propagation.AnnotationClusterBindingName] = "another"
+		return w
 	}
 	formerly := func(w *propagation.Work) *propagation.Work {
 		w.Key.Name = propagation.FormerWorkName(bound("").Key)
@@ -62,6 +75,12 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 		"Z34: a Work of the former name serves":            {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), formerly(made("m2", "r2"))}, []string{"m1", "m2"}, ""},
 		"Z34: a Work is there twice":                       {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), formerly(made("m2", "r2"))}, []string{"m1", "m2"}, events.TemplateTouched},
 		"all are there":                                    {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2")}, []string{"m1", "m2"}, ""},
+		"a Work is in a cluster that is left out":          {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), made("m3", "r1")}, []string{"m1", "m2", "m3"}, events.BindingScheduled},
+		"so is one of the former name":                     {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), formerly(made("m3", "r2"))}, []string{"m1", "m2", "m3"}, events.BindingScheduled},
+		"it is being deleted":                              {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), leaving(made("m3", "r2"))}, []string{"m1", "m2", "m3"}, ""},
+		"it is suspended there":                            {bound("1", suspended), bound("1", suspended), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), made("m3", "r2")}, []string{"m1", "m2", "m3"}, ""},
+		"it is another binding's":                          {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2"), made("m2", "r2"), others(made("m3", "r2"))}, []string{"m1", "m2", "m3"}, ""},
+		"no cluster satisfies the placement":               {bound("1", nowhere), bound("1", nowhere), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, ""},
 		"somebody wrote the binding in between":            {bound("1"), bound("2"), []*propagation.Work{made("m1", "r2")}, []string{"m1", "m2"}, ""},
 		"the cluster left":                                 {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2")}, []string{"m1"}, ""},
 		"its manifest cannot be made":                      {bound("1", failed), bound("1", failed), nil, []string{"m1", "m2"}, ""},
