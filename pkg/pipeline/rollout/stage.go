@@ -174,7 +174,9 @@ func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlaceme
 }
 
 // tick has each placement looked at again for which time alone changed something, or
-// an event was missed.
+// an event was missed. It reads the bindings of all: that an event was missed shows in
+// them, and not in the placement's status, which says then what it said before; and a list
+// of those of one placement has the API server look through all of them, too.
 func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) {
 	all, err := s.hub.Placements(ctx)
 	if err != nil {
