@@ -1,9 +1,10 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package auditor finds what is not where it has to be: templates that are not rendered,
-// or where they do not go, Works that members do not have as they say, or that nobody needs, placements without
-// their Works, what Secrets hold and nobody keeps, bindings that follow nobody.
+// Package auditor finds what is not where it has to be: templates that are not rendered
+// where they go, or are where they do not; Works that members do not have as they say, or
+// that nobody needs; placements without their Works; what Secrets hold and nobody keeps;
+// bindings that follow nobody.
 //
 // Consumes: what others wrote to bindings and Works, and the tick.
 // Decides with: pkg/core/sweeping (what comes now, and what with the next sweep),
