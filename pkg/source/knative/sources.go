@@ -173,7 +173,11 @@ func (s *Sources) templates(ctx context.Context, kinds []kind, keep bool) (selec
 		return "", false, err
 	}
 	has := bare(source.Spec.Resources)
-	want := following(has, allowed, keep && permitted(&source))
+	still, err := s.still(has)
+	if err != nil {
+		return "", false, err
+	}
+	want := following(still, allowed, keep && permitted(&source))
 	// A source needs a kind; one for which there is nothing stays as it is.
 	if len(want) > 0 && !slices.Equal(want, has) {
 		patch := map[string]any{"spec": map[string]any{"resources": want}}
@@ -193,6 +197,22 @@ func bare(selectors []sourcesv1.APIVersionKindSelector) (kinds []apiKind) {
 		kinds = append(kinds, apiKind{s.APIVersion, s.Kind})
 	}
 	return kinds
+}
+
+// still are those that the hub serves: the adapter does not start while the whole group of
+// a kind is missing.
+func (s *Sources) still(has []apiKind) (still []apiKind, err error) {
+	for _, k := range has {
+		_, err := s.hub.Resource(schema.FromAPIVersionAndKind(k.APIVersion, k.Kind))
+		if errors.Is(err, outcome.ErrNotServed) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		still = append(still, k)
+	}
+	return still, nil
 }
 
 // permitted tells whether the source may watch all that it is asked to.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -151,6 +152,29 @@ func TestFollowing(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
+	}
+}
+
+// Knative's adapter does not start while the group of a kind is missing, so that a
+// definition which is deleted would end the source of all kinds.
+func TestSourcesLeaveOffAKindThatIsServedNoMore(t *testing.T) {
+	s, spec, _ := sources(t)
+	has := map[string]any{"spec": map[string]any{"resources": []any{
+		map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}, map[string]any{"apiVersion": "v1", "kind": "ConfigMap"},
+	}}}
+	raw, err := json.Marshal(has)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client.Resource(apiServerSources).Namespace("sluice-system").Patch(t.Context(), templatesName, types.MergePatchType, raw, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, changed, err := s.Follow(t.Context(), []schema.GroupVersionKind{widgets, deployments}, true); err != nil || !changed {
+		t.Fatalf("changed %v, %v", changed, err)
+	}
+	want := []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment"}}
+	if d := cmp.Diff(want, spec(apiServerSources, "templates")["resources"]); d != "" {
+		t.Errorf("the source of templates watches (-want +got)\n%s", d)
 	}
 }
 

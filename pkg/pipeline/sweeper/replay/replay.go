@@ -28,10 +28,11 @@ import (
 )
 
 const (
-	// linger is how long a kind that no policy selects any more is followed:
-	// each change of the kinds restarts the sources. Who has just started knows
-	// of no kind for how long nobody has selected it.
-	linger = 10 * time.Minute
+	// linger is how long a kind that no policy selects any more is followed: each change
+	// of the kinds restarts the sources, for all namespaces, and policies of one namespace
+	// that take turns with the kinds they select shall not cause that (Z32). Who has just
+	// started knows of no kind for how long nobody has selected it.
+	linger = 24 * time.Hour
 	// kindsAtOnce bounds the watches that one sweep has open.
 	kindsAtOnce = 16
 	// eventsAtOnce are handed over in one go.
