@@ -12,12 +12,11 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// unrendered announces the templates whose bindings lack a Work, or have one of
-// older content, in a cluster that is joined: the scheduler knew of a cluster
-// before the renderer did, or what one told the other was lost. It has to be so in
-// two sweeps, between which nobody wrote the binding, for most are on their way.
-// Where somebody else's scheduler chose the clusters, and told nobody, the binding
-// itself is announced as scheduled.
+// unrendered announces the templates whose bindings lack a Work in a joined cluster, or
+// have one with older content: the scheduler knew of a cluster before the renderer did,
+// or an event was lost. Two sweeps have to find them so, with no write to the binding
+// in between, since most are about to be rendered. If another scheduler chose the
+// clusters without emitting an event, the binding is announced as scheduled.
 func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) error {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
 	for _, w := range books.Works {
@@ -41,14 +40,14 @@ func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) err
 	return failed
 }
 
-// bare tells whether the Work carries a Secret with what it holds, as before that
-// was kept beside it.
+// bare reports whether the Work contains a Secret with its content, as earlier versions
+// wrote it.
 func bare(b *propagation.Binding, w *propagation.Work) bool {
 	return b.Template().IsSecret() && !w.Deleting && len(w.Sealed()) == 0
 }
 
-// workOf is the binding's Work in the cluster that stands, and whether there is a
-// second one, which has to go.
+// workOf returns the binding's Work in the cluster that is in effect, and whether there
+// is a second one, which has to go.
 func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, cluster string) (w *propagation.Work, two bool) {
 	for _, name := range propagation.WorkNames(b.Key) {
 		one := made[propagation.WorkKey{Cluster: cluster, Name: name}]
@@ -63,8 +62,8 @@ func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wo
 	return w, false
 }
 
-// lacks tells whether a Work is missing, or made of other content, or there twice,
-// that nothing stands against.
+// lacks reports whether a Work is missing, has other content, or exists twice, and
+// nothing prevents rendering it.
 func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, here map[string]bool) bool {
 	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting || reporting.Unrendered(b) {
 		return false
