@@ -28,7 +28,7 @@ type activateOptions struct {
 	dryRun, wait, goOn   bool
 	rate                 string
 	timeout              time.Duration
-	pause                time.Duration // between two templates; from rate
+	pause                time.Duration // between two templates, from rate
 	policyKey            propagation.PolicyKey
 	labels               labels.Selector
 	named                []propagation.TemplateKey
@@ -36,8 +36,7 @@ type activateOptions struct {
 
 	world  explaining.World
 	readAt time.Time
-	// missing counts the named templates that could not be read, and were passed
-	// over.
+	// missing counts the named templates that could not be read and were skipped.
 	missing int
 }
 
@@ -122,8 +121,8 @@ func (o *activateOptions) parse(args []string) error {
 	return o.parseScope()
 }
 
-// parseScope finds the namespace of the selection: that of -n, unless the
-// choice of a cluster policy or -A opens it.
+// parseScope determines the namespace of the selection: that of -n, unless a cluster
+// policy or -A selects in all namespaces.
 func (o *activateOptions) parseScope() error {
 	namespace, err := o.namespace()
 	if err != nil {
@@ -139,8 +138,8 @@ func (o *activateOptions) parseScope() error {
 	return nil
 }
 
-// parseSelector takes a policy's name out of the labels: it is an annotation of
-// the template, and a label in another system's words.
+// parseSelector removes a policy's name from the label selector. It is an annotation of
+// the template, and only another system has it as a label.
 func (o *activateOptions) parseSelector() error {
 	sel, err := labels.Parse(o.selector)
 	if err != nil {
@@ -168,7 +167,7 @@ func (o *activateOptions) parseSelector() error {
 	return nil
 }
 
-// parseRate is the pause between two templates.
+// parseRate returns the pause between two templates.
 func parseRate(rate string) (time.Duration, error) {
 	if rate == "" {
 		return 0, nil
@@ -218,7 +217,7 @@ func (o *activateOptions) run(ctx context.Context) error {
 	return o.activate(ctx, h, waiting)
 }
 
-// choose reads the templates that the command line chooses.
+// choose reads the templates that the command line selects.
 func (o *activateOptions) choose(ctx context.Context, h *hub.Hub) ([]explaining.Subject, error) {
 	if o.named != nil {
 		var out []explaining.Subject

@@ -19,7 +19,7 @@ import (
 	"sluice.dev/pkg/cli/screen"
 )
 
-// name is what people type.
+// name is the command as people type it.
 const name = "kubectl sluice"
 
 // Run executes a command line, and returns the exit code.
@@ -38,7 +38,7 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string)
 	return 1
 }
 
-// New makes the command with all of its subcommands.
+// New returns the command with all of its subcommands.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:         "kubectl-sluice",
@@ -113,8 +113,7 @@ func explainError(err error) string {
 	return err.Error()
 }
 
-// examples removes the indentation of a raw string, and gives every line the
-// one of help texts.
+// examples replaces the indentation of a raw string by that of help texts.
 func examples(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, l := range lines {

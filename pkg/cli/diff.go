@@ -108,7 +108,7 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 	if err != nil {
 		return err
 	}
-	if len(planned.clusters) == 0 { // what somebody asks for is told by template
+	if len(planned.clusters) == 0 { // what people ask for is shown with each template
 		losses = slices.DeleteFunc(losses, func(l explaining.Loss) bool { return !l.Held })
 	}
 	outlooks, err := o.outlooks(ctx, h, planned.placements)
@@ -131,8 +131,8 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 	return nil
 }
 
-// becoming is the world with the policies and Clusters of a file in it, and the policies
-// that this concerns: those, and the ones that they replace.
+// becoming returns the world with the policies and Clusters of a file in it, and the
+// policies that this concerns: those of the file, and the ones that they replace.
 func becoming(ctx context.Context, h *hub.Hub, before explaining.World, planned drafts) (after explaining.World, concerned []*propagation.Policy, err error) {
 	after = before
 	for _, p := range planned.policies {
@@ -165,9 +165,9 @@ func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Lo
 	return o.screen.Encode(o.format, all)
 }
 
-// changes compares what happens to each template that a policy of either world
-// may concern, and counts those to which nothing happens; next are the bindings of
-// those that act at once.
+// changes compares what happens to each template that a policy may concern in either
+// world, and counts those to which nothing happens. next are the bindings of those that
+// change at once.
 func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, next map[propagation.BindingKey]*propagation.Binding, same int, err error) {
 	if len(concerned) == 0 {
 		return nil, nil, 0, nil
@@ -194,7 +194,8 @@ func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after exp
 	return changes, next, same, nil
 }
 
-// onlyOneOf is the one namespace that the policies select in; empty: any.
+// onlyOneOf returns the only namespace in which the policies select; empty: there are
+// several.
 func onlyOneOf(policies []*propagation.Policy) string {
 	namespaces := make([]string, len(policies))
 	for i, p := range policies {
@@ -245,7 +246,7 @@ func claimCell(c explaining.Change) screen.Cell {
 	return screen.Cell{Text: from + " → " + to, Paint: screen.Warn}
 }
 
-// nowCell is painted where something happens to a cluster at once.
+// nowCell is coloured if something happens to a cluster at once.
 func nowCell(c explaining.Change) screen.Cell {
 	var what []string
 	if c.Now != nil && !c.Now.None() {

@@ -109,8 +109,8 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 	return nil
 }
 
-// claimedAt is when Sluice last wrote the template's metadata, which it does
-// for a claim and for nothing else; zero: not known.
+// claimedAt returns when Sluice last wrote the template's metadata, which it does only
+// for a claim; zero: not known.
 func (o *explainOptions) claimedAt(ctx context.Context, t *propagation.Template) time.Time {
 	mapping, err := o.mapping(t.Key.GroupVersionKind())
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *explainOptions) claimedAt(ctx context.Context, t *propagation.Template)
 	return last
 }
 
-// show writes a report on one screen.
+// show prints a report.
 func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	s := o.screen
 	s.Println(s.Paint(screen.Bold, where(r.Template)))
@@ -208,8 +208,8 @@ func (o *explainOptions) gate(r explaining.Report) string {
 	return o.screen.Paint(screen.Good, "nothing waits")
 }
 
-// showPolicies lists those that select the template and those that nearly do;
-// -o wide all of them.
+// showPolicies lists the policies that select the template and those that nearly do;
+// with -o wide, all of them.
 func (o *explainOptions) showPolicies(r explaining.Report) {
 	var rows [][]screen.Cell
 	hidden := 0
@@ -313,8 +313,8 @@ func (o *explainOptions) showClusters(r explaining.Report) {
 	}
 }
 
-// fewOthers is how many clusters that were not chosen are shown unless all are
-// asked for.
+// fewOthers is how many clusters that were not chosen are shown, unless all are
+// requested.
 const fewOthers = 5
 
 var statePaints = map[explaining.State]screen.Paint{

@@ -26,10 +26,10 @@ type getOptions struct {
 	*session
 	output
 	all, watch bool
-	// what the arguments name; a nil kind means all kinds.
+	// what the arguments name; a nil kind means all kinds
 	kind *meta.RESTMapping
 	name string
-	// selector of the labels of templates, and of placements, as it was typed.
+	// selector for the labels of templates and placements, as it was typed
 	selectorArg string
 	selector    labels.Selector
 }
@@ -171,7 +171,7 @@ func (o *getOptions) nothing() error {
 	return nil
 }
 
-// lines are the templates asked for, as summaries.
+// lines returns summaries of the requested templates.
 func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	namespace, err := o.namespace()
 	if err != nil {
@@ -212,8 +212,8 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	return append(lines, waiting...), err
 }
 
-// bindings are those of a namespace, and of all where it is empty. Who may not
-// look at all of them sees those of the namespace one by one.
+// bindings returns those of a namespace, or of all if it is empty. If the user may not
+// list all bindings, those of the namespace are read one by one.
 func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string) ([]*propagation.Binding, error) {
 	all, err := h.Bindings(ctx)
 	if namespace == "" || !apierrors.IsForbidden(err) {
@@ -237,7 +237,7 @@ func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string)
 	return all, nil
 }
 
-// one is the summary of one template; that there is none is an error.
+// one returns the summary of one template; it is an error if there is none.
 func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (summary, error) {
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
 	if err == nil && b.IsOf(key) {
@@ -255,7 +255,7 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 	return summaryOfTemplate(t), nil
 }
 
-// waiting are the templates of the kind that a policy holds and that were never
+// waiting returns the templates of the kind that a policy holds and that were never
 // propagated.
 func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]summary, error) {
 	var lines []summary
@@ -267,8 +267,7 @@ func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, 
 	return lines, err
 }
 
-// eachTemplate calls f for all objects of a kind; a kind that is not served has
-// none.
+// eachTemplate calls f for all objects of a kind; a kind that is not served has none.
 func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, namespace string, f func(*propagation.Template)) error {
 	const pageSize = 500
 	seen := map[types.UID]bool{}
@@ -292,8 +291,8 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 	}
 }
 
-// datesOf says since when the templates are propagated. Who may not list the
-// metadata sees no age.
+// datesOf sets since when the templates are propagated. If the user may not list the
+// metadata, there is no age.
 func (o *getOptions) datesOf(ctx context.Context, lines []summary) {
 	for _, scope := range propagation.Scopes {
 		var namespaces []string
@@ -317,7 +316,7 @@ func (o *getOptions) datesOf(ctx context.Context, lines []summary) {
 	}
 }
 
-// onlyOne is the one namespace of all; empty: they are several.
+// onlyOne returns the only namespace in the list; empty: there are several.
 func onlyOne(namespaces []string) string {
 	for _, ns := range namespaces {
 		if ns != namespaces[0] {
@@ -327,7 +326,7 @@ func onlyOne(namespaces []string) string {
 	return namespaces[0]
 }
 
-// bindingKind is the kind of bindings of a scope.
+// bindingKind returns the kind of bindings of a scope.
 func bindingKind(scope propagation.Scope) schema.GroupVersionKind {
 	key := propagation.BindingKey{Name: "x"}
 	if scope == propagation.Namespaced {

@@ -111,7 +111,7 @@ func (o *interpretOptions) run(ctx context.Context) error {
 	return err
 }
 
-// of asks for what follows from the object alone.
+// of sets what follows from the object alone.
 func (is *interpretation) of(k kinds.Kind, obj map[string]any) {
 	n, err := k.Replicas(obj)
 	if is.note("replicas", err); err == nil {
@@ -137,7 +137,7 @@ func (is *interpretation) note(ability string, err error) {
 	}
 }
 
-// sum asks for the template's status, where there is what members have.
+// sum computes the template's status, if the members' objects are given.
 func (o *interpretOptions) sum(is *interpretation, k kinds.Kind, obj map[string]any) error {
 	if len(o.members) == 0 {
 		return nil
@@ -162,7 +162,7 @@ func (o *interpretOptions) sum(is *interpretation, k kinds.Kind, obj map[string]
 	return nil
 }
 
-// one is the object of a file that holds one.
+// one returns the object of a file that contains exactly one.
 func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) {
 	raw, err := o.file(path)
 	if err != nil {
@@ -175,7 +175,7 @@ func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) 
 	if len(objects) != 1 {
 		return nil, fmt.Errorf("%s holds %s: want one", path, noun(len(objects), "object", "objects"))
 	}
-	// Numbers are to be what the hub's are: whole ones are no fractions.
+	// Numbers have to be decoded as on the hub: whole numbers are integers.
 	if raw, err = json.Marshal(objects[0].Object); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -186,7 +186,7 @@ func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) 
 	return u, nil
 }
 
-// known is what is known of the object's kind, and who says it.
+// known returns what is known of the object's kind, and where that comes from.
 func (o *interpretOptions) known(ctx context.Context, u *unstructured.Unstructured) (kinds.Table, string, error) {
 	var all []*rules.Interpreter
 	if o.with != "" {
@@ -216,8 +216,8 @@ func (o *interpretOptions) known(ctx context.Context, u *unstructured.Unstructur
 	return kinds.Table{}, "none: what Sluice knows of the kind, or of all kinds", nil
 }
 
-// interpreter is that of the file of --with. What is wrong with its kind is an error;
-// with its rules, that of the abilities which they are.
+// interpreter returns the one in the file of --with. A fault in its target is an error;
+// a fault in a rule is an error of that ability.
 func (o *interpretOptions) interpreter() (*rules.Interpreter, error) {
 	u, err := o.one(o.with)
 	if err != nil {
@@ -239,7 +239,7 @@ func (o *interpretOptions) interpreter() (*rules.Interpreter, error) {
 	return i, nil
 }
 
-// show is for people.
+// show prints the interpretation for people.
 func (o *interpretOptions) show(is interpretation) {
 	line := func(ability, value string) { o.screen.Printf("%-18s%s\n", ability, value) }
 	line("object", is.Object)

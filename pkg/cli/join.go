@@ -90,7 +90,7 @@ If anything fails, nothing stays behind.`,
 	return cmd
 }
 
-// role prints the least that a member has to give.
+// role prints the least rights that a member has to grant.
 func (o *joinOptions) role() error {
 	kinds := joining.Kinds
 	if len(o.kinds) > 0 {
@@ -110,8 +110,9 @@ func (o *joinOptions) role() error {
 	return nil
 }
 
-// served refuses kinds that the hub serves under another name, or not at all: nothing of
-// them is ever propagated. Where the hub cannot be asked, the role is printed all the same.
+// served refuses kinds that the hub does not serve, or serves under another name: none
+// of their objects is ever propagated. If the hub cannot be asked, the role is printed
+// all the same.
 func (o *joinOptions) served(kinds []schema.GroupResource) error {
 	mapper, err := o.mapper()
 	if err != nil {
@@ -158,7 +159,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	}
 	if known, err := o.joined(clusters, member); err != nil || known != nil {
 		if err == nil && e != nil {
-			err = errors.Join(e.admit(ctx, o.name), o.contents(ctx)) // what an older version made may lack something
+			err = errors.Join(e.admit(ctx, o.name), o.contents(ctx)) // an earlier version may have created less
 		}
 		if err == nil {
 			err = o.replace(ctx, e, known, member)
@@ -182,7 +183,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	return o.ready(ctx, h)
 }
 
-// validCluster checks the name: it becomes a part of other names.
+// validCluster checks the name, which becomes part of other names.
 func validCluster(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be a cluster's name: %s", name, strings.Join(problems, "; "))
@@ -193,8 +194,8 @@ func validCluster(name string) error {
 	return nil
 }
 
-// joined returns the Cluster of this very member if it has the name already, nil if
-// nobody has it; that another one has it is an error.
+// joined returns the Cluster if this very member has the name already, and nil if the
+// name is free; it is an error if another member has it.
 func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (*clusterv1alpha1.Cluster, error) {
 	for _, c := range clusters {
 		switch {
@@ -216,7 +217,7 @@ func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joinin
 	return nil, nil
 }
 
-// check asks the member, and makes sure that it is nobody we know.
+// check asks the member, and makes sure that it is not joined under another name.
 func (o *joinOptions) check(ctx context.Context, clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (joining.Identity, error) {
 	p := o.screen.Progress()
 	defer p.Clear()

@@ -102,8 +102,8 @@ func (o *orphansOptions) clusters(ctx context.Context, h *hub.Hub) ([]string, er
 	return names, nil
 }
 
-// of are the orphans of one member. Its objects are listed before the Works are: what
-// is propagated in between is none.
+// of returns the orphans of one member. Its objects are listed before the Works, so
+// that what is propagated in between does not count.
 func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]orphan, error) {
 	member, err := o.credentials(ctx, cluster)
 	if err != nil {
@@ -140,7 +140,7 @@ func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]
 	return found, nil
 }
 
-// credentials are those with which the member joined.
+// credentials returns those with which the member joined.
 func (o *orphansOptions) credentials(ctx context.Context, cluster string) (*joining.Credentials, error) {
 	kube, err := o.kube()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// removals shows what is held in clusters that it would leave: in these, or in all.
+// removals shows the removals that are held in these clusters, or in all.
 func (o *getOptions) removals(ctx context.Context, clusters []string) error {
 	h, err := o.hub()
 	if err != nil {
@@ -155,10 +155,10 @@ func (o *approveOptions) run(ctx context.Context, clusters []string) error {
 	return nil
 }
 
-// approvals are written at once.
+// approvals is how many approvals are written in parallel.
 const approvals = 8
 
-// approve marks what is held of the bindings, each as it was read.
+// approve approves the held removals of the bindings, each as it was read.
 func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*propagation.Binding, chosen func(cluster string) bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(approvals)
@@ -184,8 +184,8 @@ func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*pr
 	return group.Wait()
 }
 
-// approved is the binding with those removals approved that are held still as they
-// were seen: one that was held anew since, nobody has seen.
+// approved returns the binding with those removals approved that are still held since
+// the time at which they were seen: nobody has seen one that was held later.
 func approved(now, seen *propagation.Binding, clusters []string) *propagation.Binding {
 	removals, was := now.Removals(), seen.Removals()
 	for _, cluster := range clusters {
@@ -198,8 +198,8 @@ func approved(now, seen *propagation.Binding, clusters []string) *propagation.Bi
 	return now.WithRemovals(removals)
 }
 
-// losses are what members would lose at once and do not lose anyway; next are the
-// bindings that policies change.
+// losses returns what members would lose at once because of the file; next are the
+// bindings that its policies change.
 func (o *diffOptions) losses(ctx context.Context, h *hub.Hub, before, after explaining.World, next map[propagation.BindingKey]*propagation.Binding) ([]explaining.Loss, error) {
 	bindings, err := h.Bindings(ctx)
 	if err != nil {
@@ -222,8 +222,8 @@ func (o *diffOptions) losses(ctx context.Context, h *hub.Hub, before, after expl
 	}), nil
 }
 
-// showLosses says what members would lose, and what of it would be held; of Clusters
-// that lose nothing, that.
+// showLosses shows what members would lose, and what of that would be held; for
+// Clusters, also that they lose nothing.
 func (o *diffOptions) showLosses(losses []explaining.Loss, clusters bool) {
 	if len(losses) == 0 {
 		if clusters {

@@ -125,7 +125,7 @@ func (o *renderOptions) run(ctx context.Context, key propagation.TemplateKey) er
 	return o.screen.Encode(cmp.Or(o.format, formatYAML), manifest)
 }
 
-// manifest is what the member gets; an error says why it gets nothing.
+// manifest returns what the member gets; an error says why it gets nothing.
 func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, overrides []propagation.Override) (map[string]any, error) {
 	key := sub.Template.Key
 	i := slices.IndexFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == o.cluster })
@@ -151,7 +151,7 @@ func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, ove
 	return nil, fmt.Errorf("%s gets nothing of %s: %s ('%s explain %s%s' says more)", o.cluster, where(key), w.WhyNot(binding, w.Clusters[i]), name, refOf(key), inNamespace(key.Namespace))
 }
 
-// override is the one to try; none where none is named.
+// override returns the one to try; none if --with is not set.
 func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation.Override, error) {
 	if o.with == "" {
 		return nil, nil
@@ -178,7 +178,7 @@ func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation
 	return []propagation.Override{override}, nil
 }
 
-// instead is all with these in place of those of their names, or in addition.
+// instead returns all with these added, or in place of those with the same key.
 func instead(all []propagation.Override, these ...propagation.Override) []propagation.Override {
 	out := slices.DeleteFunc(slices.Clone(all), func(o propagation.Override) bool {
 		return slices.ContainsFunc(these, func(t propagation.Override) bool { return t.Key == o.Key })

@@ -87,7 +87,7 @@ func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.Templa
 	return nil
 }
 
-// holds refuses while a policy holds the template.
+// holds returns an error if a policy holds the template.
 func holds(ctx context.Context, h *hub.Hub, t *propagation.Template, b *propagation.Binding) error {
 	if !t.Claim.Held() {
 		return nil

@@ -70,7 +70,7 @@ any other: where it is Lazy, or policies are static, templates follow as after t
 	return cmd
 }
 
-// run rolls back what arg names; indexed: the index of a snapshot is said.
+// run rolls back what arg names; indexed: the index of a snapshot was given.
 func (o *rollbackOptions) run(ctx context.Context, arg string, key propagation.TemplateKey, indexed bool) error {
 	if _, ok := hub.PlacementKeyOf(key); ok {
 		pin := strconv.Itoa(o.index)
@@ -93,7 +93,7 @@ func (o *rollbackOptions) run(ctx context.Context, arg string, key propagation.T
 	return o.rewrite(ctx, key, o.revision)
 }
 
-// pin has the placement stay at the snapshot of that index; empty: at none.
+// pin makes the placement stay at the snapshot with that index; empty: at none.
 func (s *session) pin(ctx context.Context, key propagation.TemplateKey, index string) error {
 	h, err := s.hub()
 	if err != nil {
@@ -132,7 +132,7 @@ func pinned(p *placementv1.ClusterResourcePlacement, index string) *placementv1.
 	return &next
 }
 
-// kept refuses an index of which no snapshot is kept.
+// kept returns an error if no snapshot with the index is stored.
 func kept(p explaining.Placed, key propagation.TemplateKey, index string) error {
 	var have []string
 	for _, r := range p.History() {
