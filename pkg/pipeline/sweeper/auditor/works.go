@@ -100,8 +100,8 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 	}
 }
 
-// turn reports whether it is the turn of a Work; a Work that waits for a person is
-// announced less and less often.
+// turn reports whether a Work has to be announced by this sweep. One that waits for a
+// person is announced only now and then, after a while.
 func (f *found) turn(w *propagation.Work) bool {
 	since, held := sweeping.Held(w)
 	return !held || rollout.Seldom(w.Key.String(), since, f.last, f.now)
