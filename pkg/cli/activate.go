@@ -45,15 +45,15 @@ func activateCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "activate KIND/NAME... | --policy pp/NAME | -l SELECTOR | all",
 		Aliases: []string{"reconcile"},
-		Short:   "Let what waits act now",
-		Long: `Let what waits act now: the current form of the policy, on templates that did not
+		Short:   "Let pending changes of policies take effect now",
+		Long: `Let a pending change of a policy take effect now, on templates that did not
 change. Templates are chosen by name, by the policy that holds them, by their
-labels, or all of a namespace. Nothing of a template is touched: the request is
-noted at its binding, holds for the policy as it is now, and is void as soon as
-the policy changes again.
+labels, or all of a namespace. No template is written: the request is recorded
+on its binding, is for the policy as it is now, and becomes void when the policy
+changes again.
 
-Templates are released one after the other. Where one fails, the command stops;
-run again, it goes on with what still waits.`,
+Templates are released one after the other. If one fails, the command stops; run
+it again to continue with those that are still pending.`,
 		Example: examples(`
 			# What would happen
 			kubectl sluice activate --policy pp/nginx -n shop --dry-run
@@ -67,7 +67,7 @@ run again, it goes on with what still waits.`,
 			# By label, in a namespace
 			kubectl sluice activate -l tier=web -n shop
 
-			# The same in another system's words
+			# The same in the syntax of another system
 			kubectl sluice reconcile all -l clusterpropagationpolicy.karmada.io/name=default`),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,10 +80,10 @@ run again, it goes on with what still waits.`,
 	f := cmd.Flags()
 	f.StringVar(&o.policyArg, "policy", "", "templates that this policy holds: pp/NAME or cpp/NAME")
 	f.StringVarP(&o.selector, "selector", "l", "", "templates with these labels")
-	f.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	f.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "templates of every namespace, and cluster-scoped ones")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would happen")
 	f.BoolVar(&o.wait, "wait", false, "wait for each template to be available before the next")
-	f.BoolVar(&o.goOn, "keep-going", false, "go on where a template fails")
+	f.BoolVar(&o.goOn, "keep-going", false, "continue with the others if a template fails")
 	f.StringVar(&o.rate, "rate", "", "at most this many templates in a time: 1/s, 10/m, 100/h")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for one template")
 	o.addTo(cmd, formatJSON, formatYAML)

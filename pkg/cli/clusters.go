@@ -36,15 +36,16 @@ func clustersCommand(s *session) *cobra.Command {
 		Use:     "clusters [NAME...]",
 		Aliases: []string{"cluster"},
 		Short:   "Show the members: whether they are ready, and what they have",
-		Long: `Show the members: whether each is ready, and otherwise since when not and why; its
-version; how many of its templates it has as they are meant; how many placements go
-there; how many removals are held there; and whether it is protected from deletion.
+		Long: `Show the members: whether each is ready, and if not, since when and why; its
+version; how many of its templates are applied; how many placements go there;
+how many removals are held there; and whether it is protected from deletion.
 
-A member that only placements know (a MemberCluster without a Cluster) is shown, too.`,
+A member that only placements know (a MemberCluster without a Cluster) is shown,
+too.`,
 		Example: examples(`
 			kubectl sluice get clusters
 
-			# One, with its endpoint and what it said last
+			# One, with its endpoint and its last message
 			kubectl sluice get clusters member1 -o wide`),
 		ValidArgsFunction: s.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {

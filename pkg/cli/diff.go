@@ -27,22 +27,23 @@ func diffCommand(s *session) *cobra.Command {
 	o := &diffOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE",
-		Short: "Show what a policy, an override or a template would do that is not applied yet",
-		Long: `Show what the policies of a file would do to templates if they were applied: who
-would hold them and which clusters they would leave, join or change in, at once
-and later, when what waits is let through. The hub checks the policies as it
-would on apply; nothing is written.
+		Short: "Show what a policy, an override or a template would do before it is applied",
+		Long: `Show what the policies in a file would do to templates if they were applied:
+which policies would hold them and which clusters they would leave, join or
+change in, at once and when pending changes take effect. The hub validates the
+policies as it would on apply; nothing is written.
 
 Of a template, show which members would change and how: what each gets now, and
-what it would get. Of an override policy of either scope, show the same of every
-template that it concerns; of a ClusterResourceOverride or a ResourceOverride, of
-every object that a placement gives to a member. The values of Secrets are not shown.
+what it would get. Of an override policy of either scope, show the same for
+every template that it concerns; of a ClusterResourceOverride or a
+ResourceOverride, for every object that a placement propagates to a member. The
+values of Secrets are not shown.
 
-Of a ClusterResourcePlacement, show what it would select, which clusters it would
-pick and why, and in which steps each of them would get it.
+Of a ClusterResourcePlacement, show what it would select, which clusters it
+would pick and why, and in which steps each of them would get it.
 
-Of a Cluster with other labels or taints, show what would leave it and, where that
-is more than may at once, that it would be held.`,
+Of a Cluster with other labels or taints, show which templates would leave it
+and, if these are more than may leave at once, that they would be held.`,
 		Example: examples(`
 			kubectl sluice diff -f policy.yaml
 
@@ -53,7 +54,7 @@ is more than may at once, that it would be held.`,
 			# What a placement would select, and where that would go, step by step
 			kubectl sluice diff -f crp.yaml
 
-			# What a label costs
+			# What would happen if a label changed
 			kubectl get cluster member1 -o yaml >member1.yaml
 			kubectl sluice diff -f member1.yaml
 

@@ -32,15 +32,15 @@ func eventsCommand(s *session) *cobra.Command {
 	o := &eventsOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "events KIND/NAME | crp/NAME [-f]",
-		Short: "Show what was decided about a template, in order, with the reasons",
-		Long: `Show what was decided about a template or a placement, the oldest first: the
-Kubernetes events about it, its binding and its Works, and since when each of their
-conditions is as it is. Events are kept for as long as the hub keeps them (an hour,
-unless it is told otherwise), conditions for as long as they hold.`,
+		Short: "Show the decisions about a template, in order, with the reasons",
+		Long: `Show the decisions about a template or a placement, the oldest first: the
+Kubernetes events about it, its binding and its Works, and the last transition
+of each of their conditions. Events are shown for as long as the hub keeps them
+(an hour by default), conditions for as long as they last.`,
 		Example: examples(`
 			kubectl sluice events deployment/nginx -n shop
 
-			# As it is decided, until Ctrl-C
+			# Also new decisions, until Ctrl-C
 			kubectl sluice events deployment/nginx -n shop -f
 
 			# Of a placement, for programs
@@ -58,7 +58,7 @@ unless it is told otherwise), conditions for as long as they hold.`,
 			return o.run(cmd.Context(), keys[0])
 		},
 	}
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on, and print what is decided next, until Ctrl-C")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "after that, print new decisions until Ctrl-C")
 	o.addTo(cmd, formatJSON, formatYAML)
 	return cmd
 }

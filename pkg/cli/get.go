@@ -38,16 +38,16 @@ func getCommand(s *session) *cobra.Command {
 	o := &getOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "get [KIND | KIND/NAME | removals [CLUSTER]]",
-		Short: "Show templates at a glance: policy, clusters, how far they got",
-		Long: `Show templates at a glance: who holds them, where they go, in how many of these
-clusters they are applied and available, what waits for a template to change,
-and what is suspended. With a KIND, templates that a policy holds and that were
-never propagated are shown too. Placements follow, or are shown alone with crp.
+		Short: "List templates: policy, clusters, and their state",
+		Long: `List templates: which policies hold them, where they go, in how many of these
+clusters they are applied and available, which changes are pending, and what is
+suspended. With a KIND, templates that a policy holds and that were never
+propagated are listed, too. Placements follow, or are listed alone with crp.
 
-"removals" are the templates that would leave a cluster though nobody asked for
-that by name, and that are held there: of every namespace, unless -n names one,
-and in every cluster, unless one is named.
-"clusters" are the members; "orphans" what they have that the hub knows nothing of.`,
+"removals" are the removals of templates from clusters that are held because
+nobody asked for them by name: in every namespace, unless -n names one, and in
+every cluster, unless one is named. "clusters" are the members. "orphans" are
+objects in members that this hub created and has no Work for.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop
@@ -62,11 +62,11 @@ and in every cluster, unless one is named.
 			# Placements
 			kubectl sluice get crp
 
-			# The members, and what is held in clusters that it would leave
+			# The members, and removals that are held
 			kubectl sluice get clusters
 			kubectl sluice get removals
 
-			# As a change goes out
+			# While a change is rolled out
 			kubectl sluice get deploy -n shop -w
 
 			# For programs
@@ -86,8 +86,8 @@ and in every cluster, unless one is named.
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, and print each line that changed, until Ctrl-C")
+	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and cluster-scoped ones")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "after that, print each line that changes, until Ctrl-C")
 	cmd.Flags().StringVarP(&o.selectorArg, "selector", "l", "", "templates and placements with these labels, as kubectl's: tier=web,env!=test")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
 	cmd.AddCommand(clustersCommand(s), orphansCommand(s))

@@ -42,18 +42,18 @@ func historyCommand(s *session) *cobra.Command {
 	o := &historyOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "history KIND/NAME | pp/NAME | cpp/NAME | crp/NAME",
-		Short: "Show the contents of a template that were let through, or what a policy said",
-		Long: `Show the contents of a template that were let through to the members, the newest
-first, and which of them is in force. What waits is not among them. Of a policy:
-what it said, as far as Sluice heard of it, whether or not templates have followed.
-Of a placement: its snapshots, and which clusters have which.`,
+		Short: "Show earlier contents of a template, or earlier specs of a policy",
+		Long: `Show the contents of a template that took effect, the newest first, and which of
+them is in force. Pending content is not included. Of a policy: the specs that
+it had, as far as Sluice saw them, whether or not they took effect. Of a
+placement: its snapshots, and which clusters have which.`,
 		Example: examples(`
 			kubectl sluice history deployment/nginx -n shop
 
-			# What revision 3 said
+			# The content of revision 3
 			kubectl sluice history deployment/nginx -n shop --revision 3 -o yaml
 
-			# What a policy said, and what would happen if it said so again
+			# The revisions of a policy, and what going back to one would do
 			kubectl sluice history pp/nginx -n shop
 			kubectl sluice history pp/nginx -n shop --revision 2 | kubectl sluice diff -f -`),
 		Args:              oneArg("KIND/NAME"),

@@ -32,23 +32,24 @@ func interpretCommand(s *session) *cobra.Command {
 	o := &interpretOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "interpret -f OBJECT",
-		Short: "Show what Sluice knows of an object because of its kind",
-		Long: `Show what Sluice knows of an object because of its kind: how many of it run, its
-health, what of its status is reported, how the template's status is made of the
-members', which fields belong to the member, and what it refers to.
+		Short: "Show what Sluice knows about an object from its kind",
+		Long: `Show what Sluice knows about an object from its kind: its number of replicas,
+its health, which part of its status is reported, how the template's status is
+computed from the members', which fields belong to the member, and what it
+refers to.
 
-It asks the rules of the hub, or, without any connection, those of --with: a
-ResourceInterpreter that need not be applied yet. Each rule that is wrong or fails
-is named with its field and its expression, and the command fails. Of a kind without
-rules it shows what Sluice knows by itself, or by convention.`,
+The rules are those on the hub or, without any connection, those of --with: a
+ResourceInterpreter that need not be applied yet. Each rule that has a fault or
+fails is shown with its field and its expression, and the command fails. For a
+kind without rules it shows what is built in, or what follows from conventions.`,
 		Example: examples(`
 			# Try rules before they are applied, without a hub
 			kubectl sluice interpret -f widget.yaml --with interpreter.yaml
 
-			# How the template's status is made of what two members have
+			# The template's status, computed from two members
 			kubectl sluice interpret -f widget.yaml --with interpreter.yaml --members m1.yaml,m2.yaml
 
-			# As the hub's rules say now
+			# With the rules on the hub
 			kubectl get widget blue -n shop -o yaml | kubectl sluice interpret -f -`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,8 +60,8 @@ rules it shows what Sluice knows by itself, or by convention.`,
 		},
 	}
 	cmd.Flags().StringVarP(&o.path, "filename", "f", "", "file with the object; - is the standard input")
-	cmd.Flags().StringVar(&o.with, "with", "", "file with a ResourceInterpreter to try, in the place of the hub's")
-	cmd.Flags().StringSliceVar(&o.members, "members", nil, "files with what members have: the object there, or its status as it is reported; a file's name is its cluster's")
+	cmd.Flags().StringVar(&o.with, "with", "", "file with a ResourceInterpreter to try instead of those on the hub")
+	cmd.Flags().StringSliceVar(&o.members, "members", nil, "files with the members' objects, or their reported status; each file is named after its cluster")
 	for _, flag := range []string{"filename", "with", "members"} {
 		_ = cmd.MarkFlagFilename(flag, "yaml", "yml", "json")
 	}

@@ -39,22 +39,23 @@ func joinCommand(s *session) *cobra.Command {
 	o := &joinOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "join NAME --cluster-kubeconfig FILE",
-		Short: "Let a cluster become a member",
-		Long: `Let a cluster become a member. The cluster is asked first whether it is ready and
-which kinds of objects the credentials may write; they are then kept on the hub
-in Secret sluice-system/NAME. They need not be an administrator's: --print-role
-prints an account with the least rights, for --kinds or for what applications are
-mostly made of. To join a member again replaces its credentials: so a token that
-lasts for days is followed by the next one. Certificates and tokens that the file only
-refers to are put into it. Where Sluice runs on Knative, the functions that talk to
-members may read the Secret, and a source tells of what happens in the member; if
-Sluice runs on another cluster than the hub, the Secret is made there.
+		Short: "Join a cluster as a member",
+		Long: `Join a cluster as a member. The command first asks the cluster whether it is
+ready and which kinds of objects the credentials may write, and then stores them
+on the hub in Secret sluice-system/NAME. They need not be an administrator's:
+--print-role prints an account with the least rights, for --kinds or for the
+kinds that most applications consist of. Joining a member again replaces its
+credentials, for example when a token is about to expire. Certificates and
+tokens that the file only refers to are included. Where Sluice runs on Knative,
+the functions that write to members may read the Secret, and a source watches
+the member; if Sluice runs on another cluster than the hub, the Secret is
+created there.
 
-If anything fails, nothing stays behind.`,
+If anything fails, everything that was created is removed again.`,
 		Example: examples(`
 			kubectl sluice join member1 --cluster-kubeconfig member1.yaml
 
-			# An account for Sluice that may write Deployments alone, made in the member
+			# An account in the member with which Sluice may only write Deployments
 			kubectl sluice join --print-role --kinds deployments.apps | kubectl apply -f -
 			kubectl create token sluice-member -n sluice-member --duration 48h
 
@@ -83,7 +84,7 @@ If anything fails, nothing stays behind.`,
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the cluster is ready")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait")
 	cmd.Flags().BoolVar(&o.printRole, "print-role", false, "print, as YAML, the accounts that a member needs for Sluice, and do nothing else")
-	cmd.Flags().StringSliceVar(&o.kinds, "kinds", nil, "with --print-role: the kinds that may be written, such as deployments.apps (default: those of most applications)")
+	cmd.Flags().StringSliceVar(&o.kinds, "kinds", nil, "with --print-role: the kinds that the account may write, such as deployments.apps (default: those of most applications)")
 	o.elsewhere.flag(cmd)
 	_ = cmd.MarkFlagFilename("cluster-kubeconfig")
 	_ = cmd.RegisterFlagCompletionFunc("cluster-context", completeContexts("cluster-kubeconfig"))

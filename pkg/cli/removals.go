@@ -91,19 +91,20 @@ func approveCommand(s *session) *cobra.Command {
 	o := &approveOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "approve CLUSTER... | --all",
-		Short: "Let templates leave a cluster that are held there",
-		Long: `Let templates leave a cluster that are held there because more would leave it than
-may at once, and nobody asked for that by name: a label of the Cluster changed,
-say. So it does with a Namespace or a CustomResourceDefinition that holds what others
-put there, and with all that it holds. What is held now leaves; what would leave later
-is held anew.
+		Short: "Approve removals that are held",
+		Long: `Approve the removal of templates from a cluster that is held because more of
+them would leave it than may at once, and nobody asked for that by name: for
+example, a label of the Cluster changed. Approve as well the removal of a
+Namespace or a CustomResourceDefinition that is held because objects of others
+would be deleted with it. An approval is for the removals that are held now;
+later ones are held again.
 
-To keep them, put back what was changed instead.`,
+To keep the templates, revert the change instead.`,
 		Example: examples(`
 			# What is held, and why
 			kubectl sluice get removals
 
-			# Let it go from one cluster
+			# Approve it for one cluster
 			kubectl sluice approve member1`),
 		ValidArgsFunction: s.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,8 +114,8 @@ To keep them, put back what was changed instead.`,
 			return o.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "of every cluster")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would leave")
+	cmd.Flags().BoolVar(&o.all, "all", false, "for every cluster")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would be removed")
 	return cmd
 }
 

@@ -26,16 +26,17 @@ func suspendCommand(s *session) *cobra.Command {
 	var clusters []string
 	cmd := &cobra.Command{
 		Use:   "suspend crp/NAME | KIND/NAME",
-		Short: "Hold a placement or a template back, in all members or in some",
-		Long: `Hold a placement back: nothing that it placed is written in its members, or in
-those that --cluster names, until it is resumed. What is there stays. The placement
-carries the annotation ` + propagation.AnnotationSuspended + `, for everybody to see.
+		Short: "Suspend a placement or a template, in all members or in some",
+		Long: `Suspend a placement: none of its objects is written in its members, or in those
+that --cluster names, until it is resumed. Objects that exist there stay. The
+placement has the annotation ` + propagation.AnnotationSuspended + ` as long as
+it is suspended.
 
-Or hold one template back, whatever its policy says; so the policy's other templates
-go on. The template and its binding carry the annotation, and 'kubectl sluice
-explain' says so.
+Or suspend one template, whatever its policy says, while the policy's other
+templates are still propagated. The template and its binding have the
+annotation, and 'kubectl sluice explain' shows it.
 
-A policy says itself what is suspended: edit its spec.suspension.`,
+What a policy suspends is set in the policy: edit its spec.suspension.`,
 		Example: examples(`
 			kubectl sluice suspend crp/shop
 			kubectl sluice suspend deployment/nginx -n shop
@@ -68,7 +69,7 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 			return again(func() error { return s.suspendTemplate(cmd.Context(), h, keys[0], clusters) })
 		},
 	}
-	s.onClusters(cmd, &clusters, "hold back in these members only")
+	s.onClusters(cmd, &clusters, "suspend in these members only")
 	return cmd
 }
 

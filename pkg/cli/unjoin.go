@@ -37,18 +37,18 @@ func unjoinCommand(s *session) *cobra.Command {
 	o := &unjoinOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "unjoin NAME",
-		Short: "Let a member leave, with or without what it was given",
-		Long: `Let a member leave. What Sluice put there stays there and goes on running, unless
---purge asks for its deletion; an object that does not carry Sluice's label is
-never deleted. Templates that were placed there may move to other members, as
-their policies say.
+		Short: "Unjoin a member, and keep or delete what Sluice created in it",
+		Long: `Unjoin a member. The objects that Sluice created in it stay there and go on
+running, unless --purge is set, which deletes them; an object without Sluice's
+label is never deleted. Templates that were placed there may move to other
+members, as their policies say.
 
 A command that was interrupted can be run again.`,
 		Example: examples(`
 			# The member keeps its objects
 			kubectl sluice unjoin member1
 
-			# The member is left clean
+			# The member keeps nothing
 			kubectl sluice unjoin member1 --purge`),
 		Args:              oneArg("NAME"),
 		ValidArgsFunction: s.completeClusters,
@@ -58,8 +58,8 @@ A command that was interrupted can be run again.`,
 		},
 	}
 	o.elsewhere.flag(cmd)
-	cmd.Flags().BoolVar(&o.purge, "purge", false, "delete what Sluice put into the member")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until Sluice has let the member go")
+	cmd.Flags().BoolVar(&o.purge, "purge", false, "delete the objects that Sluice created in the member")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until Sluice has released the member")
 	return cmd
 }
 

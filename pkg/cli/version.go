@@ -55,9 +55,9 @@ func versionCommand(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "version", Short: "Show the versions of this command, of Sluice and of the hub's API server", Args: noArgs,
-		Long: `Show the versions of this command, of Sluice as "make apply" noted it on the hub's
-namespace sluice-system, and of the hub's API server; and which gates have values that
-nobody understands.`,
+		Long: `Show the versions of this command, of Sluice as "make apply" recorded it on the
+hub's namespace sluice-system, and of the hub's API server; and which keys and
+values of the feature gates are invalid.`,
 		Example: examples(`
 			kubectl sluice version
 			kubectl sluice version --client -o json`),
