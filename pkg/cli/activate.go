@@ -28,7 +28,7 @@ type activateOptions struct {
 	dryRun, wait, goOn   bool
 	rate                 string
 	timeout              time.Duration
-	pause                time.Duration // between two templates; from rate
+	pause                time.Duration // between two templates, from rate
 	policyKey            propagation.PolicyKey
 	labels               labels.Selector
 	named                []propagation.TemplateKey
@@ -36,8 +36,7 @@ type activateOptions struct {
 
 	world  explaining.World
 	readAt time.Time
-	// missing counts the named templates that could not be read, and were passed
-	// over.
+	// missing counts the named templates that could not be read and were skipped.
 	missing int
 }
 
@@ -46,15 +45,15 @@ func activateCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "activate KIND/NAME... | --policy pp/NAME | -l SELECTOR | all",
 		Aliases: []string{"reconcile"},
-		Short:   "Let what waits act now",
-		Long: `Let what waits act now: the current form of the policy, on templates that did not
+		Short:   "Let pending changes of policies take effect now",
+		Long: `Let a pending change of a policy take effect now, on templates that did not
 change. Templates are chosen by name, by the policy that holds them, by their
-labels, or all of a namespace. Nothing of a template is touched: the request is
-noted at its binding, holds for the policy as it is now, and is void as soon as
-the policy changes again.
+labels, or all of a namespace. No template is written: the request is recorded
+on its binding, is for the policy as it is now, and becomes void when the policy
+changes again.
 
-Templates are released one after the other. Where one fails, the command stops;
-run again, it goes on with what still waits.`,
+Templates are released one after the other. If one fails, the command stops; run
+it again to continue with those that are still pending.`,
 		Example: examples(`
 			# What would happen
 			kubectl sluice activate --policy pp/nginx -n shop --dry-run
@@ -68,7 +67,7 @@ run again, it goes on with what still waits.`,
 			# By label, in a namespace
 			kubectl sluice activate -l tier=web -n shop
 
-			# The same in another system's words
+			# The same in the syntax of another system
 			kubectl sluice reconcile all -l clusterpropagationpolicy.karmada.io/name=default`),
 		ValidArgsFunction: s.completeObjects(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,10 +80,10 @@ run again, it goes on with what still waits.`,
 	f := cmd.Flags()
 	f.StringVar(&o.policyArg, "policy", "", "templates that this policy holds: pp/NAME or cpp/NAME")
 	f.StringVarP(&o.selector, "selector", "l", "", "templates with these labels")
-	f.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
+	f.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "templates of every namespace, and cluster-scoped ones")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would happen")
 	f.BoolVar(&o.wait, "wait", false, "wait for each template to be available before the next")
-	f.BoolVar(&o.goOn, "keep-going", false, "go on where a template fails")
+	f.BoolVar(&o.goOn, "keep-going", false, "continue with the others if a template fails")
 	f.StringVar(&o.rate, "rate", "", "at most this many templates in a time: 1/s, 10/m, 100/h")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for one template")
 	o.addTo(cmd, formatJSON, formatYAML)
@@ -122,8 +121,8 @@ func (o *activateOptions) parse(args []string) error {
 	return o.parseScope()
 }
 
-// parseScope finds the namespace of the selection: that of -n, unless the
-// choice of a cluster policy or -A opens it.
+// parseScope determines the namespace of the selection: that of -n, unless a cluster
+// policy or -A selects in all namespaces.
 func (o *activateOptions) parseScope() error {
 	namespace, err := o.namespace()
 	if err != nil {
@@ -139,8 +138,8 @@ func (o *activateOptions) parseScope() error {
 	return nil
 }
 
-// parseSelector takes a policy's name out of the labels: it is an annotation of
-// the template, and a label in another system's words.
+// parseSelector removes a policy's name from the label selector. It is an annotation of
+// the template, and only another system has it as a label.
 func (o *activateOptions) parseSelector() error {
 	sel, err := labels.Parse(o.selector)
 	if err != nil {
@@ -168,7 +167,7 @@ func (o *activateOptions) parseSelector() error {
 	return nil
 }
 
-// parseRate is the pause between two templates.
+// parseRate returns the pause between two templates.
 func parseRate(rate string) (time.Duration, error) {
 	if rate == "" {
 		return 0, nil
@@ -218,7 +217,7 @@ func (o *activateOptions) run(ctx context.Context) error {
 	return o.activate(ctx, h, waiting)
 }
 
-// choose reads the templates that the command line chooses.
+// choose reads the templates that the command line selects.
 func (o *activateOptions) choose(ctx context.Context, h *hub.Hub) ([]explaining.Subject, error) {
 	if o.named != nil {
 		var out []explaining.Subject

@@ -37,7 +37,7 @@ var (
 	roleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
-// eventing is the pipeline's part of a Knative cluster.
+// eventing has clients for the Knative cluster that the pipeline runs on.
 type eventing struct {
 	client dynamic.Interface
 	kube   kubernetes.Interface
@@ -46,7 +46,7 @@ type eventing struct {
 // knativeFlag names the cluster that Sluice runs on.
 const knativeFlag = "knative-kubeconfig"
 
-// elsewhere are the flags of commands that write where Sluice runs.
+// elsewhere has the flags of commands that write to the cluster that Sluice runs on.
 type elsewhere struct{ file string }
 
 func (e *elsewhere) flag(cmd *cobra.Command) {
@@ -54,8 +54,8 @@ func (e *elsewhere) flag(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename(knativeFlag)
 }
 
-// runsOn is the part of the pipeline where the file leads to, or the hub if there
-// is none.
+// runsOn returns the pipeline in the cluster of the kubeconfig file, or on the hub if
+// there is none.
 func (e *elsewhere) runsOn(ctx context.Context, s *session) (*eventing, error) {
 	if e.file == "" {
 		return s.eventing(ctx)
@@ -71,8 +71,8 @@ func (e *elsewhere) runsOn(ctx context.Context, s *session) (*eventing, error) {
 	return found, err
 }
 
-// eventing is nil where the cluster has no Knative, or Sluice does not run on it:
-// one process looks after the members then.
+// eventing returns the pipeline on the hub; nil if the hub has no Knative, or Sluice
+// does not run there. Then one process runs all stages.
 func (s *session) eventing(ctx context.Context) (*eventing, error) {
 	client, err := s.dynamic()
 	if err != nil {
@@ -90,15 +90,16 @@ func (s *session) eventing(ctx context.Context) (*eventing, error) {
 	return e, err
 }
 
-// memberObject is one that a member has on Knative, called by prefix and member.
+// memberObject is a kind of object that exists for each member on Knative. Its name is
+// the prefix and the member's name.
 type memberObject struct {
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
 	prefix   string
 }
 
-// What a member has on Knative, in the order in which it is made, but for the Trigger
-// and the source, which those had that joined when each had one.
+// The objects of a member on Knative, in the order in which they are created. Trigger
+// and source are only deleted: earlier versions created one for each member.
 var (
 	memberRole        = memberObject{roles, rbacv1.SchemeGroupVersion.WithKind("Role"), "member-"}
 	memberRoleBinding = memberObject{roleBindings, rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), "member-"}
@@ -108,7 +109,7 @@ var (
 	memberObjects = []memberObject{memberRole, memberRoleBinding, memberTrigger, memberSource}
 )
 
-// admit lets those functions read the member's credentials that need them.
+// admit gives access to the member's credentials to the functions that need it.
 func (e *eventing) admit(ctx context.Context, cluster string) error {
 	role, binding, err := config.MemberAccess(cluster)
 	if err != nil {
@@ -120,13 +121,13 @@ func (e *eventing) admit(ctx context.Context, cluster string) error {
 	return e.apply(ctx, memberRoleBinding, cluster, &binding)
 }
 
-// join admits the member; undo takes back what was made. The sweeper has a source tell
-// of it.
+// join calls admit, and returns undo, which removes what was created. The sweeper makes
+// a source watch the member.
 func (e *eventing) join(ctx context.Context, cluster string) (undo func(context.Context) error, err error) {
 	return func(ctx context.Context) error { return e.unjoin(ctx, cluster) }, e.admit(ctx, cluster)
 }
 
-// apply makes an object, or takes over what a join left that was killed.
+// apply creates an object, or takes over one that an interrupted join left behind.
 func (e *eventing) apply(ctx context.Context, o memberObject, cluster string, object any) error {
 	name := o.prefix + cluster
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -145,7 +146,7 @@ func (e *eventing) apply(ctx context.Context, o memberObject, cluster string, ob
 	return nil
 }
 
-// unjoin deletes what join made. That they are gone is fine.
+// unjoin deletes the member's objects. Missing ones are ignored.
 func (e *eventing) unjoin(ctx context.Context, cluster string) error {
 	var errs []error
 	for _, o := range slices.Backward(memberObjects) {

@@ -19,7 +19,7 @@ import (
 	"sluice.dev/pkg/cli/screen"
 )
 
-// name is what people type.
+// name is the command as people type it.
 const name = "kubectl sluice"
 
 // Run executes a command line, and returns the exit code.
@@ -38,25 +38,25 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string)
 	return 1
 }
 
-// New makes the command with all of its subcommands.
+// New returns the command with all of its subcommands.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:         "kubectl-sluice",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
-		Short:       "See and steer what Sluice carries to your clusters",
-		Long: `Sluice carries objects from a hub to member clusters, as policies say, at the
-pace that their owners choose. A template is an object on the hub that is to be
-carried; a policy (pp, or cpp for the whole cluster) chooses templates and
-clusters.`,
+		Short:       "Show and control what Sluice propagates to your clusters",
+		Long: `Sluice propagates objects from a hub to member clusters, as policies say, and
+lets their owners decide when changes take effect. A template is an object on
+the hub that is to be propagated; a policy (pp, or cpp for the whole cluster)
+chooses templates and clusters.`,
 		Example: examples(`
-			# Let a cluster join, and see what runs where
+			# Join a cluster, and see what runs where
 			kubectl sluice join member1 --cluster-kubeconfig member1.yaml
 			kubectl sluice get -A
 
 			# Ask why an object is where it is, or is not
 			kubectl sluice explain deployment/nginx -n shop
 
-			# See what a changed policy would do, and release what waits
+			# See what a changed policy would do, and let pending changes take effect
 			kubectl sluice diff -f policy.yaml
 			kubectl sluice activate --policy pp/nginx -n shop --rate 10/m --wait`),
 		SilenceErrors: true, SilenceUsage: true,
@@ -113,8 +113,7 @@ func explainError(err error) string {
 	return err.Error()
 }
 
-// examples removes the indentation of a raw string, and gives every line the
-// one of help texts.
+// examples replaces the indentation of a raw string by that of help texts.
 func examples(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, l := range lines {

@@ -36,15 +36,16 @@ func clustersCommand(s *session) *cobra.Command {
 		Use:     "clusters [NAME...]",
 		Aliases: []string{"cluster"},
 		Short:   "Show the members: whether they are ready, and what they have",
-		Long: `Show the members: whether each is ready, and otherwise since when not and why; its
-version; how many of its templates it has as they are meant; how many placements go
-there; how many removals are held there; and whether it is protected from deletion.
+		Long: `Show the members: whether each is ready, and if not, since when and why; its
+version; how many of its templates are applied; how many placements go there;
+how many removals are held there; and whether it is protected from deletion.
 
-A member that only placements know (a MemberCluster without a Cluster) is shown, too.`,
+A member that only placements know (a MemberCluster without a Cluster) is shown,
+too.`,
 		Example: examples(`
 			kubectl sluice get clusters
 
-			# One, with its endpoint and what it said last
+			# One, with its endpoint and its last message
 			kubectl sluice get clusters member1 -o wide`),
 		ValidArgsFunction: s.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,24 +57,25 @@ A member that only placements know (a MemberCluster without a Cluster) is shown,
 	return cmd
 }
 
-// clusterSummary is a member in one line.
+// clusterSummary is one line about a member.
 type clusterSummary struct {
 	Name string `json:"name"`
-	// Ready is a condition's status; Reason and Since are of that status.
+	// Ready is the status of the condition; Reason and Since belong to it.
 	Ready   metav1.ConditionStatus `json:"ready"`
 	Reason  string                 `json:"reason,omitempty"`
 	Message string                 `json:"message,omitempty"`
 	Since   time.Time              `json:"since,omitzero"`
-	// Leaving: its deletion was asked for.
+	// Leaving: its deletion was requested.
 	Leaving  bool   `json:"leaving,omitempty"`
 	Version  string `json:"version,omitempty"`
 	Endpoint string `json:"endpoint,omitempty"`
-	// Applied counts the templates that it has as their Works say, Works all.
+	// Applied counts the templates that are applied, Works all Works.
 	Applied int `json:"applied"`
 	Works   int `json:"works"`
 	// Placements that have Works for it.
 	Placements int `json:"placements"`
-	// HeldRemovals are templates that would leave it, and stay until that is approved.
+	// HeldRemovals counts the templates whose removal from the member is held until it
+	// is approved.
 	HeldRemovals int       `json:"heldRemovals"`
 	Protected    bool      `json:"deletionProtected"`
 	Created      time.Time `json:"created,omitzero"`
@@ -106,7 +108,7 @@ func (o *clustersOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// lines are the members asked for, sorted by name.
+// lines returns the requested members, sorted by name.
 func (o *clustersOptions) lines(ctx context.Context, h *hub.Hub) ([]clusterSummary, error) {
 	lines, err := summariesOfClusters(ctx, h)
 	if err != nil {
@@ -128,7 +130,7 @@ func (o *clustersOptions) lines(ctx context.Context, h *hub.Hub) ([]clusterSumma
 	return lines, countHeld(ctx, h, byName)
 }
 
-// summariesOfClusters are the members as their own objects say.
+// summariesOfClusters returns the members as described by their own objects.
 func summariesOfClusters(ctx context.Context, h *hub.Hub) ([]clusterSummary, error) {
 	clusters, err := h.Clusters(ctx)
 	if err != nil {
@@ -175,8 +177,8 @@ func summaryOfMeta(m *metav1.ObjectMeta, c *metav1.Condition) clusterSummary {
 	return g
 }
 
-// countWorks counts what the members have. A form of Works that the hub does not serve
-// has none.
+// countWorks counts the members' Works. If the hub does not serve one of the two Work
+// APIs, there are none in that.
 func countWorks(ctx context.Context, h *hub.Hub, members map[string]*clusterSummary) error {
 	works, err := h.Works(ctx)
 	if err != nil && !errors.Is(err, outcome.ErrNotServed) {
@@ -208,7 +210,8 @@ func countWorks(ctx context.Context, h *hub.Hub, members map[string]*clusterSumm
 	return nil
 }
 
-// countHeld counts what is held in the members, of the bindings by pages.
+// countHeld counts the removals that are held in the members, reading bindings in
+// pages.
 func countHeld(ctx context.Context, h *hub.Hub, members map[string]*clusterSummary) error {
 	seen := map[propagation.BindingKey]bool{}
 	return eachBinding(ctx, h, func(b *propagation.Binding) {
@@ -224,7 +227,7 @@ func countHeld(ctx context.Context, h *hub.Hub, members map[string]*clusterSumma
 	})
 }
 
-// eachBinding calls f for the bindings of every namespace, perhaps twice for one.
+// eachBinding calls f for the bindings of all namespaces, for some perhaps twice.
 func eachBinding(ctx context.Context, h *hub.Hub, f func(*propagation.Binding)) error {
 	const pageSize = 500
 	for cont := ""; ; {
@@ -254,7 +257,7 @@ func (o *clustersOptions) table(lines []clusterSummary) {
 	o.screen.Table("", columns, rows, o.wide())
 }
 
-// readyCell says since when and why a member is not ready.
+// readyCell shows since when and why a member is not ready.
 func (g clusterSummary) readyCell() screen.Cell {
 	c := screen.Cell{Text: string(g.Ready), Paint: screen.Good}
 	if g.Ready != metav1.ConditionTrue {

@@ -16,10 +16,10 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Completion never tells of errors: what cannot be found out is not offered.
+// Completion never reports errors: what cannot be read is not offered.
 
-// completeObjects offers what is propagated, as KIND/NAME, and policies if the
-// command takes them too.
+// completeObjects offers propagated objects, as KIND/NAME, and policies if the command
+// accepts them.
 func (s *session) completeObjects(policies bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		refs := s.templateRefs(cmd.Context())

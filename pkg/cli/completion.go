@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// kubectlScript is what kubectl runs to complete the words after its plug-in's
-// name.
+// kubectlScript is what kubectl runs to complete the words after the plug-in's name.
 const kubectlScript = `#!/bin/sh
 # Put this into a file kubectl_complete-sluice that is executable and in PATH.
 exec kubectl-sluice __complete "$@"

@@ -27,22 +27,23 @@ func diffCommand(s *session) *cobra.Command {
 	o := &diffOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE",
-		Short: "Show what a policy, an override or a template would do that is not applied yet",
-		Long: `Show what the policies of a file would do to templates if they were applied: who
-would hold them and which clusters they would leave, join or change in, at once
-and later, when what waits is let through. The hub checks the policies as it
-would on apply; nothing is written.
+		Short: "Show what a policy, an override or a template would do before it is applied",
+		Long: `Show what the policies in a file would do to templates if they were applied:
+which policies would hold them and which clusters they would leave, join or
+change in, at once and when pending changes take effect. The hub validates the
+policies as it would on apply; nothing is written.
 
 Of a template, show which members would change and how: what each gets now, and
-what it would get. Of an override policy of either scope, show the same of every
-template that it concerns; of a ClusterResourceOverride or a ResourceOverride, of
-every object that a placement gives to a member. The values of Secrets are not shown.
+what it would get. Of an override policy of either scope, show the same for
+every template that it concerns; of a ClusterResourceOverride or a
+ResourceOverride, for every object that a placement propagates to a member. The
+values of Secrets are not shown.
 
-Of a ClusterResourcePlacement, show what it would select, which clusters it would
-pick and why, and in which steps each of them would get it.
+Of a ClusterResourcePlacement, show what it would select, which clusters it
+would pick and why, and in which steps each of them would get it.
 
-Of a Cluster with other labels or taints, show what would leave it and, where that
-is more than may at once, that it would be held.`,
+Of a Cluster with other labels or taints, show which templates would leave it
+and, if these are more than may leave at once, that they would be held.`,
 		Example: examples(`
 			kubectl sluice diff -f policy.yaml
 
@@ -53,7 +54,7 @@ is more than may at once, that it would be held.`,
 			# What a placement would select, and where that would go, step by step
 			kubectl sluice diff -f crp.yaml
 
-			# What a label costs
+			# What would happen if a label changed
 			kubectl get cluster member1 -o yaml >member1.yaml
 			kubectl sluice diff -f member1.yaml
 
@@ -108,7 +109,7 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 	if err != nil {
 		return err
 	}
-	if len(planned.clusters) == 0 { // what somebody asks for is told by template
+	if len(planned.clusters) == 0 { // what people ask for is shown with each template
 		losses = slices.DeleteFunc(losses, func(l explaining.Loss) bool { return !l.Held })
 	}
 	outlooks, err := o.outlooks(ctx, h, planned.placements)
@@ -131,8 +132,8 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 	return nil
 }
 
-// becoming is the world with the policies and Clusters of a file in it, and the policies
-// that this concerns: those, and the ones that they replace.
+// becoming returns the world with the policies and Clusters of a file in it, and the
+// policies that this concerns: those of the file, and the ones that they replace.
 func becoming(ctx context.Context, h *hub.Hub, before explaining.World, planned drafts) (after explaining.World, concerned []*propagation.Policy, err error) {
 	after = before
 	for _, p := range planned.policies {
@@ -165,9 +166,9 @@ func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Lo
 	return o.screen.Encode(o.format, all)
 }
 
-// changes compares what happens to each template that a policy of either world
-// may concern, and counts those to which nothing happens; next are the bindings of
-// those that act at once.
+// changes compares what happens to each template that a policy may concern in either
+// world, and counts those to which nothing happens. next are the bindings of those that
+// change at once.
 func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, next map[propagation.BindingKey]*propagation.Binding, same int, err error) {
 	if len(concerned) == 0 {
 		return nil, nil, 0, nil
@@ -194,7 +195,8 @@ func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after exp
 	return changes, next, same, nil
 }
 
-// onlyOneOf is the one namespace that the policies select in; empty: any.
+// onlyOneOf returns the only namespace in which the policies select; empty: there are
+// several.
 func onlyOneOf(policies []*propagation.Policy) string {
 	namespaces := make([]string, len(policies))
 	for i, p := range policies {
@@ -245,7 +247,7 @@ func claimCell(c explaining.Change) screen.Cell {
 	return screen.Cell{Text: from + " → " + to, Paint: screen.Warn}
 }
 
-// nowCell is painted where something happens to a cluster at once.
+// nowCell is coloured if something happens to a cluster at once.
 func nowCell(c explaining.Change) screen.Cell {
 	var what []string
 	if c.Now != nil && !c.Now.None() {

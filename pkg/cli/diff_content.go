@@ -18,11 +18,11 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// pair is a template as it is, and as it would be; without a template it is not there.
+// pair is a template as it is, and as it would be; a nil template does not exist.
 type pair struct{ before, after explaining.Subject }
 
-// rewrites are what would change in members of the templates of a file, and of those
-// that its overrides concern; untouched counts those of which nothing would.
+// rewrites returns what would change in members for the templates of a file, and for
+// those that its overrides concern; untouched counts those for which nothing would.
 func (o *diffOptions) rewrites(ctx context.Context, h *hub.Hub, before, after explaining.World, planned drafts) (out []explaining.Rewrite, untouched int, err error) {
 	if len(planned.templates)+len(planned.overrides) == 0 {
 		return nil, 0, nil
@@ -52,8 +52,8 @@ func (o *diffOptions) rewrites(ctx context.Context, h *hub.Hub, before, after ex
 	return out, untouched, nil
 }
 
-// rewritten is what would change in members: of templates, and of what placements give;
-// and of how many of these nothing would.
+// rewritten is what would change in members for templates, and for placements, and for
+// how many of these nothing would.
 type rewritten struct {
 	templates, placed             []explaining.Rewrite
 	untouched, untouchedPlacement int
@@ -76,8 +76,8 @@ func (o *diffOptions) showAllRewrites(planned drafts, r rewritten) {
 	}
 }
 
-// pairsOf are the templates of a file, in its order, and then those that its overrides
-// concern.
+// pairsOf returns the templates of a file, in its order, and then those that its
+// overrides concern.
 func pairsOf(ctx context.Context, h *hub.Hub, planned drafts, overrides []propagation.Override) ([]pair, error) {
 	var pairs []pair
 	for _, t := range planned.templates {
@@ -91,7 +91,7 @@ func pairsOf(ctx context.Context, h *hub.Hub, planned drafts, overrides []propag
 		return pairs, nil
 	}
 	concerned := slices.Clone(planned.overrides)
-	for _, o := range overrides { // what such a one did is taken back
+	for _, o := range overrides { // what the override did before is reverted
 		if slices.ContainsFunc(planned.overrides, func(p propagation.Override) bool { return p.Key == o.Key }) {
 			concerned = append(concerned, o)
 		}
@@ -107,7 +107,7 @@ func pairsOf(ctx context.Context, h *hub.Hub, planned drafts, overrides []propag
 		}
 		s, err := subject(ctx, h, key)
 		if errors.Is(err, outcome.ErrGone) {
-			continue // it is on its way out
+			continue // it is being deleted
 		}
 		if err != nil {
 			return nil, err
@@ -122,7 +122,8 @@ func pairsOf(ctx context.Context, h *hub.Hub, planned drafts, overrides []propag
 	return pairs, nil
 }
 
-// anyMay tells whether some override may select what is called so, whatever its labels.
+// anyMay reports whether some override may select an object of that name, whatever its
+// labels.
 func anyMay(overrides []propagation.Override, key propagation.TemplateKey) bool {
 	return slices.ContainsFunc(overrides, func(o propagation.Override) bool {
 		if o.Key.Scope == propagation.Namespaced && o.Key.Namespace != key.Namespace {
@@ -140,7 +141,7 @@ func anyMay(overrides []propagation.Override, key propagation.TemplateKey) bool 
 	})
 }
 
-// pairOf is a template as it is on the hub, and as it would be.
+// pairOf returns a template as it is on the hub, and as it would be.
 func pairOf(ctx context.Context, h *hub.Hub, planned *propagation.Template) (pair, error) {
 	s, err := subject(ctx, h, planned.Key)
 	if errors.Is(err, outcome.ErrGone) {
@@ -155,8 +156,8 @@ func pairOf(ctx context.Context, h *hub.Hub, planned *propagation.Template) (pai
 	}
 	after := s
 	if planned.Itself().Hash != s.Template.Itself().Hash {
-		// What the hub would store is told under the version that is there: it says
-		// nothing of whether somebody wrote it.
+		// The dry run returns the object with the present version, which must not count
+		// as proof that nobody wrote it.
 		written := *planned
 		written.ResourceVersion = ""
 		planned = &written
@@ -165,7 +166,7 @@ func pairOf(ctx context.Context, h *hub.Hub, planned *propagation.Template) (pai
 	return pair{before: s, after: after}, nil
 }
 
-// showRewrites says which members would change, and how.
+// showRewrites shows which members would change, and how.
 func (o *diffOptions) showRewrites(all []explaining.Rewrite, untouched int) {
 	templates := 0
 	var last propagation.TemplateKey
@@ -180,7 +181,7 @@ func (o *diffOptions) showRewrites(all []explaining.Rewrite, untouched int) {
 	o.screen.Printf("%s; %s.\n", noun(templates, "template changes in members", "templates change in members"), noun(untouched, "other stays as it is", "others stay as they are"))
 }
 
-// showRewrite says which members would change, and how, indented by that much.
+// showRewrite shows which members would change, and how, indented by indent.
 func (o *diffOptions) showRewrite(indent string, r explaining.Rewrite) {
 	text := rewriteText(r)
 	if r.Later {

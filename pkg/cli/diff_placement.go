@@ -25,7 +25,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// placementOf is a placement of a file as the hub would store it.
+// placementOf returns a placement of a file as the hub would store it.
 func (o *diffOptions) placementOf(ctx context.Context, u *unstructured.Unstructured) (*placementv1.ClusterResourcePlacement, error) {
 	key := propagation.TemplateKey{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()}
 	client, err := o.place(u)
@@ -43,7 +43,7 @@ func (o *diffOptions) placementOf(ctx context.Context, u *unstructured.Unstructu
 	return p, nil
 }
 
-// outlooks are what the placements of a file would do.
+// outlooks returns what the placements of a file would do.
 func (o *diffOptions) outlooks(ctx context.Context, h *hub.Hub, planned []*placementv1.ClusterResourcePlacement) ([]explaining.Outlook, error) {
 	var out []explaining.Outlook
 	for _, next := range planned {
@@ -68,7 +68,7 @@ func (o *diffOptions) outlooks(ctx context.Context, h *hub.Hub, planned []*place
 	return out, nil
 }
 
-// gathering collects what selectors select on the hub.
+// gathering collects the objects that selectors select on the hub.
 type gathering struct {
 	*hub.Hub
 	selectors placing.Selectors
@@ -78,8 +78,8 @@ type gathering struct {
 	dark []schema.GroupKind
 }
 
-// selected is what the selectors select; latest is what the placement has now. The
-// error is also that of a selection which Sluice would not act on.
+// selected returns what the selectors select; latest is what the placement has now. It
+// returns an error also if Sluice would refuse the selection.
 func (o *diffOptions) selected(ctx context.Context, h *hub.Hub, selectors placing.Selectors, latest placing.Content) (placing.Content, error) {
 	s := gathering{Hub: h, selectors: selectors}
 	kinds, namespaces := selectors.Kinds()
@@ -101,7 +101,8 @@ func (o *diffOptions) selected(ctx context.Context, h *hub.Hub, selectors placin
 	return content, s.mistaken(ctx, latest, content)
 }
 
-// mistaken is the placer's refusal of what would take away what is there.
+// mistaken returns the error with which the placer would refuse to remove objects that
+// still exist.
 func (s *gathering) mistaken(ctx context.Context, latest, content placing.Content) error {
 	for _, m := range s.selectors.Mistakes(latest, content, func(gk schema.GroupKind) bool { return slices.Contains(s.dark, gk) }) {
 		t, err := s.Template(ctx, m.Left)
@@ -136,7 +137,7 @@ func (s *gathering) list(ctx context.Context, gvk schema.GroupVersionKind, names
 	}
 }
 
-// whole takes an object without a namespace and, with a Namespace, what is in it.
+// whole adds a cluster-scoped object and, if it is a Namespace, everything in it.
 func (s *gathering) whole(ctx context.Context, t *propagation.Template) error {
 	if placing.Leaving(t.Object) || placing.Exempt(t.Key, t.Object, false) != "" {
 		return nil
@@ -183,7 +184,7 @@ func (s *gathering) take(t *propagation.Template) error {
 	return nil
 }
 
-// showOutlooks says what would be selected, where it would go, and in which order.
+// showOutlooks shows what would be selected, where it would go, and in which order.
 func (o *diffOptions) showOutlooks(all []explaining.Outlook) {
 	for _, out := range all {
 		o.screen.Printf("Placement   %s: %s\n", out.Name, noun(len(out.Selected), "object", "objects"))

@@ -32,15 +32,15 @@ func eventsCommand(s *session) *cobra.Command {
 	o := &eventsOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "events KIND/NAME | crp/NAME [-f]",
-		Short: "Show what was decided about a template, in order, with the reasons",
-		Long: `Show what was decided about a template or a placement, the oldest first: the
-Kubernetes events about it, its binding and its Works, and since when each of their
-conditions is as it is. Events are kept for as long as the hub keeps them (an hour,
-unless it is told otherwise), conditions for as long as they hold.`,
+		Short: "Show the decisions about a template, in order, with the reasons",
+		Long: `Show the decisions about a template or a placement, the oldest first: the
+Kubernetes events about it, its binding and its Works, and the last transition
+of each of their conditions. Events are shown for as long as the hub keeps them
+(an hour by default), conditions for as long as they last.`,
 		Example: examples(`
 			kubectl sluice events deployment/nginx -n shop
 
-			# As it is decided, until Ctrl-C
+			# Also new decisions, until Ctrl-C
 			kubectl sluice events deployment/nginx -n shop -f
 
 			# Of a placement, for programs
@@ -58,27 +58,27 @@ unless it is told otherwise), conditions for as long as they hold.`,
 			return o.run(cmd.Context(), keys[0])
 		},
 	}
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on, and print what is decided next, until Ctrl-C")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "after that, print new decisions until Ctrl-C")
 	o.addTo(cmd, formatJSON, formatYAML)
 	return cmd
 }
 
-// decision is one line: an event, or a condition that became what it is.
+// decision is one line: an event, or the last transition of a condition.
 type decision struct {
 	Time time.Time `json:"time"`
 	// About is the object that it is about: template, binding, or a cluster's Work.
 	About   string `json:"about"`
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
-	// Condition and Status of a condition; empty: it is an event.
+	// Condition and Status are set for a condition; empty for an event.
 	Condition string                 `json:"condition,omitempty"`
 	Status    metav1.ConditionStatus `json:"status,omitempty"`
 	Warning   bool                   `json:"warning,omitempty"`
-	// Count of an event that was told several times, last at Time.
+	// Count is how often an event was recorded, the last time at Time.
 	Count int32 `json:"count,omitempty"`
 }
 
-// source is an object whose events and conditions are told.
+// source is an object whose events and conditions are shown.
 type source struct {
 	about                 string
 	kind, namespace, name string
@@ -110,7 +110,7 @@ func (o *eventsOptions) run(ctx context.Context, key propagation.TemplateKey) er
 
 var decisionColumns = screen.Columns("TIME", "ABOUT", "WHAT", "REASON", "MESSAGE")
 
-// decisions are all that are known, the oldest first.
+// decisions returns all known decisions, the oldest first.
 func (o *eventsOptions) decisions(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) ([]decision, error) {
 	sources, err := sourcesOf(ctx, h, key)
 	if err != nil {
@@ -128,7 +128,8 @@ func (o *eventsOptions) decisions(ctx context.Context, h *hub.Hub, key propagati
 	return all, nil
 }
 
-// sourcesOf are the template, its binding and its Works; or the placement and its.
+// sourcesOf returns the template, its binding and its Works, or the placement with its
+// bindings and Works.
 func sourcesOf(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) ([]source, error) {
 	if _, ok := hub.PlacementKeyOf(key); ok {
 		p, err := h.Placement(ctx, key.Name)
@@ -161,8 +162,8 @@ func sourcesOf(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) ([]
 	return out, nil
 }
 
-// told are the events about the object. Those about one without a namespace are in
-// default.
+// told returns the events about the object. Those about a cluster-scoped object are in
+// the namespace default.
 func (o *eventsOptions) told(ctx context.Context, s source) ([]decision, error) {
 	if s.name == "" {
 		return nil, nil
@@ -189,7 +190,7 @@ func (o *eventsOptions) told(ctx context.Context, s source) ([]decision, error) 
 	return out, nil
 }
 
-// timeOf is when an event was told last.
+// timeOf returns when an event was last recorded.
 func timeOf(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:
@@ -202,7 +203,7 @@ func timeOf(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// became is when the object's conditions became what they are.
+// became returns the last transitions of the object's conditions.
 func (s source) became() []decision {
 	var out []decision
 	for _, c := range s.conditions {
@@ -226,7 +227,7 @@ func decisionRows(all []decision) [][]screen.Cell {
 		if d.Warning {
 			what.Paint = screen.Warn
 		}
-		at := "" // a condition that says no time
+		at := "" // a condition without a time
 		if !d.Time.IsZero() {
 			at = d.Time.Local().Format(time.DateTime)
 		}

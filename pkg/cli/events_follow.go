@@ -18,14 +18,14 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
-// goOn prints what was decided, and then what is, until ctx ends. Watches say when to
-// look.
+// goOn prints the decisions so far, and then new ones, until ctx ends. Watches tell
+// when to read again.
 func (o *eventsOptions) goOn(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
 	changed := make(chan struct{}, 1)
 	told := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it is going to look anyway
+		default: // it is going to read anyway
 		}
 	}
 	if err := o.watch(ctx, h, key, told); err != nil {
@@ -42,7 +42,7 @@ func (o *eventsOptions) goOn(ctx context.Context, h *hub.Hub, key propagation.Te
 		}
 		var news []decision
 		for _, d := range all {
-			d.Time = d.Time.UTC() // the same time is the same key
+			d.Time = d.Time.UTC() // the same time gives the same key
 			if !seen[d] {
 				seen[d] = true
 				news = append(news, d)
@@ -63,7 +63,7 @@ func (o *eventsOptions) goOn(ctx context.Context, h *hub.Hub, key propagation.Te
 	}
 }
 
-// watch begins the watches of what the decisions are read from.
+// watch starts the watches of the objects from which decisions are read.
 func (o *eventsOptions) watch(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, told func()) error {
 	kinds := []schema.GroupVersionKind{bindingKind(propagation.BindingOf(key).Scope()), workv1alpha1.SchemeGroupVersion.WithKind("Work")}
 	if _, ok := hub.PlacementKeyOf(key); ok {

@@ -32,21 +32,21 @@ func explainCommand(s *session) *cobra.Command {
 	o := &explainOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME | pp/NAME | cpp/NAME | crp/NAME",
-		Short: "Say why a template is where it is, or where a policy's templates stand",
-		Long: `Say why a template is where it is: which policies select it, in which order, and
-why the others do not; who holds it; whether what the policy and the template
-say is in force, and otherwise what it waits for and what it would change; which
-clusters were chosen and why, and how far each of them is.
+		Short: "Explain why a template is where it is, or show the state of a policy's templates",
+		Long: `Explain why a template is where it is: which policies select it, in which order,
+and why others do not; which policy holds it; whether the present policy and
+content are in force, and if not, what they wait for and what they would change;
+which clusters were chosen and why, and the state of the template in each.
 
-Of a policy, say which templates it holds and where each of them stands. Of a
-placement, which clusters were picked and which not, and why; which snapshot each
-has, and what it waits for.
+Of a policy, show which templates it holds and the state of each. Of a
+placement, show which clusters were picked and which were not, and why; which
+snapshot each has, and what it waits for.
 
-It asks the functions that Sluice itself decides with.`,
+The command uses the functions with which Sluice itself decides.`,
 		Example: examples(`
 			kubectl sluice explain deployment/nginx -n shop
 
-			# Policies that select nothing alike as well
+			# With all policies that do not select it
 			kubectl sluice explain deployment/nginx -n shop -o wide
 
 			# The templates of a policy, by state
@@ -109,8 +109,8 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 	return nil
 }
 
-// claimedAt is when Sluice last wrote the template's metadata, which it does
-// for a claim and for nothing else; zero: not known.
+// claimedAt returns when Sluice last wrote the template's metadata, which it does only
+// for a claim; zero: not known.
 func (o *explainOptions) claimedAt(ctx context.Context, t *propagation.Template) time.Time {
 	mapping, err := o.mapping(t.Key.GroupVersionKind())
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *explainOptions) claimedAt(ctx context.Context, t *propagation.Template)
 	return last
 }
 
-// show writes a report on one screen.
+// show prints a report.
 func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	s := o.screen
 	s.Println(s.Paint(screen.Bold, where(r.Template)))
@@ -208,8 +208,8 @@ func (o *explainOptions) gate(r explaining.Report) string {
 	return o.screen.Paint(screen.Good, "nothing waits")
 }
 
-// showPolicies lists those that select the template and those that nearly do;
-// -o wide all of them.
+// showPolicies lists the policies that select the template and those that nearly do;
+// with -o wide, all of them.
 func (o *explainOptions) showPolicies(r explaining.Report) {
 	var rows [][]screen.Cell
 	hidden := 0
@@ -313,8 +313,8 @@ func (o *explainOptions) showClusters(r explaining.Report) {
 	}
 }
 
-// fewOthers is how many clusters that were not chosen are shown unless all are
-// asked for.
+// fewOthers is how many clusters that were not chosen are shown, unless all are
+// requested.
 const fewOthers = 5
 
 var statePaints = map[explaining.State]screen.Paint{

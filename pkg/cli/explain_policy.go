@@ -17,7 +17,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// explainPolicy says where the templates of a policy stand.
+// explainPolicy shows the state of each template of a policy.
 func (o *explainOptions) explainPolicy(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) error {
 	w, err := world(ctx, h)
 	if err != nil {

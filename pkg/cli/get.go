@@ -26,10 +26,10 @@ type getOptions struct {
 	*session
 	output
 	all, watch bool
-	// what the arguments name; a nil kind means all kinds.
+	// what the arguments name; a nil kind means all kinds
 	kind *meta.RESTMapping
 	name string
-	// selector of the labels of templates, and of placements, as it was typed.
+	// selector for the labels of templates and placements, as it was typed
 	selectorArg string
 	selector    labels.Selector
 }
@@ -38,16 +38,16 @@ func getCommand(s *session) *cobra.Command {
 	o := &getOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "get [KIND | KIND/NAME | removals [CLUSTER]]",
-		Short: "Show templates at a glance: policy, clusters, how far they got",
-		Long: `Show templates at a glance: who holds them, where they go, in how many of these
-clusters they are applied and available, what waits for a template to change,
-and what is suspended. With a KIND, templates that a policy holds and that were
-never propagated are shown too. Placements follow, or are shown alone with crp.
+		Short: "List templates: policy, clusters, and their state",
+		Long: `List templates: which policies hold them, where they go, in how many of these
+clusters they are applied and available, which changes are pending, and what is
+suspended. With a KIND, templates that a policy holds and that were never
+propagated are listed, too. Placements follow, or are listed alone with crp.
 
-"removals" are the templates that would leave a cluster though nobody asked for
-that by name, and that are held there: of every namespace, unless -n names one,
-and in every cluster, unless one is named.
-"clusters" are the members; "orphans" what they have that the hub knows nothing of.`,
+"removals" are the removals of templates from clusters that are held because
+nobody asked for them by name: in every namespace, unless -n names one, and in
+every cluster, unless one is named. "clusters" are the members. "orphans" are
+objects in members that this hub created and has no Work for.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop
@@ -62,11 +62,11 @@ and in every cluster, unless one is named.
 			# Placements
 			kubectl sluice get crp
 
-			# The members, and what is held in clusters that it would leave
+			# The members, and removals that are held
 			kubectl sluice get clusters
 			kubectl sluice get removals
 
-			# As a change goes out
+			# While a change is rolled out
 			kubectl sluice get deploy -n shop -w
 
 			# For programs
@@ -86,8 +86,8 @@ and in every cluster, unless one is named.
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and those that have none")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, and print each line that changed, until Ctrl-C")
+	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "templates of every namespace, and cluster-scoped ones")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "after that, print each line that changes, until Ctrl-C")
 	cmd.Flags().StringVarP(&o.selectorArg, "selector", "l", "", "templates and placements with these labels, as kubectl's: tier=web,env!=test")
 	o.addTo(cmd, formatWide, formatName, formatJSON, formatYAML)
 	cmd.AddCommand(clustersCommand(s), orphansCommand(s))
@@ -171,7 +171,7 @@ func (o *getOptions) nothing() error {
 	return nil
 }
 
-// lines are the templates asked for, as summaries.
+// lines returns summaries of the requested templates.
 func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	namespace, err := o.namespace()
 	if err != nil {
@@ -212,8 +212,8 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	return append(lines, waiting...), err
 }
 
-// bindings are those of a namespace, and of all where it is empty. Who may not
-// look at all of them sees those of the namespace one by one.
+// bindings returns those of a namespace, or of all if it is empty. If the user may not
+// list all bindings, those of the namespace are read one by one.
 func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string) ([]*propagation.Binding, error) {
 	all, err := h.Bindings(ctx)
 	if namespace == "" || !apierrors.IsForbidden(err) {
@@ -237,7 +237,7 @@ func (o *getOptions) bindings(ctx context.Context, h *hub.Hub, namespace string)
 	return all, nil
 }
 
-// one is the summary of one template; that there is none is an error.
+// one returns the summary of one template; it is an error if there is none.
 func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (summary, error) {
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
 	if err == nil && b.IsOf(key) {
@@ -255,7 +255,7 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 	return summaryOfTemplate(t), nil
 }
 
-// waiting are the templates of the kind that a policy holds and that were never
+// waiting returns the templates of the kind that a policy holds and that were never
 // propagated.
 func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]summary, error) {
 	var lines []summary
@@ -267,8 +267,7 @@ func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, 
 	return lines, err
 }
 
-// eachTemplate calls f for all objects of a kind; a kind that is not served has
-// none.
+// eachTemplate calls f for all objects of a kind; a kind that is not served has none.
 func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, namespace string, f func(*propagation.Template)) error {
 	const pageSize = 500
 	seen := map[types.UID]bool{}
@@ -292,8 +291,8 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 	}
 }
 
-// datesOf says since when the templates are propagated. Who may not list the
-// metadata sees no age.
+// datesOf sets since when the templates are propagated. If the user may not list the
+// metadata, there is no age.
 func (o *getOptions) datesOf(ctx context.Context, lines []summary) {
 	for _, scope := range propagation.Scopes {
 		var namespaces []string
@@ -317,7 +316,7 @@ func (o *getOptions) datesOf(ctx context.Context, lines []summary) {
 	}
 }
 
-// onlyOne is the one namespace of all; empty: they are several.
+// onlyOne returns the only namespace in the list; empty: there are several.
 func onlyOne(namespaces []string) string {
 	for _, ns := range namespaces {
 		if ns != namespaces[0] {
@@ -327,7 +326,7 @@ func onlyOne(namespaces []string) string {
 	return namespaces[0]
 }
 
-// bindingKind is the kind of bindings of a scope.
+// bindingKind returns the kind of bindings of a scope.
 func bindingKind(scope propagation.Scope) schema.GroupVersionKind {
 	key := propagation.BindingKey{Name: "x"}
 	if scope == propagation.Namespaced {

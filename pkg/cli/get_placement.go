@@ -20,7 +20,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// ofPlacements tells whether placements are asked for.
+// ofPlacements reports whether placements are requested.
 func (o *getOptions) ofPlacements() bool {
 	if o.kind == nil {
 		return false
@@ -30,7 +30,7 @@ func (o *getOptions) ofPlacements() bool {
 	return yes
 }
 
-// placements shows the placements that are asked for.
+// placements shows the requested placements.
 func (o *getOptions) placements(ctx context.Context, h *hub.Hub) error {
 	lines, err := o.placementLines(ctx, h)
 	if err != nil {
@@ -83,8 +83,8 @@ func (o *getOptions) placementLines(ctx context.Context, h *hub.Hub) ([]explaini
 	return lines, nil
 }
 
-// beside shows the placements after the templates, where there are any that the user
-// may see; and tells whether there are.
+// beside shows the placements after the templates, if there are any that the user may
+// see, and reports whether there are.
 func (o *getOptions) beside(ctx context.Context, h *hub.Hub, after bool) (bool, error) {
 	lines, err := o.placementLines(ctx, h)
 	switch {
@@ -128,7 +128,7 @@ func (o *getOptions) placementRows(lines []explaining.PlacementSummary) [][]scre
 	return rows
 }
 
-// partCell is n of so many.
+// partCell shows n out of of.
 func partCell(n, of int) screen.Cell {
 	c := screen.Cell{Text: fmt.Sprintf("%d/%d", n, of), Paint: screen.Warn}
 	if n == of && n > 0 {

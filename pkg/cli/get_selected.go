@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// selected are the lines of templates with the labels asked for. A binding has no
-// labels of its template: the API server is asked which objects of each kind have
-// them. A template that is gone, or whose kind is, has none.
+// selected returns the lines of templates with the requested labels. A binding does not
+// have its template's labels, so the API server is asked which objects of each kind
+// have them. A template that is gone, or whose kind is, has none.
 func (o *getOptions) selected(ctx context.Context, namespace string, lines []summary) ([]summary, error) {
 	if o.selector.Empty() {
 		return lines, nil

@@ -21,10 +21,11 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// seenRow is one line as it was shown last.
+// seenRow is one line as it was last shown.
 type seenRow struct {
 	id string
-	// says all of the line but its age: what it is printed for.
+	// says is the content of the line except its age: the line is printed again if it
+	// changes.
 	says  string
 	cells []screen.Cell
 	ref   string
@@ -39,15 +40,15 @@ type watcher struct {
 	seen       map[string]seenRow
 }
 
-// follow prints what there is, and then each line that changed, until ctx ends: that
-// is how it is meant to end, and no error. Watches say when to look; what is shown is
-// read out of what they know.
+// follow prints the present lines, and then each line that changed, until ctx ends,
+// which is the normal end and no error. Watches tell when to read, and what is shown is
+// read from their caches.
 func (o *getOptions) follow(ctx context.Context, h *hub.Hub) error {
 	changed := make(chan struct{}, 1)
 	tables, err := o.watchers(ctx, h, func(hub.Change) {
 		select {
 		case changed <- struct{}{}:
-		default: // it is going to look anyway
+		default: // it is going to read anyway
 		}
 	})
 	if err != nil {
@@ -78,7 +79,7 @@ func (o *getOptions) follow(ctx context.Context, h *hub.Hub) error {
 	}
 }
 
-// watchers begin the watches that the lines depend on, and are the tables to show.
+// watchers starts the watches that the lines depend on, and returns the tables to show.
 func (o *getOptions) watchers(ctx context.Context, h *hub.Hub, told func(hub.Change)) ([]*watcher, error) {
 	placementGVK := placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement)
 	of := func(columns []screen.Column, placements bool) *watcher {
@@ -91,7 +92,7 @@ func (o *getOptions) watchers(ctx context.Context, h *hub.Hub, told func(hub.Cha
 	for _, scope := range propagation.Scopes {
 		kinds = append(kinds, bindingKind(scope))
 	}
-	if o.kind != nil { // those that were never propagated have no binding
+	if o.kind != nil { // templates that were never propagated have no binding
 		kinds = append(kinds, o.kind.GroupVersionKind)
 	}
 	for _, gvk := range kinds {
@@ -115,8 +116,8 @@ func (o *getOptions) watchers(ctx context.Context, h *hub.Hub, told func(hub.Cha
 	return append(tables, of(placementColumns(), true)), nil
 }
 
-// news are the rows that changed since they were shown. One that is gone is shown a
-// last time, and says so.
+// news returns the rows that changed since they were last shown. One that is gone is
+// shown a last time, marked as such.
 func (w *watcher) news(ctx context.Context, h *hub.Hub) ([]seenRow, error) {
 	now, err := w.rows(ctx, h)
 	if err != nil {
@@ -144,7 +145,7 @@ func (w *watcher) news(ctx context.Context, h *hub.Hub) ([]seenRow, error) {
 	return append(out, gone...), nil
 }
 
-// rows are all lines as they are now. The one that is named may not be there.
+// rows returns all lines as they are now. An object that is named need not exist.
 func (w *watcher) rows(ctx context.Context, h *hub.Hub) ([]seenRow, error) {
 	var out []seenRow
 	if w.placements {
@@ -167,7 +168,7 @@ func (w *watcher) rows(ctx context.Context, h *hub.Hub) ([]seenRow, error) {
 	return out, nil
 }
 
-// unlessGone is nil where the one that is named was shown, and is not there any more.
+// unlessGone returns nil if the named object was shown before and is gone now.
 func (w *watcher) unlessGone(err error) error {
 	if len(w.seen) > 0 && errors.Is(err, errNotFound) {
 		return nil
@@ -193,7 +194,7 @@ func (w *watcher) column(title string) int {
 	return slices.IndexFunc(columns, func(c screen.Column) bool { return c.Title == title })
 }
 
-// print writes rows under titles, unless the line before is of the same table.
+// print writes rows under titles, unless the previous row is of the same table.
 func (w *watcher) print(rows []seenRow, last *watcher) error {
 	var cells [][]screen.Cell
 	for _, r := range rows {

@@ -14,14 +14,16 @@ import (
 func grantCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grant KIND...",
-		Short: "Print the roles that let Sluice carry objects of a kind",
-		Long: `Print, as YAML, the roles that let Sluice read, watch and claim objects of a kind
-on the hub, and write their status; of a kind whose replicas members may change, also
-their number of replicas. Nothing is written: look at it, and apply it.
+		Short: "Print the roles that let Sluice propagate objects of a kind",
+		Long: `Print, as YAML, the roles that let Sluice read, watch and claim objects of a
+kind on the hub, and write their status; of a kind whose replicas members may
+change, also their number of replicas. Nothing is written: check the output, and
+apply it.
 
-On Knative each function has an account of its own, which may do with templates
-what these roles say; those of the usual kinds come with the installation. A
-policy that names a kind without them says so in its condition KindsGranted.
+On Knative each function has an account of its own, whose rights to templates
+these roles define; those for common kinds are part of the installation. A
+policy that names a kind without such roles has the condition KindsGranted with
+status False.
 
 Secrets are granted in one namespace at a time, named with --namespace.`,
 		Example: examples(`

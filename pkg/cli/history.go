@@ -42,18 +42,18 @@ func historyCommand(s *session) *cobra.Command {
 	o := &historyOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "history KIND/NAME | pp/NAME | cpp/NAME | crp/NAME",
-		Short: "Show the contents of a template that were let through, or what a policy said",
-		Long: `Show the contents of a template that were let through to the members, the newest
-first, and which of them is in force. What waits is not among them. Of a policy:
-what it said, as far as Sluice heard of it, whether or not templates have followed.
-Of a placement: its snapshots, and which clusters have which.`,
+		Short: "Show earlier contents of a template, or earlier specs of a policy",
+		Long: `Show the contents of a template that took effect, the newest first, and which of
+them is in force. Pending content is not included. Of a policy: the specs that
+it had, as far as Sluice saw them, whether or not they took effect. Of a
+placement: its snapshots, and which clusters have which.`,
 		Example: examples(`
 			kubectl sluice history deployment/nginx -n shop
 
-			# What revision 3 said
+			# The content of revision 3
 			kubectl sluice history deployment/nginx -n shop --revision 3 -o yaml
 
-			# What a policy said, and what would happen if it said so again
+			# The revisions of a policy, and what going back to one would do
 			kubectl sluice history pp/nginx -n shop
 			kubectl sluice history pp/nginx -n shop --revision 2 | kubectl sluice diff -f -`),
 		Args:              oneArg("KIND/NAME"),
@@ -129,16 +129,16 @@ func (o *historyOptions) list(ctx context.Context, b *propagation.Binding, revis
 	return o.show(items, lines, "IN FORCE", "No content was let through yet.")
 }
 
-// keptLine is a revision, whatever it is of.
+// keptLine is a revision of a template, policy or placement.
 type keptLine struct {
 	revision   int64
 	name, hash string
 	created    time.Time
-	counts     bool // it is the one that counts now
+	counts     bool // it is in force now
 }
 
-// show prints what is kept, for programs as items. counts is the title of which of it
-// counts now, nothing what is said where nothing is kept.
+// show prints the revisions, for programs as items. counts is the title of the column
+// that marks the revision in force; nothing is the text if there are none.
 func (o *historyOptions) show(items any, lines []keptLine, counts, nothing string) error {
 	switch o.format {
 	case formatJSON, formatYAML:
@@ -179,7 +179,7 @@ func (o *historyOptions) lines(ctx context.Context, b *propagation.Binding, revi
 	namespace := revisions[0].Namespace
 	created, err := o.created(ctx, revisionKind(b), namespace, propagation.LabelBinding+"="+propagation.BindingLabel(b.Key))
 	if err != nil {
-		return lines // who may not list the metadata sees no age
+		return lines // without permission to list the metadata there is no age
 	}
 	for i := range lines {
 		lines[i].Created = created[types.NamespacedName{Namespace: namespace, Name: lines[i].Name}].CreationTimestamp.Time
@@ -187,7 +187,8 @@ func (o *historyOptions) lines(ctx context.Context, b *propagation.Binding, revi
 	return lines
 }
 
-// revisionKind is the kind that keeps the contents of the binding's template.
+// revisionKind returns the kind in which the content of the binding's template is
+// stored.
 func revisionKind(b *propagation.Binding) schema.GroupVersionKind {
 	if gvk := b.Template().GroupVersionKind(); gvk.Group == "" && gvk.Kind == "Secret" {
 		return gvk
@@ -195,10 +196,10 @@ func revisionKind(b *propagation.Binding) schema.GroupVersionKind {
 	return controllerRevision
 }
 
-// short is the beginning of a hash.
+// short returns the beginning of a hash.
 func short(hash string) string { return hash[:min(len(hash), 10)] }
 
-// inForce is the content in force; nil: there is none, or it is not kept.
+// inForce returns the content in force; nil: there is none, or it is not stored.
 func inForce(ctx context.Context, h *hub.Hub, b *propagation.Binding) (*propagation.Revision, error) {
 	if b == nil || b.Revision() == "" {
 		return nil, nil

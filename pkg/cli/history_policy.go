@@ -34,8 +34,8 @@ type policyLine struct {
 	Created  time.Time `json:"created,omitzero"`
 }
 
-// policyHistory is a policy and what is kept of it, the newest first. What is kept
-// under its label and is not of it is left out.
+// policyHistory returns a policy and its stored revisions, the newest first. Objects
+// that have its label and are not its revisions are left out.
 func policyHistory(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) (*propagation.Policy, []*propagation.PolicyRevision, error) {
 	p, err := h.Policy(ctx, key)
 	if errors.Is(err, outcome.ErrGone) {
@@ -55,7 +55,8 @@ func policyHistory(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) (
 	return p, all, nil
 }
 
-// numbered is the revision of that number. Where there are two, somebody else made one.
+// numbered returns the revision with that number. If there are two, somebody else
+// created one.
 func numbered(key propagation.PolicyKey, all []*propagation.PolicyRevision, number int64) (*propagation.PolicyRevision, error) {
 	var found *propagation.PolicyRevision
 	kept := make([]string, 0, len(all))
@@ -75,7 +76,7 @@ func numbered(key propagation.PolicyKey, all []*propagation.PolicyRevision, numb
 	return found, nil
 }
 
-// asPolicy is the policy as it was, to be compared or applied.
+// asPolicy returns the policy as it was, to be compared or applied.
 func asPolicy(p *propagation.Policy, r *propagation.PolicyRevision) map[string]any {
 	about, meta := hub.AboutPolicy(p), map[string]any{"name": p.Key.Name}
 	if p.Key.Namespace != "" {
@@ -84,7 +85,7 @@ func asPolicy(p *propagation.Policy, r *propagation.PolicyRevision) map[string]a
 	return map[string]any{"apiVersion": about.APIVersion, "kind": about.Kind, "metadata": meta, "spec": r.Spec}
 }
 
-// policy lists what is kept of a policy, or prints one of its revisions.
+// policy lists the revisions of a policy, or prints one of them.
 func (o *historyOptions) policy(ctx context.Context, h *hub.Hub, key propagation.PolicyKey) error {
 	p, all, err := policyHistory(ctx, h, key)
 	if err != nil {
@@ -113,7 +114,7 @@ func (o *historyOptions) policyLines(ctx context.Context, p *propagation.Policy,
 	}
 	created, err := o.created(ctx, controllerRevision, now.Namespace, propagation.LabelPolicyUID+"="+string(p.UID))
 	if err != nil {
-		return lines // who may not list the metadata sees no age
+		return lines // without permission to list the metadata there is no age
 	}
 	for i := range lines {
 		lines[i].Created = created[types.NamespacedName{Namespace: now.Namespace, Name: lines[i].Name}].CreationTimestamp.Time
@@ -121,8 +122,8 @@ func (o *historyOptions) policyLines(ctx context.Context, p *propagation.Policy,
 	return lines
 }
 
-// restate makes the policy say again what a revision says, with what that changes shown
-// first. To the hub it is an edit of the policy as any other.
+// restate sets the policy's spec to that of a revision, after showing what that
+// changes. To the hub it is an edit of the policy like any other.
 func (s *session) restate(ctx context.Context, key propagation.PolicyKey, revision int64) error {
 	h, err := s.hub()
 	if err != nil {

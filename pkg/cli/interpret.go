@@ -32,23 +32,24 @@ func interpretCommand(s *session) *cobra.Command {
 	o := &interpretOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "interpret -f OBJECT",
-		Short: "Show what Sluice knows of an object because of its kind",
-		Long: `Show what Sluice knows of an object because of its kind: how many of it run, its
-health, what of its status is reported, how the template's status is made of the
-members', which fields belong to the member, and what it refers to.
+		Short: "Show what Sluice knows about an object from its kind",
+		Long: `Show what Sluice knows about an object from its kind: its number of replicas,
+its health, which part of its status is reported, how the template's status is
+computed from the members', which fields belong to the member, and what it
+refers to.
 
-It asks the rules of the hub, or, without any connection, those of --with: a
-ResourceInterpreter that need not be applied yet. Each rule that is wrong or fails
-is named with its field and its expression, and the command fails. Of a kind without
-rules it shows what Sluice knows by itself, or by convention.`,
+The rules are those on the hub or, without any connection, those of --with: a
+ResourceInterpreter that need not be applied yet. Each rule that has a fault or
+fails is shown with its field and its expression, and the command fails. For a
+kind without rules it shows what is built in, or what follows from conventions.`,
 		Example: examples(`
 			# Try rules before they are applied, without a hub
 			kubectl sluice interpret -f widget.yaml --with interpreter.yaml
 
-			# How the template's status is made of what two members have
+			# The template's status, computed from two members
 			kubectl sluice interpret -f widget.yaml --with interpreter.yaml --members m1.yaml,m2.yaml
 
-			# As the hub's rules say now
+			# With the rules on the hub
 			kubectl get widget blue -n shop -o yaml | kubectl sluice interpret -f -`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,8 +60,8 @@ rules it shows what Sluice knows by itself, or by convention.`,
 		},
 	}
 	cmd.Flags().StringVarP(&o.path, "filename", "f", "", "file with the object; - is the standard input")
-	cmd.Flags().StringVar(&o.with, "with", "", "file with a ResourceInterpreter to try, in the place of the hub's")
-	cmd.Flags().StringSliceVar(&o.members, "members", nil, "files with what members have: the object there, or its status as it is reported; a file's name is its cluster's")
+	cmd.Flags().StringVar(&o.with, "with", "", "file with a ResourceInterpreter to try instead of those on the hub")
+	cmd.Flags().StringSliceVar(&o.members, "members", nil, "files with the members' objects, or their reported status; each file is named after its cluster")
 	for _, flag := range []string{"filename", "with", "members"} {
 		_ = cmd.MarkFlagFilename(flag, "yaml", "yml", "json")
 	}
@@ -111,7 +112,7 @@ func (o *interpretOptions) run(ctx context.Context) error {
 	return err
 }
 
-// of asks for what follows from the object alone.
+// of sets what follows from the object alone.
 func (is *interpretation) of(k kinds.Kind, obj map[string]any) {
 	n, err := k.Replicas(obj)
 	if is.note("replicas", err); err == nil {
@@ -137,7 +138,7 @@ func (is *interpretation) note(ability string, err error) {
 	}
 }
 
-// sum asks for the template's status, where there is what members have.
+// sum computes the template's status, if the members' objects are given.
 func (o *interpretOptions) sum(is *interpretation, k kinds.Kind, obj map[string]any) error {
 	if len(o.members) == 0 {
 		return nil
@@ -162,7 +163,7 @@ func (o *interpretOptions) sum(is *interpretation, k kinds.Kind, obj map[string]
 	return nil
 }
 
-// one is the object of a file that holds one.
+// one returns the object of a file that contains exactly one.
 func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) {
 	raw, err := o.file(path)
 	if err != nil {
@@ -175,7 +176,7 @@ func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) 
 	if len(objects) != 1 {
 		return nil, fmt.Errorf("%s holds %s: want one", path, noun(len(objects), "object", "objects"))
 	}
-	// Numbers are to be what the hub's are: whole ones are no fractions.
+	// Numbers have to be decoded as on the hub: whole numbers are integers.
 	if raw, err = json.Marshal(objects[0].Object); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -186,7 +187,7 @@ func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) 
 	return u, nil
 }
 
-// known is what is known of the object's kind, and who says it.
+// known returns what is known of the object's kind, and where that comes from.
 func (o *interpretOptions) known(ctx context.Context, u *unstructured.Unstructured) (kinds.Table, string, error) {
 	var all []*rules.Interpreter
 	if o.with != "" {
@@ -216,8 +217,8 @@ func (o *interpretOptions) known(ctx context.Context, u *unstructured.Unstructur
 	return kinds.Table{}, "none: what Sluice knows of the kind, or of all kinds", nil
 }
 
-// interpreter is that of the file of --with. What is wrong with its kind is an error;
-// with its rules, that of the abilities which they are.
+// interpreter returns the one in the file of --with. A fault in its target is an error;
+// a fault in a rule is an error of that ability.
 func (o *interpretOptions) interpreter() (*rules.Interpreter, error) {
 	u, err := o.one(o.with)
 	if err != nil {
@@ -239,7 +240,7 @@ func (o *interpretOptions) interpreter() (*rules.Interpreter, error) {
 	return i, nil
 }
 
-// show is for people.
+// show prints the interpretation for people.
 func (o *interpretOptions) show(is interpretation) {
 	line := func(ability, value string) { o.screen.Printf("%-18s%s\n", ability, value) }
 	line("object", is.Object)

@@ -39,22 +39,23 @@ func joinCommand(s *session) *cobra.Command {
 	o := &joinOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "join NAME --cluster-kubeconfig FILE",
-		Short: "Let a cluster become a member",
-		Long: `Let a cluster become a member. The cluster is asked first whether it is ready and
-which kinds of objects the credentials may write; they are then kept on the hub
-in Secret sluice-system/NAME. They need not be an administrator's: --print-role
-prints an account with the least rights, for --kinds or for what applications are
-mostly made of. To join a member again replaces its credentials: so a token that
-lasts for days is followed by the next one. Certificates and tokens that the file only
-refers to are put into it. Where Sluice runs on Knative, the functions that talk to
-members may read the Secret, and a source tells of what happens in the member; if
-Sluice runs on another cluster than the hub, the Secret is made there.
+		Short: "Join a cluster as a member",
+		Long: `Join a cluster as a member. The command first asks the cluster whether it is
+ready and which kinds of objects the credentials may write, and then stores them
+on the hub in Secret sluice-system/NAME. They need not be an administrator's:
+--print-role prints an account with the least rights, for --kinds or for the
+kinds that most applications consist of. Joining a member again replaces its
+credentials, for example when a token is about to expire. Certificates and
+tokens that the file only refers to are included. Where Sluice runs on Knative,
+the functions that write to members may read the Secret, and a source watches
+the member; if Sluice runs on another cluster than the hub, the Secret is
+created there.
 
-If anything fails, nothing stays behind.`,
+If anything fails, everything that was created is removed again.`,
 		Example: examples(`
 			kubectl sluice join member1 --cluster-kubeconfig member1.yaml
 
-			# An account for Sluice that may write Deployments alone, made in the member
+			# An account in the member with which Sluice may only write Deployments
 			kubectl sluice join --print-role --kinds deployments.apps | kubectl apply -f -
 			kubectl create token sluice-member -n sluice-member --duration 48h
 
@@ -83,14 +84,14 @@ If anything fails, nothing stays behind.`,
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the cluster is ready")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait")
 	cmd.Flags().BoolVar(&o.printRole, "print-role", false, "print, as YAML, the accounts that a member needs for Sluice, and do nothing else")
-	cmd.Flags().StringSliceVar(&o.kinds, "kinds", nil, "with --print-role: the kinds that may be written, such as deployments.apps (default: those of most applications)")
+	cmd.Flags().StringSliceVar(&o.kinds, "kinds", nil, "with --print-role: the kinds that the account may write, such as deployments.apps (default: those of most applications)")
 	o.elsewhere.flag(cmd)
 	_ = cmd.MarkFlagFilename("cluster-kubeconfig")
 	_ = cmd.RegisterFlagCompletionFunc("cluster-context", completeContexts("cluster-kubeconfig"))
 	return cmd
 }
 
-// role prints the least that a member has to give.
+// role prints the least rights that a member has to grant.
 func (o *joinOptions) role() error {
 	kinds := joining.Kinds
 	if len(o.kinds) > 0 {
@@ -110,8 +111,9 @@ func (o *joinOptions) role() error {
 	return nil
 }
 
-// served refuses kinds that the hub serves under another name, or not at all: nothing of
-// them is ever propagated. Where the hub cannot be asked, the role is printed all the same.
+// served refuses kinds that the hub does not serve, or serves under another name: none
+// of their objects is ever propagated. If the hub cannot be asked, the role is printed
+// all the same.
 func (o *joinOptions) served(kinds []schema.GroupResource) error {
 	mapper, err := o.mapper()
 	if err != nil {
@@ -158,7 +160,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	}
 	if known, err := o.joined(clusters, member); err != nil || known != nil {
 		if err == nil && e != nil {
-			err = errors.Join(e.admit(ctx, o.name), o.contents(ctx)) // what an older version made may lack something
+			err = errors.Join(e.admit(ctx, o.name), o.contents(ctx)) // an earlier version may have created less
 		}
 		if err == nil {
 			err = o.replace(ctx, e, known, member)
@@ -182,7 +184,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	return o.ready(ctx, h)
 }
 
-// validCluster checks the name: it becomes a part of other names.
+// validCluster checks the name, which becomes part of other names.
 func validCluster(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be a cluster's name: %s", name, strings.Join(problems, "; "))
@@ -193,8 +195,8 @@ func validCluster(name string) error {
 	return nil
 }
 
-// joined returns the Cluster of this very member if it has the name already, nil if
-// nobody has it; that another one has it is an error.
+// joined returns the Cluster if this very member has the name already, and nil if the
+// name is free; it is an error if another member has it.
 func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (*clusterv1alpha1.Cluster, error) {
 	for _, c := range clusters {
 		switch {
@@ -216,7 +218,7 @@ func (o *joinOptions) joined(clusters []*clusterv1alpha1.Cluster, member *joinin
 	return nil, nil
 }
 
-// check asks the member, and makes sure that it is nobody we know.
+// check asks the member, and makes sure that it is not joined under another name.
 func (o *joinOptions) check(ctx context.Context, clusters []*clusterv1alpha1.Cluster, member *joining.Credentials) (joining.Identity, error) {
 	p := o.screen.Progress()
 	defer p.Clear()

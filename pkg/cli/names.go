@@ -13,14 +13,14 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
-// shortNames are what people call policies.
+// shortNames are the short names of the policy kinds.
 var shortNames = map[propagation.Scope]string{propagation.Namespaced: "pp", propagation.Cluster: "cpp"}
 
-// policyRef is what people type for a policy: pp/NAME or cpp/NAME.
+// policyRef returns a policy as people type it: pp/NAME or cpp/NAME.
 func policyRef(k propagation.PolicyKey) string { return shortNames[k.Scope] + "/" + k.Name }
 
-// refOf is what people type for a template: deployment/nginx. Groups other than
-// the well-known ones are named, as they may be needed.
+// refOf returns a template as people type it: deployment/nginx. The API group is added
+// unless it is a well-known one, since kubectl may need it.
 func refOf(k propagation.TemplateKey) string {
 	kind := strings.ToLower(k.Kind)
 	if group := k.GroupVersionKind().Group; strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
@@ -29,7 +29,7 @@ func refOf(k propagation.TemplateKey) string {
 	return kind + "/" + k.Name
 }
 
-// fullRef is kubectl's -o name.
+// fullRef returns a template as kubectl's -o name does.
 func fullRef(k propagation.TemplateKey) string {
 	kind := strings.ToLower(k.Kind)
 	if group := k.GroupVersionKind().Group; group != "" {
@@ -38,7 +38,7 @@ func fullRef(k propagation.TemplateKey) string {
 	return kind + "/" + k.Name
 }
 
-// inNamespace is the flag that a command about k needs.
+// inNamespace returns the flag that a command about an object in the namespace needs.
 func inNamespace(namespace string) string {
 	if namespace == "" {
 		return ""
@@ -46,7 +46,7 @@ func inNamespace(namespace string) string {
 	return " -n " + namespace
 }
 
-// where is for people: "deployment/nginx in shop".
+// where returns a template for people: "deployment/nginx in shop".
 func where(k propagation.TemplateKey) string {
 	if k.Namespace == "" {
 		return refOf(k)

@@ -31,20 +31,20 @@ func orphansCommand(s *session) *cobra.Command {
 	o := &orphansOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "orphans [CLUSTER]",
-		Short: "Show what members have from this hub that the hub knows nothing of",
-		Long: `Show the objects in members that this hub put there and has no Work for: what was
-propagated after the backup that the hub was restored from. Sluice never deletes
-them. Where the template is made again, it takes over the very object; who does not
-want it any more deletes it in the member.
+		Short: "Show objects in members that this hub created and has no Work for",
+		Long: `Show the objects in members that this hub created and has no Work for: those
+that were propagated after the backup that the hub was restored from. Sluice
+never deletes them. If the template is created again, it takes over the object;
+otherwise delete the object in the member.
 
-The members are asked with the credentials that they joined with, which the command
-reads from their Secrets.`,
+The members are asked with the credentials with which they joined, which the
+command reads from their Secrets.`,
 		Example: examples(`
 			# Of all members, and of one
 			kubectl sluice get orphans
 			kubectl sluice get orphans member1
 
-			# What nobody wants any more
+			# Delete an object that nobody needs any more
 			kubectl --kubeconfig MEMBER delete configmap/young -n shop`),
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeClusters,
@@ -102,8 +102,8 @@ func (o *orphansOptions) clusters(ctx context.Context, h *hub.Hub) ([]string, er
 	return names, nil
 }
 
-// of are the orphans of one member. Its objects are listed before the Works are: what
-// is propagated in between is none.
+// of returns the orphans of one member. Its objects are listed before the Works, so
+// that what is propagated in between does not count.
 func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]orphan, error) {
 	member, err := o.credentials(ctx, cluster)
 	if err != nil {
@@ -140,7 +140,7 @@ func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]
 	return found, nil
 }
 
-// credentials are those with which the member joined.
+// credentials returns those with which the member joined.
 func (o *orphansOptions) credentials(ctx context.Context, cluster string) (*joining.Credentials, error) {
 	kube, err := o.kube()
 	if err != nil {

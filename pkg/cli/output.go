@@ -27,14 +27,14 @@ type output struct {
 	allowed []string
 }
 
-// addTo makes the flag one of a command.
+// addTo adds the flag to a command.
 func (o *output) addTo(cmd *cobra.Command, allowed ...string) {
 	o.allowed = allowed
 	cmd.Flags().VarP(o, "output", "o", "output format: "+strings.Join(allowed, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// String, Set and Type make it a flag.
+// String returns the format. String, Set and Type implement a flag.
 func (o *output) String() string { return o.format }
 
 // Set checks the format.
@@ -49,12 +49,12 @@ func (o *output) Set(format string) error {
 // Type is shown in help.
 func (o *output) Type() string { return "format" }
 
-// forMachines tells whether a program reads the output.
+// forMachines reports whether a program reads the output.
 func (o *output) forMachines() bool { return o.format == formatJSON || o.format == formatYAML }
 
 func (o *output) wide() bool { return o.format == formatWide }
 
-// age is the time since t as kubectl shows it.
+// age returns the time since t as kubectl shows it.
 func age(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -62,7 +62,7 @@ func age(t time.Time) string {
 	return duration.HumanDuration(time.Since(t))
 }
 
-// some names the first of many.
+// some returns the first names of a list, and how many more there are.
 func some(names []string, limit int) string {
 	if len(names) <= limit {
 		return strings.Join(names, ",")
@@ -70,7 +70,7 @@ func some(names []string, limit int) string {
 	return fmt.Sprintf("%s,+%d", strings.Join(names[:limit], ","), len(names)-limit)
 }
 
-// noun is the number of things.
+// noun returns a number with its noun in singular or plural.
 func noun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -22,7 +22,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// placed reads a placement and all that was made of it.
+// placed reads a placement with its snapshots and bindings.
 func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (explaining.Placed, error) {
 	var p explaining.Placed
 	var err error
@@ -40,12 +40,12 @@ func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expla
 	}
 	p.Clusters, err = h.Clusters(ctx)
 	if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
-		return p, nil // who may not see clusters is not told who of them left
+		return p, nil // without permission to see clusters it is not known which ones left
 	}
 	return p, err
 }
 
-// explainPlacement says where a placement stands.
+// explainPlacement shows the state of a placement.
 func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
 	p, err := placed(ctx, h, key)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *historyOptions) placement(ctx context.Context, h *hub.Hub, key propagat
 	return nil
 }
 
-// onClusters is the flag --cluster.
+// onClusters adds the flag --cluster.
 func (s *session) onClusters(cmd *cobra.Command, clusters *[]string, usage string) {
 	cmd.Flags().StringSliceVar(clusters, "cluster", nil, usage)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -133,7 +133,7 @@ func (s *session) onClusters(cmd *cobra.Command, clusters *[]string, usage strin
 	})
 }
 
-// suspendPlacement changes what holds a placement back.
+// suspendPlacement changes the suspension of a placement.
 func (s *session) suspendPlacement(ctx context.Context, key propagation.TemplateKey, change func(was string) (string, error)) error {
 	h, err := s.hub()
 	if err != nil {

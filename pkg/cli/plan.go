@@ -25,7 +25,7 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
-// drafts are what a file holds.
+// drafts are the objects in a file.
 type drafts struct {
 	policies   []*propagation.Policy
 	clusters   []*clusterv1alpha1.Cluster
@@ -36,7 +36,7 @@ type drafts struct {
 	templates []*propagation.Template
 }
 
-// plan is what a file holds, as the hub would store it, and its Clusters.
+// plan returns the objects in a file as the hub would store them.
 func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, raw []byte) (out drafts, err error) {
 	objects, err := objectsOf(o.path, raw)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *diffOptions) draft(ctx context.Context, h *hub.Hub, u *unstructured.Uns
 	return err
 }
 
-// relabelled is a Cluster with the labels of a file, and its spec where there is one.
+// relabelled returns a Cluster with the labels of the file, and its spec if it has one.
 func relabelled(ctx context.Context, h *hub.Hub, name string, u *unstructured.Unstructured) (*clusterv1alpha1.Cluster, error) {
 	live, err := h.Cluster(ctx, name)
 	if err != nil {
@@ -109,7 +109,7 @@ func relabelled(ctx context.Context, h *hub.Hub, name string, u *unstructured.Un
 	return c, nil
 }
 
-// stored is a policy as the hub would store it: checked, and with defaults.
+// stored returns a policy as the hub would store it: validated and defaulted.
 func (o *diffOptions) stored(ctx context.Context, u *unstructured.Unstructured) (*propagation.Policy, error) {
 	client, err := o.place(u)
 	if err != nil {
@@ -123,8 +123,8 @@ func (o *diffOptions) stored(ctx context.Context, u *unstructured.Unstructured) 
 	return policyOf(policy, answer)
 }
 
-// dryRun asks the hub what it would store, and again where somebody wrote it meanwhile,
-// as Sluice does.
+// dryRun asks the hub what it would store. Like Sluice, it tries again if somebody
+// wrote the object meanwhile.
 func dryRun(ctx context.Context, client dynamic.ResourceInterface, u *unstructured.Unstructured) (answer *unstructured.Unstructured, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		answer, err = dryRunOnce(ctx, client, u)
@@ -161,8 +161,8 @@ func policyOf(key propagation.PolicyKey, u *unstructured.Unstructured) (*propaga
 	}, nil
 }
 
-// equalChange tells whether the planned policies do to a template only what
-// happens anyway.
+// equalChange reports whether the planned policies do to a template only what happens
+// anyway.
 func equalChange(a, b explaining.Change) bool {
 	a.Reason, a.Message, b.Reason, b.Message = "", "", "", ""
 	return equality.Semantic.DeepEqual(a, b)

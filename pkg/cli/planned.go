@@ -41,7 +41,7 @@ func (s *session) file(path string) ([]byte, error) {
 	return raw, nil
 }
 
-// objectsOf are the objects of a file of YAML or JSON documents.
+// objectsOf returns the objects in a file of YAML or JSON documents.
 func objectsOf(path string, raw []byte) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096)
@@ -73,8 +73,8 @@ func described(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %q", cmp.Or(u.GetKind(), "document without kind"), u.GetName())
 }
 
-// place is where the hub serves an object of a file, which gets the namespace that a
-// kubectl apply would give it.
+// place returns where the hub serves an object of a file, which gets the namespace that
+// kubectl apply would set.
 func (s *session) place(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	mapping, err := s.mapping(u.GroupVersionKind())
 	if err != nil {
@@ -96,9 +96,9 @@ func (s *session) place(u *unstructured.Unstructured) (dynamic.ResourceInterface
 	return client.Resource(mapping.Resource).Namespace(u.GetNamespace()), nil
 }
 
-// plannedOverride is an override policy of a file as the hub would store it. Who may
-// not write overrides may try them: then the fields are checked, and not what the hub
-// demands of their values.
+// plannedOverride returns an override policy of a file as the hub would store it. A
+// user who may not write overrides may try them: then only the fields are checked, and
+// not the rules for their values.
 func (s *session) plannedOverride(ctx context.Context, h *hub.Hub, u *unstructured.Unstructured) (propagation.Override, error) {
 	var o propagation.Override
 	client, err := s.place(u)
@@ -126,8 +126,8 @@ func (s *session) plannedOverride(ctx context.Context, h *hub.Hub, u *unstructur
 	return h.ResolveOverride(o), nil
 }
 
-// plannedTemplate is an object of a file as it would be on the hub after a kubectl
-// apply: what the file said before and says no more goes, what it never said stays.
+// plannedTemplate returns an object of a file as it would be on the hub after kubectl
+// apply: fields that the file no longer has are removed, fields that it never had stay.
 func (s *session) plannedTemplate(ctx context.Context, u *unstructured.Unstructured) (*propagation.Template, error) {
 	client, err := s.place(u)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *session) plannedTemplate(ctx context.Context, u *unstructured.Unstructu
 	return hub.TemplateOf(answer)
 }
 
-// applied asks the hub what a kubectl apply would make of an object.
+// applied asks the hub what kubectl apply would make of an object.
 func applied(ctx context.Context, client dynamic.ResourceInterface, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	all, strict := []string{metav1.DryRunAll}, metav1.FieldValidationStrict
 	live, err := client.Get(ctx, u.GetName(), metav1.GetOptions{})
@@ -172,7 +172,7 @@ func applied(ctx context.Context, client dynamic.ResourceInterface, u *unstructu
 	return client.Patch(ctx, u.GetName(), types.MergePatchType, patch, metav1.PatchOptions{DryRun: all, FieldValidation: strict})
 }
 
-// noted puts into the object what kubectl apply notes there: what the file says.
+// noted adds the annotation with which kubectl apply records the file's content.
 func noted(u *unstructured.Unstructured) error {
 	annotations := u.GetAnnotations()
 	if annotations == nil {

@@ -14,14 +14,15 @@ import (
 
 var errTimeout = errors.New("timed out")
 
-// The pause between two questions grows from firstPause to longestPause.
+// The pause between two attempts grows from firstPause to longestPause.
 const (
 	firstPause   = 20 * time.Millisecond
 	longestPause = 500 * time.Millisecond
 )
 
-// poll asks until the answer is yes or an error, or the time is over. The first
-// answer is waited for, however long it takes: who gives up has something to say.
+// poll calls ask until it returns true or an error, or the timeout is over. It always
+// waits for the first answer, however long that takes, so that it can say what is
+// missing.
 func poll(ctx context.Context, timeout time.Duration, ask func(context.Context) (bool, error)) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -44,10 +45,10 @@ func poll(ctx context.Context, timeout time.Duration, ask func(context.Context) 
 	}
 }
 
-// attempts is how often a command reads again after a lost race.
+// attempts is how often a command reads again after a conflict.
 const attempts = 5
 
-// again repeats f while it loses races.
+// again repeats f as long as it returns a conflict.
 func again(f func() error) error {
 	var err error
 	for range attempts {

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// labelCluster, on what a join makes on the hub, is the cluster's name.
+	// labelCluster on what a join creates on the hub is the cluster's name.
 	labelCluster = "sluice.dev/cluster"
 	// keyKubeconfig is the key of the credentials in their Secret.
 	keyKubeconfig = "kubeconfig"
@@ -35,16 +35,17 @@ const (
 
 var clusterResource = clusterv1alpha1.SchemeGroupVersion.WithResource(clusterv1alpha1.ResourceClusters)
 
-// registration makes the objects of a cluster on the hub, the Cluster last: as
-// long as it is not there, nothing of Sluice takes notice.
+// registration creates the objects of a cluster on the hub, with the Cluster last: as
+// long as that does not exist, Sluice ignores the others.
 type registration struct {
 	*joinOptions
 	kube kubernetes.Interface
-	// place is where Sluice runs on Knative; nil: one process.
+	// place is the Knative cluster that Sluice runs on; nil: one process runs all
+	// stages.
 	place  *eventing
 	member *joining.Credentials
 	id     joining.Identity
-	// undo takes back what was made, the last first.
+	// undo removes what was created, in reverse order.
 	undo []func(context.Context) error
 }
 
@@ -71,7 +72,7 @@ func (o *joinOptions) register(ctx context.Context, place *eventing, member *joi
 	return nil
 }
 
-// rollBackWithin is the time for cleaning up; the command's own may be over.
+// rollBackWithin is the time for cleaning up; the command's own time may be over.
 const rollBackWithin = 15 * time.Second
 
 func (r *registration) rollBack() error {
@@ -86,8 +87,8 @@ func (r *registration) rollBack() error {
 	return errors.Join(errs...)
 }
 
-// namespace makes one, unless it is there. One that is on its way out, as after
-// an unjoin, is waited for.
+// namespace creates a namespace, if it does not exist. If one is still being deleted
+// after an unjoin, it waits.
 func (r *registration) namespace(ctx context.Context, name string, labels map[string]string) error {
 	namespaces := r.kube.CoreV1().Namespaces()
 	p := r.screen.Progress()
@@ -114,8 +115,8 @@ func (r *registration) namespace(ctx context.Context, name string, labels map[st
 	return err
 }
 
-// secret keeps the credentials. One that a join left behind which was killed is
-// taken over; anybody else's is not.
+// secret stores the credentials. It takes over a Secret that an interrupted join left
+// behind, and no other one.
 func (r *registration) secret(ctx context.Context) error {
 	secrets := credentialsAt(r.place, r.kube)
 	s := &corev1.Secret{
@@ -142,9 +143,9 @@ func (r *registration) secret(ctx context.Context) error {
 	return nil
 }
 
-// replace keeps other credentials of a member that has joined, if they are others, once
-// the member has accepted them. So it does where the Secret of the join is gone, as with
-// the namespace that it was in.
+// replace stores new credentials of a joined member, if they differ, once the member
+// has accepted them. It also does so if the Secret is gone, for example along with its
+// namespace.
 func (o *joinOptions) replace(ctx context.Context, place *eventing, c *clusterv1alpha1.Cluster, member *joining.Credentials) error {
 	kube, err := o.kube()
 	if err != nil {
@@ -153,7 +154,7 @@ func (o *joinOptions) replace(ctx context.Context, place *eventing, c *clusterv1
 	s, err := credentialsAt(place, kube).Get(ctx, o.name, metav1.GetOptions{})
 	switch ref := c.Spec.SecretRef; {
 	case apierrors.IsNotFound(err) && (ref == nil || ref.Namespace != propagation.SystemNamespace || ref.Name != o.name):
-		return nil // it keeps them elsewhere
+		return nil // they are stored elsewhere
 	case err == nil && (bytes.Equal(s.Data[keyKubeconfig], member.Kubeconfig) || s.Labels[labelCluster] != o.name):
 		return nil
 	case ignoreNotFound(err) != nil:
@@ -177,8 +178,9 @@ func (o *joinOptions) replace(ctx context.Context, place *eventing, c *clusterv1
 	return nil
 }
 
-// credentialsAt are the Secrets where the credentials are kept: where the functions
-// run, for they read them, and on the hub for one process.
+// credentialsAt returns the client for the Secrets with the credentials: in the cluster
+// where the functions run, which read them, or on the hub if one process runs all
+// stages.
 func credentialsAt(place *eventing, hub kubernetes.Interface) clientcorev1.SecretInterface {
 	if place != nil {
 		hub = place.kube
@@ -186,8 +188,8 @@ func credentialsAt(place *eventing, hub kubernetes.Interface) clientcorev1.Secre
 	return hub.CoreV1().Secrets(propagation.SystemNamespace)
 }
 
-// free waits until nothing of a former cluster of that name is left: its Works
-// on their way out would take their objects away from the new member.
+// free waits until nothing of an earlier cluster of that name is left: its Works that
+// are being deleted would remove their objects from the new member.
 func (r *registration) free(ctx context.Context) error {
 	h, err := r.hub()
 	if err != nil {
@@ -212,7 +214,7 @@ func (r *registration) free(ctx context.Context) error {
 	return err
 }
 
-// eventing makes the member's access and source where Sluice runs on Knative.
+// eventing creates the member's roles where Sluice runs on Knative.
 func (r *registration) eventing(ctx context.Context) error {
 	if r.place == nil {
 		return nil
@@ -227,8 +229,8 @@ func (r *registration) eventing(ctx context.Context) error {
 	return err
 }
 
-// contents lets those functions write and read what is kept beside the member's
-// Works that need it. It goes with their namespace.
+// contents gives access to the stored content of the member's Secrets to the functions
+// that need it. The roles are deleted with their namespace.
 func (o *joinOptions) contents(ctx context.Context) error {
 	write, read, err := config.ContentsAccess(o.name)
 	if err != nil {
@@ -280,7 +282,7 @@ func (r *registration) cluster(ctx context.Context) error {
 	return nil
 }
 
-// only deletes that very object.
+// only restricts a deletion to that very object.
 func only(m metav1.ObjectMeta) metav1.DeleteOptions {
 	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &m.UID}}
 }

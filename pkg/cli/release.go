@@ -100,7 +100,7 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 	}
 }
 
-// release notes the request at the binding, and waits until it has come true.
+// release records the request on the binding, and waits until it is fulfilled.
 func (o *activateOptions) release(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, say func(string)) (string, error) {
 	var r explaining.Release
 	err := again(func() error {
@@ -127,7 +127,7 @@ func (o *activateOptions) release(ctx context.Context, h *hub.Hub, key propagati
 	return r.Moves.String(), o.come(ctx, h, key, r.Requested.Annotations[propagation.AnnotationActivate], say)
 }
 
-// worldFor is how long what was read of the policies and clusters serves. A
+// worldFor is how long policies and clusters are used before they are read again. A
 // request for a policy that changed meanwhile is void, which is noticed.
 const worldFor = 3 * time.Second
 
@@ -145,8 +145,7 @@ func (o *activateOptions) look(ctx context.Context, h *hub.Hub, key propagation.
 	return o.world, s, nil
 }
 
-// come waits until what was requested is in force and, if that is asked for,
-// available.
+// come waits until what was requested is in force and, if --wait is set, available.
 func (o *activateOptions) come(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, request string, say func(string)) error {
 	why := "is Sluice running?"
 	err := poll(ctx, o.timeout, func(ctx context.Context) (bool, error) {

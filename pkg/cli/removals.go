@@ -21,7 +21,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// removals shows what is held in clusters that it would leave: in these, or in all.
+// removals shows the removals that are held in these clusters, or in all.
 func (o *getOptions) removals(ctx context.Context, clusters []string) error {
 	h, err := o.hub()
 	if err != nil {
@@ -93,24 +93,24 @@ func approveCommand(s *session) *cobra.Command {
 	o := &approveOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "approve CLUSTER... [KIND/NAME...] | --all [KIND/NAME...]",
-		Short: "Let templates leave a cluster that are held there",
-		Long: `Let templates leave a cluster that are held there because more would leave it than
-may at once, and nobody asked for that by name: a label of the Cluster changed,
-say. What is held now leaves; what would leave later is held anew. Of KIND/NAME, or
-with -n of one namespace, only these leave.
+		Short: "Approve removals that are held",
+		Long: `Approve the removal of templates from a cluster that is held because more of
+them would leave it than may at once, and nobody asked for that by name: for
+example, a label of the Cluster changed. An approval is for the removals that are
+held now; later ones are held again. With KIND/NAME, or -n, it is for these alone.
 
-A Namespace or a CustomResourceDefinition that holds what others put there leaves, with
-all that it holds, only where it is named.
+The removal of a Namespace or a CustomResourceDefinition that is held because objects
+of others would be deleted with it is approved only by name.
 
-To keep them, put back what was changed instead.`,
+To keep the templates, revert the change instead.`,
 		Example: examples(`
 			# What is held, and why
 			kubectl sluice get removals
 
-			# Let it go from one cluster
+			# Approve it for one cluster
 			kubectl sluice approve member1
 
-			# Let a namespace go with what others put there
+			# Approve that a namespace goes with the objects of others in it
 			kubectl sluice approve member1 namespace/shop`),
 		ValidArgsFunction: s.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -128,8 +128,8 @@ To keep them, put back what was changed instead.`,
 			return o.run(cmd.Context(), clusters, names)
 		},
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "of every cluster")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would leave")
+	cmd.Flags().BoolVar(&o.all, "all", false, "for every cluster")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would be removed")
 	return cmd
 }
 
@@ -246,8 +246,8 @@ func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*pr
 	return group.Wait()
 }
 
-// approved is the binding with those removals approved that are held still as they
-// were seen: one that was held anew since, nobody has seen.
+// approved returns the binding with those removals approved that are still held since
+// the time at which they were seen: nobody has seen one that was held later.
 func approved(now, seen *propagation.Binding, clusters []string) *propagation.Binding {
 	removals, was := now.Removals(), seen.Removals()
 	for _, cluster := range clusters {
@@ -260,8 +260,8 @@ func approved(now, seen *propagation.Binding, clusters []string) *propagation.Bi
 	return now.WithRemovals(removals)
 }
 
-// losses are what members would lose at once and do not lose anyway; next are the
-// bindings that policies change.
+// losses returns what members would lose at once because of the file; next are the
+// bindings that its policies change.
 func (o *diffOptions) losses(ctx context.Context, h *hub.Hub, before, after explaining.World, next map[propagation.BindingKey]*propagation.Binding) ([]explaining.Loss, error) {
 	bindings, err := h.Bindings(ctx)
 	if err != nil {
@@ -284,8 +284,8 @@ func (o *diffOptions) losses(ctx context.Context, h *hub.Hub, before, after expl
 	}), nil
 }
 
-// showLosses says what members would lose, and what of it would be held; of Clusters
-// that lose nothing, that.
+// showLosses shows what members would lose, and what of that would be held; for
+// Clusters, also that they lose nothing.
 func (o *diffOptions) showLosses(losses []explaining.Loss, clusters bool) {
 	if len(losses) == 0 {
 		if clusters {

@@ -14,7 +14,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// inside are the removals that are held because others would lose what is in the object.
+// inside returns the removals that are held because objects of others would be deleted,
+// too.
 func inside(ctx context.Context, h *hub.Hub) ([]explaining.Removal, error) {
 	works, err := h.Works(ctx)
 	if err != nil {
@@ -27,7 +28,8 @@ func inside(ctx context.Context, h *hub.Hub) ([]explaining.Removal, error) {
 	return explaining.Inside(append(works, placed...)), nil
 }
 
-// approveInside marks those that are held still as they were seen.
+// approveInside approves those that are still held for the same reason as when they
+// were seen.
 func approveInside(ctx context.Context, h *hub.Hub, seen []explaining.Removal) error {
 	for _, r := range seen {
 		if r.Inside == nil {

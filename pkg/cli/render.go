@@ -31,29 +31,30 @@ func renderCommand(s *session) *cobra.Command {
 	o := &renderOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "render KIND/NAME | crp/NAME --cluster MEMBER",
-		Short: "Show what a member gets of a template or a placement",
-		Long: `Show what a member gets of a template, or would get with an override that is not
-applied yet: what is in force, without what the hub assigned, with the member's
-share of the replicas, overridden, and with the labels and annotations of the
-released API. It is made by the functions that Sluice itself renders with; nothing
-is written. What the applier adds for itself, as the label that it finds the object
-again by, is not shown.
+		Short: "Show what a member gets from a template or a placement",
+		Long: `Show what a member gets from a template, or would get with an override that is
+not applied yet: the content in force, without fields that the hub assigned,
+with the member's number of replicas, with overrides, and with the labels and
+annotations of the released API. It is rendered by the functions that Sluice
+itself uses; nothing is written. What the applier adds, such as the label by
+which it finds the object again, is not shown.
 
-The override policy of --with, of either scope, counts in addition to those on the
-hub, or in place of the one of its name. The hub checks it as it would on apply.
+The override policy of --with, of either scope, is used in addition to those on
+the hub, or in place of the one with its name. The hub validates it as it would
+on apply.
 
-Of a ClusterResourcePlacement, show what its Works for the member hold: the snapshot
-that was rolled out there, with the overrides of then. With --released it is the
-newest snapshot, with the overrides as they are now.
+Of a ClusterResourcePlacement, show what its Works for the member contain: the
+snapshot that was rolled out there, with the overrides of that time. With
+--released, show the newest snapshot, with the present overrides.
 
-The values of Secrets are shown as *** unless asked for.`,
+The values of Secrets are shown as *** unless --show-secrets is set.`,
 		Example: examples(`
 			kubectl sluice render deployment/nginx -n shop --cluster member1
 
 			# Try an override before it is applied
 			kubectl sluice render deployment/nginx -n shop --cluster member1 --with override.yaml
 
-			# Once what waits is let through
+			# Once pending changes have taken effect
 			kubectl sluice render deployment/nginx -n shop --cluster member1 --released
 
 			# What a placement has rolled out to a member
@@ -77,7 +78,7 @@ The values of Secrets are shown as *** unless asked for.`,
 	})
 	cmd.Flags().StringVar(&o.with, "with", "", "file with an override policy to try; - is the standard input")
 	_ = cmd.MarkFlagFilename("with", "yaml", "yml", "json")
-	cmd.Flags().BoolVar(&o.released, "released", false, "as if what waits had been let through")
+	cmd.Flags().BoolVar(&o.released, "released", false, "as if pending changes had taken effect")
 	cmd.Flags().BoolVar(&o.secrets, "show-secrets", false, "show the values of Secrets, too")
 	o.addTo(cmd, formatYAML, formatJSON)
 	return cmd
@@ -125,7 +126,7 @@ func (o *renderOptions) run(ctx context.Context, key propagation.TemplateKey) er
 	return o.screen.Encode(cmp.Or(o.format, formatYAML), manifest)
 }
 
-// manifest is what the member gets; an error says why it gets nothing.
+// manifest returns what the member gets; an error says why it gets nothing.
 func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, overrides []propagation.Override) (map[string]any, error) {
 	key := sub.Template.Key
 	i := slices.IndexFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == o.cluster })
@@ -151,7 +152,7 @@ func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, ove
 	return nil, fmt.Errorf("%s gets nothing of %s: %s ('%s explain %s%s' says more)", o.cluster, where(key), w.WhyNot(binding, w.Clusters[i]), name, refOf(key), inNamespace(key.Namespace))
 }
 
-// override is the one to try; none where none is named.
+// override returns the one to try; none if --with is not set.
 func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation.Override, error) {
 	if o.with == "" {
 		return nil, nil
@@ -178,7 +179,7 @@ func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation
 	return []propagation.Override{override}, nil
 }
 
-// instead is all with these in place of those of their names, or in addition.
+// instead returns all with these added, or in place of those with the same key.
 func instead(all []propagation.Override, these ...propagation.Override) []propagation.Override {
 	out := slices.DeleteFunc(slices.Clone(all), func(o propagation.Override) bool {
 		return slices.ContainsFunc(these, func(t propagation.Override) bool { return t.Key == o.Key })

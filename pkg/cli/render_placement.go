@@ -27,7 +27,7 @@ import (
 	"sluice.dev/pkg/pipeline/carrying"
 )
 
-// placement prints what a placement gives to the member.
+// placement prints what a placement propagates to the member.
 func (o *renderOptions) placement(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) error {
 	with, err := o.placementOverrides(ctx, h)
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *renderOptions) placement(ctx context.Context, h *hub.Hub, key propagati
 	return nil
 }
 
-// given is what the binding gives to its member.
+// given reads what the binding propagates to its member.
 func given(ctx context.Context, h *hub.Hub, p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding) (explaining.Given, error) {
 	var g explaining.Given
 	var err error
@@ -97,7 +97,7 @@ func given(ctx context.Context, h *hub.Hub, p *placementv1.ClusterResourcePlacem
 	return g, nil
 }
 
-// newest is the binding as if the newest snapshot and the overrides as they are now had
+// newest returns the binding as if the newest snapshot and the present overrides had
 // been rolled out.
 func newest(ctx context.Context, h *hub.Hub, p explaining.Placed, b *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error) {
 	next := b.DeepCopy()
@@ -129,7 +129,7 @@ func newest(ctx context.Context, h *hub.Hub, p explaining.Placed, b *placementv1
 	return next, nil
 }
 
-// placementOverrides is the one to try; none where none is named.
+// placementOverrides returns the ones to try; none if --with is not set.
 func (o *renderOptions) placementOverrides(ctx context.Context, h *hub.Hub) ([]explaining.PlacementOverride, error) {
 	if o.with == "" {
 		return nil, nil
@@ -156,8 +156,8 @@ func (o *renderOptions) placementOverrides(ctx context.Context, h *hub.Hub) ([]e
 	return out, nil
 }
 
-// plannedPlacementOverride is an override of placements of a file as the snapshot that
-// the hub would have of it; false: it is none.
+// plannedPlacementOverride returns an override of placements in a file as the snapshot
+// that would be made of it; false: the object is none.
 func (s *session) plannedPlacementOverride(ctx context.Context, h *hub.Hub, u *unstructured.Unstructured) (out explaining.PlacementOverride, is bool, err error) {
 	_, ofCluster := hub.ClusterOverrideKeyOf(keyOf(u))
 	_, inName := hub.NamespaceOverrideKeyOf(keyOf(u))
@@ -225,8 +225,8 @@ func namespaceOverride(ctx context.Context, h *hub.Hub, u *unstructured.Unstruct
 	return snapshot, nil
 }
 
-// placedRewrites are what would change in members of what placements give them, with the
-// overrides of a file; untouched counts the placements of which nothing would.
+// placedRewrites returns what would change in members for placements with the overrides
+// of a file; untouched counts the placements for which nothing would.
 func (o *diffOptions) placedRewrites(ctx context.Context, h *hub.Hub, overrides []explaining.PlacementOverride) (out []explaining.Rewrite, untouched int, err error) {
 	if len(overrides) == 0 {
 		return nil, 0, nil
@@ -267,7 +267,7 @@ func (o *diffOptions) placedRewrites(ctx context.Context, h *hub.Hub, overrides 
 	return out, untouched, nil
 }
 
-// showPlacedRewrites says which members would change, and how.
+// showPlacedRewrites shows which members would change, and how.
 func (o *diffOptions) showPlacedRewrites(all []explaining.Rewrite, untouched int) {
 	changed, last := 0, ""
 	for _, r := range all {

@@ -21,13 +21,13 @@ func resumeCommand(s *session) *cobra.Command {
 	var clusters []string
 	cmd := &cobra.Command{
 		Use:   "resume KIND/NAME | crp/NAME",
-		Short: "Let a placement or a template go on that was suspended",
-		Long: `Let a template go on that was suspended by itself, with 'kubectl sluice suspend';
-or lift a suspension that stayed behind when the policy that asked for it was
-deleted. What was held back reaches the members at once. While a policy holds
+		Short: "Resume a placement or a template that was suspended",
+		Long: `Resume a template that was suspended by itself, with 'kubectl sluice suspend';
+or remove a suspension that stayed when the policy that asked for it was
+deleted. Pending writes to the members are made at once. While a policy holds
 the template, that policy says what else is suspended: edit its spec.suspension.
 
-Or let a placement that was suspended go on, in all members or in those that
+Or resume a placement that was suspended, in all members or in those that
 --cluster names.`,
 		Example: examples(`
 			kubectl sluice resume deployment/nginx -n shop
@@ -87,7 +87,7 @@ func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.Templa
 	return nil
 }
 
-// holds refuses while a policy holds the template.
+// holds returns an error if a policy holds the template.
 func holds(ctx context.Context, h *hub.Hub, t *propagation.Template, b *propagation.Binding) error {
 	if !t.Claim.Held() {
 		return nil

@@ -31,24 +31,25 @@ func rollbackCommand(s *session) *cobra.Command {
 	o := &rollbackOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "rollback crp/NAME --to-index INDEX | --release, or KIND/NAME --to-revision REVISION",
-		Short: "Roll a placement, a template or a policy back to what it was",
-		Long: `Roll out an earlier snapshot of a placement, at the pace of its strategy, and stay
-at it: what changes on the hub meanwhile makes snapshots, and reaches no member,
-until the placement is released with --release. 'kubectl sluice history crp/NAME'
-lists the snapshots. The placement carries the annotation
-` + placing.AnnotationRollback + `, for everybody to see.
+		Short: "Roll a placement, a template or a policy back to an earlier version",
+		Long: `Roll out an earlier snapshot of a placement, at the pace of its strategy, and
+stay at it: later changes on the hub are stored in snapshots, and do not reach
+members until --release. 'kubectl sluice history crp/NAME' lists the snapshots.
+The placement has the annotation ` + placing.AnnotationRollback + ` as long as
+it is rolled back.
 
-Or make a template say again what a revision says that was let through to the
-members ('kubectl sluice history KIND/NAME'). That is a change of the template as
-any other: it is let through as its policy says, and the next change replaces it.
+Or set a template's content to that of an earlier revision ('kubectl sluice
+history KIND/NAME'). That is a change of the template like any other: it takes
+effect as its policy says, and the next change replaces it.
 
-Or make a policy say again what it said ('kubectl sluice history pp/NAME'). What that
-changes is shown first, as 'kubectl sluice diff' does. It is an edit of the policy as
-any other: where it is Lazy, or policies are static, templates follow as after that.`,
+Or set a policy's spec to that of an earlier revision ('kubectl sluice history
+pp/NAME'). The effect is shown first, as by 'kubectl sluice diff'. It is an edit
+of the policy like any other: if the policy is Lazy, or the gate StaticPolicy is
+on, templates follow as after other edits.`,
 		Example: examples(`
 			kubectl sluice rollback crp/shop --to-index 3
 
-			# Go on with the newest
+			# Continue with the newest snapshots
 			kubectl sluice rollback crp/shop --release
 
 			kubectl sluice rollback deployment/nginx -n shop --to-revision 2
@@ -65,12 +66,12 @@ any other: where it is Lazy, or policies are static, templates follow as after t
 		},
 	}
 	cmd.Flags().IntVar(&o.index, "to-index", 0, "index of the snapshot to roll out and to stay at")
-	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "of a template or a policy: the revision that it shall say again")
-	cmd.Flags().BoolVar(&o.release, "release", false, "roll out the newest snapshot again, and each that comes")
+	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "of a template or a policy: the revision to go back to")
+	cmd.Flags().BoolVar(&o.release, "release", false, "roll out the newest snapshot again, and later ones")
 	return cmd
 }
 
-// run rolls back what arg names; indexed: the index of a snapshot is said.
+// run rolls back what arg names; indexed: the index of a snapshot was given.
 func (o *rollbackOptions) run(ctx context.Context, arg string, key propagation.TemplateKey, indexed bool) error {
 	if _, ok := hub.PlacementKeyOf(key); ok {
 		pin := strconv.Itoa(o.index)
@@ -93,7 +94,7 @@ func (o *rollbackOptions) run(ctx context.Context, arg string, key propagation.T
 	return o.rewrite(ctx, key, o.revision)
 }
 
-// pin has the placement stay at the snapshot of that index; empty: at none.
+// pin makes the placement stay at the snapshot with that index; empty: at none.
 func (s *session) pin(ctx context.Context, key propagation.TemplateKey, index string) error {
 	h, err := s.hub()
 	if err != nil {
@@ -132,7 +133,7 @@ func pinned(p *placementv1.ClusterResourcePlacement, index string) *placementv1.
 	return &next
 }
 
-// kept refuses an index of which no snapshot is kept.
+// kept returns an error if no snapshot with the index is stored.
 func kept(p explaining.Placed, key propagation.TemplateKey, index string) error {
 	var have []string
 	for _, r := range p.History() {

@@ -28,8 +28,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// session is what all commands share: the flags of kubectl, and the clients
-// made of them.
+// session is what all commands share: the flags of kubectl, and the clients made from
+// them.
 type session struct {
 	flags   *genericclioptions.ConfigFlags
 	streams genericiooptions.IOStreams
@@ -47,7 +47,7 @@ func (s *session) config() (*rest.Config, error) {
 	return c, nil
 }
 
-// program is what requests are made as.
+// program is the user agent of requests.
 const program = "kubectl-sluice"
 
 func (s *session) hub() (*hub.Hub, error) {
@@ -85,13 +85,13 @@ func (s *session) metadata() (metadata.Interface, error) {
 
 func (s *session) mapper() (meta.RESTMapper, error) { return s.flags.ToRESTMapper() }
 
-// namespace is that of -n, or of the kubeconfig's context.
+// namespace returns that of -n, or of the kubeconfig's context.
 func (s *session) namespace() (string, error) {
 	ns, _, err := s.flags.ToRawKubeConfigLoader().Namespace()
 	return ns, err
 }
 
-// mapping is where the hub serves a kind.
+// mapping returns where the hub serves a kind.
 func (s *session) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	m, err := s.mapper()
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *session) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error
 	return m.RESTMapping(gvk.GroupKind(), gvk.Version)
 }
 
-// created is the metadata of the objects of a kind, by name.
+// created returns the metadata of the objects of a kind, by name.
 func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string) (map[types.NamespacedName]metav1.ObjectMeta, error) {
 	mapping, err := s.mapping(gvk)
 	if err != nil {
@@ -121,8 +121,7 @@ func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, name
 	return out, nil
 }
 
-// installed turns the answer to a list of Sluice's own kinds into what to do
-// about it.
+// installed adds to the error of listing Sluice's own kinds what to do about it.
 func installed(err error) error {
 	if errors.Is(err, outcome.ErrNotServed) {
 		return fmt.Errorf("%w: the hub does not serve Sluice's kinds: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
@@ -130,7 +129,7 @@ func installed(err error) error {
 	return err
 }
 
-// world reads what decisions about every template depend on.
+// world reads what the decisions about all templates depend on.
 func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
 	var (
 		w   explaining.World
@@ -142,7 +141,7 @@ func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
 	if w.Clusters, err = h.Clusters(ctx); err != nil {
 		return w, installed(err)
 	}
-	// Who may not read the rules of kinds sees what Sluice knows by itself.
+	// Without permission to read the rules of kinds, only the built-in ones are used.
 	if w.Kinds, err = h.Kinds(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return w, fmt.Errorf("get the rules of kinds: %w", err)
 	}
@@ -150,8 +149,8 @@ func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
 	return w, err
 }
 
-// subject reads a template and its binding. A template that is gone is
-// outcome.ErrGone.
+// subject reads a template and its binding. It returns outcome.ErrGone for a template
+// that is gone.
 func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (explaining.Subject, error) {
 	var s explaining.Subject
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
@@ -170,10 +169,10 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 	return s, err
 }
 
-// errNotFound: what is named is not there.
+// errNotFound: the named object does not exist.
 var errNotFound = errors.New("not found")
 
-// notFound says so in kubectl's words.
+// notFound returns that error in kubectl's words.
 func notFound(key propagation.TemplateKey, err error) error {
 	if errors.Is(err, outcome.ErrGone) {
 		if key.Namespace == "" {

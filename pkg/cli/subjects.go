@@ -19,19 +19,19 @@ import (
 
 // filter chooses templates.
 type filter struct {
-	// kinds to look at, and those of the bindings for which also is true.
+	// kinds to list, and those of the bindings for which also returns true.
 	kinds map[schema.GroupVersionKind]bool
 	also  func(*propagation.Binding) bool
-	// namespace of the templates; empty: any, and those that have none.
+	// namespace of the templates; empty: any, and cluster-scoped ones.
 	namespace string
-	// policy that holds them; zero: any.
+	// policy that holds them; zero: any
 	policy propagation.PolicyKey
 	labels labels.Selector
-	// selected: templates that nobody holds count as well.
+	// selected: templates that no policy holds count as well.
 	selected bool
 }
 
-// concerning chooses what the policies may hold or select.
+// concerning selects the templates that the policies may hold or select.
 func concerning(policies ...*propagation.Policy) filter {
 	f := filter{kinds: map[schema.GroupVersionKind]bool{}, labels: labels.Everything(), selected: true}
 	keys := map[propagation.PolicyKey]bool{}
@@ -55,9 +55,8 @@ func (f filter) matches(t *propagation.Template) bool {
 		f.labels.Matches(labels.Set(t.Labels))
 }
 
-// subjects are the templates that the filter chooses, with their bindings,
-// sorted. It costs one list for each kind and two for the bindings, whatever
-// their number.
+// subjects returns the templates that the filter selects, with their bindings, sorted.
+// It costs one list for each kind and two for the bindings, whatever their number.
 func subjects(ctx context.Context, h *hub.Hub, f filter) ([]explaining.Subject, error) {
 	all, err := h.Bindings(ctx)
 	if err != nil {

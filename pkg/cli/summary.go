@@ -17,22 +17,23 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// summary is a template in one line.
+// summary is one line about a template.
 type summary struct {
 	propagation.TemplateKey
-	// Policy that holds it, as pp/NAME or cpp/NAME; empty: nobody does.
+	// Policy that holds it, as pp/NAME or cpp/NAME; empty: none does.
 	Policy string `json:"policy,omitempty"`
-	// Follows: it goes where templates go that refer to it.
+	// Follows: it goes where the templates go that refer to it.
 	Follows  bool     `json:"follows,omitempty"`
 	Clusters []string `json:"clusters"`
 	// Applied and Available count clusters.
 	Applied   int `json:"applied"`
 	Available int `json:"available"`
-	// Pending says why something waits; empty: nothing does.
+	// Pending says why a change waits; empty: none does.
 	Pending string `json:"pending,omitempty"`
-	// Suspended says which clusters are held back: "none", "all", or names.
+	// Suspended says in which clusters dispatching is suspended: "none", "all", or
+	// names.
 	Suspended string `json:"suspended"`
-	// Failed: not scheduled, or refused by a member.
+	// Failed: not scheduled, or rejected by a member.
 	Failed bool `json:"failed,omitempty"`
 	// Revision and Generation are the content and the policy in force.
 	Revision   string    `json:"revision,omitempty"`
@@ -76,7 +77,7 @@ func summaryOf(b *propagation.Binding) summary {
 	return g
 }
 
-// summaryOfTemplate is that of a template that was never propagated.
+// summaryOfTemplate returns the summary of a template that was never propagated.
 func summaryOfTemplate(t *propagation.Template) summary {
 	g := summary{
 		TemplateKey: t.Key, binding: propagation.BindingOf(t.Key), Created: t.Created, Suspended: "none",
@@ -98,7 +99,7 @@ func summaryColumns(all bool) []screen.Column {
 	return columns
 }
 
-// fewClusters is how many clusters a line names unless all are asked for.
+// fewClusters is how many clusters a line names, unless all are requested.
 const fewClusters = 3
 
 func summaryRows(lines []summary, all, wide bool) [][]screen.Cell {

@@ -21,21 +21,22 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// suspendCommand holds back what people name.
+// suspendCommand suspends a placement or a template.
 func suspendCommand(s *session) *cobra.Command {
 	var clusters []string
 	cmd := &cobra.Command{
 		Use:   "suspend crp/NAME | KIND/NAME",
-		Short: "Hold a placement or a template back, in all members or in some",
-		Long: `Hold a placement back: nothing that it placed is written in its members, or in
-those that --cluster names, until it is resumed. What is there stays. The placement
-carries the annotation ` + propagation.AnnotationSuspended + `, for everybody to see.
+		Short: "Suspend a placement or a template, in all members or in some",
+		Long: `Suspend a placement: none of its objects is written in its members, or in those
+that --cluster names, until it is resumed. Objects that exist there stay. The
+placement has the annotation ` + propagation.AnnotationSuspended + ` as long as
+it is suspended.
 
-Or hold one template back, whatever its policy says; so the policy's other templates
-go on. The template and its binding carry the annotation, and 'kubectl sluice
-explain' says so.
+Or suspend one template, whatever its policy says, while the policy's other
+templates are still propagated. The template and its binding have the
+annotation, and 'kubectl sluice explain' shows it.
 
-A policy says itself what is suspended: edit its spec.suspension.`,
+What a policy suspends is set in the policy: edit its spec.suspension.`,
 		Example: examples(`
 			kubectl sluice suspend crp/shop
 			kubectl sluice suspend deployment/nginx -n shop
@@ -68,17 +69,17 @@ A policy says itself what is suspended: edit its spec.suspension.`,
 			return again(func() error { return s.suspendTemplate(cmd.Context(), h, keys[0], clusters) })
 		},
 	}
-	s.onClusters(cmd, &clusters, "hold back in these members only")
+	s.onClusters(cmd, &clusters, "suspend in these members only")
 	return cmd
 }
 
-// areJoined refuses names of clusters that have not joined: a misspelled one holds nothing
-// back.
+// areJoined refuses names of clusters that are not joined: a misspelled name would
+// suspend nothing.
 func areJoined(ctx context.Context, h *hub.Hub, clusters []string) error {
 	for _, c := range clusters {
 		_, err := h.Cluster(ctx, c)
 		if errors.Is(err, outcome.ErrGone) {
-			_, err = h.Member(ctx, c) // which placements alone may know
+			_, err = h.Member(ctx, c) // only placements may know it
 		}
 		if errors.Is(err, outcome.ErrGone) {
 			return notJoined(c)
@@ -94,8 +95,8 @@ func notJoined(cluster string) error {
 	return fmt.Errorf("cluster %s has not joined: '%s get clusters' lists those that have", cluster, name)
 }
 
-// suspendTemplate suspends one template: on its binding first, for that is asked in front
-// of each write, and on the template, which outlives the binding.
+// suspendTemplate suspends one template: on its binding first, which is checked before
+// each write to a member, and then on the template, which outlives the binding.
 func (s *session) suspendTemplate(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, clusters []string) error {
 	sub, err := subject(ctx, h, key)
 	if err != nil {
@@ -117,8 +118,9 @@ func (s *session) suspendTemplate(ctx context.Context, h *hub.Hub, key propagati
 	return nil
 }
 
-// lift takes the template's own suspension off, or what clusters names of it; false: there
-// is none. The template is written first: what is left says that it is suspended.
+// lift removes the template's own suspension, or the clusters from it; false: there is
+// none. The template is written first, so that the template stays suspended if the
+// second write fails.
 func (s *session) lift(ctx context.Context, h *hub.Hub, key propagation.TemplateKey, sub explaining.Subject, clusters []string) (bool, error) {
 	was := sub.SuspendedIn()
 	if was == "" {
@@ -133,7 +135,7 @@ func (s *session) lift(ctx context.Context, h *hub.Hub, key propagation.Template
 	}
 	if b := sub.Binding; b != nil {
 		next := b.WithSuspendedIn(is)
-		if !sub.Template.Claim.Held() { // else Sluice follows what the policy says
+		if !sub.Template.Claim.Held() { // otherwise Sluice takes it from the policy
 			next.Spec.Suspension = gating.Suspend(schedulingOf(b), is)
 		}
 		if _, err := h.CommitBinding(ctx, b, next); err != nil {
@@ -144,7 +146,7 @@ func (s *session) lift(ctx context.Context, h *hub.Hub, key propagation.Template
 	return true, nil
 }
 
-// schedulingOf is what remains of the binding's suspension without what is held back.
+// schedulingOf returns the part of the binding's suspension that suspends scheduling.
 func schedulingOf(b *propagation.Binding) *workv1alpha2.Suspension {
 	if b.Spec.Suspension == nil || b.Spec.Suspension.Scheduling == nil {
 		return nil
@@ -152,7 +154,7 @@ func schedulingOf(b *propagation.Binding) *workv1alpha2.Suspension {
 	return &workv1alpha2.Suspension{Scheduling: b.Spec.Suspension.Scheduling}
 }
 
-// rewrite makes the template say again what a revision says.
+// rewrite sets the template's content to that of a revision.
 func (s *session) rewrite(ctx context.Context, key propagation.TemplateKey, revision int64) error {
 	h, err := s.hub()
 	if err != nil {

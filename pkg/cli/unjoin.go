@@ -37,18 +37,18 @@ func unjoinCommand(s *session) *cobra.Command {
 	o := &unjoinOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "unjoin NAME",
-		Short: "Let a member leave, with or without what it was given",
-		Long: `Let a member leave. What Sluice put there stays there and goes on running, unless
---purge asks for its deletion; an object that does not carry Sluice's label is
-never deleted. Templates that were placed there may move to other members, as
-their policies say.
+		Short: "Unjoin a member, and keep or delete what Sluice created in it",
+		Long: `Unjoin a member. The objects that Sluice created in it stay there and go on
+running, unless --purge is set, which deletes them; an object without Sluice's
+label is never deleted. Templates that were placed there may move to other
+members, as their policies say.
 
 A command that was interrupted can be run again.`,
 		Example: examples(`
 			# The member keeps its objects
 			kubectl sluice unjoin member1
 
-			# The member is left clean
+			# The member keeps nothing
 			kubectl sluice unjoin member1 --purge`),
 		Args:              oneArg("NAME"),
 		ValidArgsFunction: s.completeClusters,
@@ -58,21 +58,21 @@ A command that was interrupted can be run again.`,
 		},
 	}
 	o.elsewhere.flag(cmd)
-	cmd.Flags().BoolVar(&o.purge, "purge", false, "delete what Sluice put into the member")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until Sluice has let the member go")
+	cmd.Flags().BoolVar(&o.purge, "purge", false, "delete the objects that Sluice created in the member")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until Sluice has released the member")
 	return cmd
 }
 
-// departure is what there is of a cluster that leaves.
+// departure is what exists of a cluster that is to be unjoined.
 type departure struct {
 	*unjoinOptions
 	hub     *hub.Hub
 	kube    kubernetes.Interface
-	place   *eventing // where Sluice runs on Knative; nil: one process
+	place   *eventing // the Knative cluster that Sluice runs on; nil: one process runs all stages
 	cluster types.UID // empty: it is deleted already
 	secret  *corev1.Secret
 	works   []*propagation.Work
-	member  *joining.Credentials // only to purge
+	member  *joining.Credentials // only for a purge
 }
 
 func (o *unjoinOptions) run(ctx context.Context) error {
@@ -84,8 +84,8 @@ func (o *unjoinOptions) run(ctx context.Context) error {
 		return err
 	}
 	objects := joining.ObjectsOf(d.works)
-	// Right after the Cluster is gone, and once more when its Works are: what
-	// was on its way to the member has arrived by then.
+	// Once right after the Cluster is gone, and once when its Works are: by then
+	// everything that was being written to the member has arrived.
 	if err := d.clean(ctx, objects); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (o *unjoinOptions) stay(objects []joining.Object) {
 	}
 }
 
-// find reads what there is of the cluster, and refuses where there is nothing,
-// or where a purge cannot succeed.
+// find reads what exists of the cluster. It is an error if nothing does, or if a purge
+// cannot succeed.
 func (o *unjoinOptions) find(ctx context.Context) (*departure, error) {
 	d := &departure{unjoinOptions: o}
 	var err error
@@ -193,7 +193,7 @@ func (d *departure) reach(ctx context.Context) error {
 	return nil
 }
 
-// leave deletes the Cluster: from then on nothing of Sluice writes to it.
+// leave deletes the Cluster: from then on Sluice does not write to it.
 func (d *departure) leave(ctx context.Context) error {
 	if d.cluster == "" {
 		return nil
@@ -222,8 +222,8 @@ func (d *departure) leave(ctx context.Context) error {
 	return err
 }
 
-// leavePlacements deletes the MemberCluster. Sluice lets it go when placements
-// have let go of the member (parted).
+// leavePlacements deletes the MemberCluster. Sluice removes its finalizer when no
+// placement is bound to the member any more (parted).
 func (d *departure) leavePlacements(ctx context.Context) error {
 	m, err := d.hub.Member(ctx, d.name)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
@@ -235,7 +235,7 @@ func (d *departure) leavePlacements(ctx context.Context) error {
 	return d.hub.DeleteMember(ctx, m)
 }
 
-// clean deletes what the Works put into the member, if that is wanted.
+// clean deletes what the Works created in the member, if that is requested.
 func (d *departure) clean(ctx context.Context, objects []joining.Object) error {
 	if d.member == nil {
 		return nil
@@ -255,12 +255,13 @@ func (d *departure) clean(ctx context.Context, objects []joining.Object) error {
 	return nil
 }
 
-// ownAccord is how long Sluice has for letting the Works of a Cluster go that is
-// gone. By then everything of it knows that, and nothing can reach the member
-// any more: this command helps with what is left, as where Sluice is down.
+// ownAccord is how long Sluice has to release the Works of a deleted Cluster. By then
+// all of its processes know about the deletion, and nothing can reach the member any
+// more: this command releases those that are left, for example because Sluice is not
+// running.
 const ownAccord = 5 * time.Second
 
-// released waits until Sluice has let go of the cluster's Works.
+// released waits until Sluice has released the cluster's Works.
 func (d *departure) released(ctx context.Context) error {
 	p := d.screen.Progress()
 	defer p.Clear()
@@ -288,9 +289,10 @@ func (d *departure) released(ctx context.Context) error {
 	return err
 }
 
-// parted waits until Sluice has let go of the MemberCluster, and lets go of it where that
-// takes too long and no placement is bound to it: whoever takes Sluice off the hub next
-// would wait for it for ever. One that placements are bound to goes when they have let go.
+// parted waits until Sluice has removed the finalizer of the MemberCluster. If that
+// takes too long and no placement is bound to it, the command removes it: otherwise
+// uninstalling Sluice from the hub would wait for it for ever. If placements are bound
+// to it, it is removed when they no longer are.
 func (d *departure) parted(ctx context.Context) error {
 	err := poll(ctx, ownAccord, func(ctx context.Context) (bool, error) {
 		m, err := d.hub.Member(ctx, d.name)
@@ -319,7 +321,7 @@ func (d *departure) parted(ctx context.Context) error {
 	return nil
 }
 
-// ignoreGone is nil where there is no such object, or no such kind.
+// ignoreGone returns nil if the object, or its kind, does not exist.
 func ignoreGone(err error) error {
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
 		return nil
@@ -327,14 +329,14 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// help lets Works go.
+// help releases Works.
 func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 	for _, w := range works {
 		if !w.Deleting {
 			if err := d.hub.DeleteWork(ctx, w); err != nil && !outcome.IsConflict(err) {
 				return err
 			}
-			continue // it is released when it is seen next
+			continue // it is released at the next attempt
 		}
 		if err := d.hub.ReleaseWork(ctx, w); err != nil && !outcome.IsConflict(err) {
 			return err
@@ -343,9 +345,9 @@ func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 	return nil
 }
 
-// forget deletes what only the cluster needed: its access and source on Knative,
-// the namespaces, and the credentials last, so that this command can be run again
-// until then.
+// forget deletes what only the cluster needed: its roles and source on Knative, the
+// namespaces, and the credentials last, so that this command can be run again until
+// then.
 func (d *departure) forget(ctx context.Context) error {
 	if d.place != nil {
 		if err := d.place.unjoin(ctx, d.name); err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usage writes how a command is used: as cobra does, without the flags of kubectl, which
-// `options` lists. It is no template, for those look methods up by name, and then the
-// linker has to keep every method of every type: a third of the program.
+// usage writes how a command is used: like cobra, but without the flags of kubectl,
+// which `options` lists. It does not use a template: templates look methods up by name,
+// so the linker would have to keep every method of every type, which is a third of the
+// program.
 func usage(c *cobra.Command) error {
 	out := &strings.Builder{}
 	out.WriteString("Usage:")

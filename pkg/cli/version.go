@@ -16,15 +16,15 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// annotationVersion is on the namespace sluice-system: which version of Sluice was
-// installed there last. tools/ko/apply.sh writes it.
+// annotationVersion on the namespace sluice-system is the version of Sluice that was
+// last installed there. tools/ko/apply.sh writes it.
 const annotationVersion = "sluice.dev/version"
 
 // built is the version that this command was built from, as git describes it. The
-// Makefile has the linker set it; where nobody did it is empty.
+// Makefile makes the linker set it; otherwise it is empty.
 var built string
 
-// versions is the answer of the command.
+// versions is the output of the command.
 type versions struct {
 	Client clientVersion `json:"client"`
 	Hub    *hubVersion   `json:"hub,omitempty"`
@@ -40,9 +40,11 @@ type clientVersion struct {
 type hubVersion struct {
 	Version  string `json:"version"`
 	Endpoint string `json:"endpoint"`
-	// Sluice is the version of Sluice that was installed; empty where nobody noted it.
+	// Sluice is the version of Sluice that was installed; empty if that is not
+	// recorded.
 	Sluice string `json:"sluice,omitempty"`
-	// Gates is what nobody understands of the gates, and holds back.
+	// Gates lists the invalid keys and values of the feature gates, which hold changes
+	// back.
 	Gates []string `json:"gates,omitempty"`
 }
 
@@ -53,9 +55,9 @@ func versionCommand(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "version", Short: "Show the versions of this command, of Sluice and of the hub's API server", Args: noArgs,
-		Long: `Show the versions of this command, of Sluice as "make apply" noted it on the hub's
-namespace sluice-system, and of the hub's API server; and which gates have values that
-nobody understands.`,
+		Long: `Show the versions of this command, of Sluice as "make apply" recorded it on the
+hub's namespace sluice-system, and of the hub's API server; and which keys and
+values of the feature gates are invalid.`,
 		Example: examples(`
 			kubectl sluice version
 			kubectl sluice version --client -o json`),
@@ -93,7 +95,7 @@ func (s *session) showVersions(v versions, out *output) error {
 	return nil
 }
 
-// ownVersion is what the build recorded.
+// ownVersion returns what the build recorded.
 func ownVersion() clientVersion {
 	v := clientVersion{Version: cmp.Or(built, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -123,7 +125,7 @@ func (s *session) hubVersion(ctx context.Context) (*hubVersion, error) {
 		return nil, fmt.Errorf("ask the hub for its version: %w", err)
 	}
 	is := &hubVersion{Version: v.GitVersion, Endpoint: c.Host}
-	// Who may not read these is told nothing of them.
+	// Without permission to read these, they are left out.
 	if ns, err := kube.CoreV1().Namespaces().Get(ctx, propagation.SystemNamespace, metav1.GetOptions{}); err == nil {
 		is.Sluice = ns.Annotations[annotationVersion]
 	}

@@ -18,23 +18,23 @@ import (
 // Observed is an object as a member has it.
 type Observed = applying.Observed
 
-// LabelCreated is on each namespace that Sluice made because an object needed it.
+// LabelCreated is on each namespace that Sluice created because an object needed it.
 const LabelCreated = applying.LabelCreated
 
-// Looking says how to look at an object.
+// Looking says how to read an object.
 type Looking struct {
-	// First: nothing was ever applied there. That there is no object in the way the
-	// API server may tell from its cache, which costs it little: between a read and
-	// a write there is time for others anyway.
+	// First: nothing was ever applied there. Then the API server may answer from its
+	// cache that no object exists, which is cheap: somebody could create one between a
+	// read and a write anyway.
 	First bool
-	// Whole: with the data of ConfigMaps and Secrets.
+	// Whole: including the data of ConfigMaps and Secrets.
 	Whole bool
-	// Live: as it is now, whatever the watch says.
+	// Live: read from the API server, not from a watch.
 	Live bool
 }
 
-// Look tells what the member has of that name. Where it does not answer the
-// question, that is an error.
+// Look returns the member's object of that name, or that there is none. It is an error
+// if the member does not answer the question.
 func (c *Client) Look(ctx context.Context, ref Ref, how Looking) (applying.Read[*Observed], error) {
 	if ref.APIVersion == "" || ref.Kind == "" || ref.Name == "" {
 		return applying.Read[*Observed]{}, &Refused{c.name, "a manifest needs apiVersion, kind and metadata.name"}
@@ -62,7 +62,7 @@ func (c *Client) look(ctx context.Context, ref Ref, how Looking) (_ *Observed, e
 	return c.read(ctx, ref, metav1.GetOptions{}, how.Whole)
 }
 
-// endedError says that an object is gone which had come to its end.
+// endedError says that an object is gone which had finished before.
 type endedError struct {
 	error
 	last *Observed
@@ -70,7 +70,7 @@ type endedError struct {
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// Answer is what the member's answer to the question for an object tells.
+// Answer turns the result of reading an object into a Read.
 func Answer(o *Observed, err error) (applying.Read[*Observed], error) {
 	var (
 		notServed *NotServed
@@ -90,8 +90,7 @@ func Answer(o *Observed, err error) (applying.Read[*Observed], error) {
 }
 
 // Write applies the manifest with the marks of its Work and hub, and returns the
-// object as it is then. live is the object as it was looked at; nil: there was
-// none.
+// resulting object. live is the object as it was read before; nil: there was none.
 func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *Observed) (*Observed, error) {
 	ref, desired := refOf(manifest), applying.Desired(w, hub, manifest)
 	if leave, err := c.leavesReplicas(ctx, ref, desired, live); err != nil {
@@ -106,9 +105,10 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	return c.write(ctx, ref, desired, w)
 }
 
-// write applies the object in the version that the member serves, and lets the watch
-// know that the change is ours. Without force, a field that somebody else owns and
-// has otherwise refuses it: that is a *Contested. obj is changed.
+// write applies the object in the version that the member serves, and registers the
+// change with the watch as Sluice's own. Without force, the API server refuses it if
+// somebody else owns a field and has another value there; that is a *Contested. write
+// changes obj.
 func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, w *propagation.Work) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -129,9 +129,9 @@ func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, w *prop
 	return o, nil
 }
 
-// leavesReplicas tells whether the number of replicas is the member's: the template
-// asks for that, or an autoscaler of the member sets it. The member is asked for its
-// autoscalers only where somebody else has scaled the object.
+// leavesReplicas reports whether the number of replicas is the member's: the template
+// asks for that, or an autoscaler of the member sets it. Autoscalers are read only if
+// somebody else has scaled the object.
 func (c *Client) leavesReplicas(ctx context.Context, ref Ref, desired map[string]any, live *Observed) (bool, error) {
 	switch {
 	case live == nil:

@@ -32,23 +32,24 @@ import (
 	"sluice.dev/pkg/source/discovery"
 )
 
-// Ref names an object in a member: by the key of its template.
+// Ref names an object in a member by the key of its template.
 type Ref = propagation.TemplateKey
 
-// Client speaks to one member.
+// Client is a client for one member.
 type Client struct {
 	name    string
 	http    *http.Client
 	objects dynamic.Interface
 	plain   rest.Interface
 	kinds   *discovery.Cache
-	// alike asks the hub in which versions an object says the same.
+	// alike asks the hub for other versions in which objects of the kind have the same
+	// fields.
 	alike func(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error)
 
-	// doubted tells that the member could not be asked: are the credentials
-	// still the present ones?
+	// doubted reports that a request failed in a way that may be due to outdated
+	// credentials.
 	doubted atomic.Bool
-	// retired is closed when another client takes the place of this one.
+	// retired is closed when another client replaces this one.
 	retired chan struct{}
 	once    sync.Once
 
@@ -69,7 +70,7 @@ func newClient(cluster *clusterv1alpha1.Cluster, secret map[string][]byte, hub S
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	// Nothing but the API server's own errors is decoded by way of a scheme.
+	// Only the API server's errors are decoded with a scheme.
 	errorsOnly := runtime.NewScheme()
 	metav1.AddToGroupVersion(errorsOnly, schema.GroupVersion{Version: "v1"})
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(errorsOnly).WithoutConversion()
@@ -90,11 +91,11 @@ func (c *Client) retire() {
 	})
 }
 
-// Retired is closed when another client takes the place of this one.
+// Retired is closed when another client replaces this one.
 func (c *Client) Retired() <-chan struct{} { return c.retired }
 
-// Ready asks whether the member is ready to serve; a member that is too old to
-// tell, or does not let us ask, is asked for its version.
+// Ready asks whether the member is ready to serve. A member that is too old for that
+// question, or forbids it, is asked for its version instead.
 func (c *Client) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -105,7 +106,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return c.classify(ctx, err, schema.GroupVersionKind{}, "")
 }
 
-// Version is that of the member's API server, such as v1.36.3.
+// Version returns the version of the member's API server, such as v1.36.3.
 func (c *Client) Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -127,8 +128,8 @@ func (c *Client) version(ctx context.Context) (string, error) {
 	return v.GitVersion, nil
 }
 
-// resource is where objects of the kind are served, in the namespace of one, and in
-// which version.
+// resource returns where objects of the kind are served, in the object's namespace, and
+// in which version.
 func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterface, schema.GroupVersion, error) {
 	r, err := c.served(ctx, ref.GroupVersionKind())
 	if err != nil {
@@ -144,20 +145,21 @@ func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterfa
 	return at.Namespace(ref.Namespace), r.GroupVersion(), nil
 }
 
-// observe is what the member answered, in the version that was asked for, whichever
-// it serves.
+// observe returns the object that the member returned, in the version that was asked
+// for, whichever version it served.
 func observe(apiVersion string, obj map[string]any, whole bool) *Observed {
 	obj["apiVersion"] = apiVersion
 	return applying.Observe(obj, whole)
 }
 
-// Observe is the object as the member has it: as its watch saw it last if it is
-// ours and watched, else as it is read now. outcome.ErrGone where there is none.
+// Observe returns the object as the member has it: from a watch, if the object is
+// marked as Sluice's and its kind is watched; otherwise it is read. It returns
+// outcome.ErrGone if there is none.
 func (c *Client) Observe(ctx context.Context, ref Ref) (*Observed, error) {
 	return c.look(ctx, ref, Looking{})
 }
 
-// read is the object as the API server has it.
+// read reads the object from the API server.
 func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole bool) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -172,13 +174,13 @@ func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole
 	return observe(ref.APIVersion, obj.Object, whole), nil
 }
 
-// errNoRemoval says that nothing permits to delete an object: a mistake in the
-// program, which must not be tried again.
+// errNoRemoval says that a deletion without permission was requested. That is a mistake
+// in the program, so it must not be tried again.
 var errNoRemoval = outcome.Terminal(errors.New("nothing permits to delete the object"))
 
-// Delete asks the member to delete the object of the Removal, its dependents in
-// the background; gone tells whether it is there no more. Something may keep it:
-// a finalizer, or its grace period.
+// Delete asks the member to delete the object of the Removal, with its dependents in
+// the background. gone reports whether it no longer exists: a finalizer or its grace
+// period may delay that.
 func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone bool, err error) {
 	if !r.Permits() {
 		return false, fmt.Errorf("delete %s in %s: %w", ref, c.name, errNoRemoval)
@@ -205,8 +207,8 @@ func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone 
 	return err == nil && went(answer), err
 }
 
-// went tells whether an object that was deleted is gone: the answer is a Status, or
-// the object as it was last; one that is kept says by what.
+// went reports from the answer to a deletion whether the object is gone. The answer is
+// a Status, or the object in its last state, which shows what delays its deletion.
 func went(answer []byte) bool {
 	var kept struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -218,14 +220,14 @@ func went(answer []byte) bool {
 	return len(kept.Metadata.Finalizers) == 0 && (grace == nil || *grace == 0)
 }
 
-// path is where the object is served.
+// path returns the path at which the object is served.
 func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
 	r, err := c.served(ctx, ref.GroupVersionKind())
 	return r.Path(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}), err
 }
 
-// autoscaled tells whether a HorizontalPodAutoscaler of the member sets the number
-// of replicas of the object.
+// autoscaled reports whether a HorizontalPodAutoscaler in the member sets the number of
+// replicas of the object.
 func (c *Client) autoscaled(ctx context.Context, ref Ref) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -255,8 +257,8 @@ func (c *Client) autoscaled(ctx context.Context, ref Ref) (bool, error) {
 	return false, nil
 }
 
-// EnsureNamespace makes the namespace, with LabelCreated and these labels, if there
-// is none.
+// EnsureNamespace creates the namespace with LabelCreated and these labels if it does
+// not exist.
 func (c *Client) EnsureNamespace(ctx context.Context, name string, labels map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

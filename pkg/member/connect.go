@@ -20,7 +20,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 )
 
-// kubeconfigKey is the key of the Secret that holds a whole kubeconfig, and then
+// kubeconfigKey is the key of the Secret for a whole kubeconfig. If it is set, it has
 // everything that is needed to reach the member.
 const kubeconfigKey = "kubeconfig"
 
@@ -31,8 +31,8 @@ const (
 	listTimeout    = time.Minute
 )
 
-// configFor is how the member is reached. Its requests are not limited: whoever
-// calls bounds its own concurrency.
+// configFor returns the configuration for reaching the member. Its requests are not
+// rate limited: callers limit their concurrency.
 func configFor(c *clusterv1alpha1.Cluster, secret map[string][]byte) (*rest.Config, error) {
 	cfg, err := credentials(c, secret)
 	if err != nil {
@@ -64,7 +64,7 @@ func credentials(c *clusterv1alpha1.Cluster, secret map[string][]byte) (*rest.Co
 	case c.Spec.APIEndpoint == "":
 		return nil, errors.New("spec.apiEndpoint is empty")
 	}
-	// Without a scheme client-go might choose one that shows the token.
+	// Without a scheme, client-go might choose http and send the token in clear text.
 	endpoint := c.Spec.APIEndpoint
 	if !strings.Contains(endpoint, "://") {
 		endpoint = "https://" + endpoint
@@ -76,8 +76,8 @@ func credentials(c *clusterv1alpha1.Cluster, secret map[string][]byte) (*rest.Co
 	}, nil
 }
 
-// Kubeconfig is how a member is reached that a kubeconfig leads to, and the client that
-// holds the member to what it may cost.
+// Kubeconfig returns the configuration for the cluster of a kubeconfig, and an HTTP
+// client with the limits that apply to members.
 func Kubeconfig(raw []byte) (*rest.Config, *http.Client, error) {
 	cfg, err := fromKubeconfig(raw)
 	if err != nil {
@@ -88,9 +88,8 @@ func Kubeconfig(raw []byte) (*rest.Config, *http.Client, error) {
 	return cfg, client, err
 }
 
-// fromKubeconfig reads the current context. A kubeconfig comes from whoever may
-// write the Secret, so it must not make this process run a program or read its
-// files.
+// fromKubeconfig reads the current context. Whoever may write the Secret controls the
+// kubeconfig, so it must not make this process run a program or read its files.
 func fromKubeconfig(raw []byte) (*rest.Config, error) {
 	file, err := clientcmd.Load(raw)
 	if err != nil {
@@ -127,8 +126,8 @@ func unsafeUser(u *clientcmdapi.AuthInfo) string {
 	return ""
 }
 
-// httpClient has connections of its own, so that they can be closed with the
-// client that they belong to, and no timeout, for watches last.
+// httpClient returns a client with connections of its own, so that they can be closed
+// with the client that they belong to. It has no timeout, because watches last.
 func httpClient(cfg *rest.Config, proxyHeader map[string]string) (*http.Client, error) {
 	tlsConfig, err := rest.TLSConfigFor(cfg)
 	if err != nil {
@@ -161,7 +160,8 @@ func httpClient(cfg *rest.Config, proxyHeader map[string]string) (*http.Client, 
 	}
 	return &http.Client{
 		Transport: newGuard(wrapped),
-		// The guard makes an error of it; a redirect must not carry the credentials away.
+		// guard turns a redirect into an error: following it could send the credentials
+		// elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }

@@ -14,13 +14,13 @@ import (
 	"sluice.dev/pkg/core/mirroring"
 )
 
-// aggregated asks for all kinds in one answer.
+// The media type that requests all kinds in one answer.
 const (
 	aggregated     = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 	aggregatedKind = "APIGroupDiscoveryList"
 )
 
-// discovered is what is read of such an answer.
+// discovered is the part of such an answer that is used.
 type discovered struct {
 	Kind  string `json:"kind"`
 	Items []struct {
@@ -42,8 +42,8 @@ type discovered struct {
 	} `json:"items"`
 }
 
-// Kinds asks a cluster which kinds it serves: two requests. One that is older than
-// Kubernetes 1.26 does not say all of them at once, which is an error.
+// Kinds returns the kinds that a cluster serves, with two requests. It is an error if
+// the cluster is older than Kubernetes 1.26, which cannot list all kinds at once.
 func (f *Fleet) Kinds(ctx context.Context, cluster string) (*mirroring.Kinds, error) {
 	c, err := f.Client(ctx, cluster)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *Fleet) Kinds(ctx context.Context, cluster string) (*mirroring.Kinds, er
 	return k, nil
 }
 
-// below is what is served below the path.
+// below returns what is served below the path.
 func (c *Client) below(ctx context.Context, path string) (d discovered, err error) {
 	raw, err := c.list(ctx, path)
 	if err != nil {
@@ -67,14 +67,14 @@ func (c *Client) below(ctx context.Context, path string) (d discovered, err erro
 	return c.listed(path, raw)
 }
 
-// list asks for all that is served below the path.
+// list requests what is served below the path.
 func (c *Client) list(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return c.plain.Get().AbsPath(path).SetHeader("Accept", aggregated).DoRaw(ctx)
 }
 
-// listed is what the answer from the path says.
+// listed decodes the answer to a request for what is served below the path.
 func (c *Client) listed(path string, raw []byte) (d discovered, err error) {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return d, c.unreachable(fmt.Errorf("decode %s: %w", path, err))
@@ -85,7 +85,7 @@ func (c *Client) listed(path string, raw []byte) (d discovered, err error) {
 	return d, nil
 }
 
-// discover adds to k what is served below the path.
+// discover adds what is served below the path to k.
 func (c *Client) discover(ctx context.Context, path string, k *mirroring.Kinds) error {
 	d, err := c.below(ctx, path)
 	if err != nil {

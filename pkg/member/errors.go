@@ -21,13 +21,13 @@ import (
 	"sluice.dev/pkg/redact"
 )
 
-// NotOurs says that an object exists that this Work did not make.
+// NotOurs says that the object exists and does not belong to the Work.
 type NotOurs struct {
 	Cluster string
 	Ref     Ref
-	// Work that made it; empty: Sluice did not.
+	// Work that the object belongs to; empty: Sluice did not create it.
 	Work string
-	// Hub of that Work, where it is another one.
+	// Hub of that Work, if it is another one.
 	Hub string
 }
 
@@ -51,7 +51,7 @@ func (e *NoNamespace) Error() string {
 	return fmt.Sprintf("%s has no namespace %s", e.Cluster, e.Namespace)
 }
 
-// NotServed says that the member does not know the kind.
+// NotServed says that the member does not serve the kind.
 type NotServed struct {
 	Cluster string
 	GVK     schema.GroupVersionKind
@@ -62,41 +62,43 @@ func (e *NotServed) Error() string {
 	return fmt.Sprintf("%s does not serve %s %s", e.Cluster, e.GVK.GroupVersion(), e.GVK.Kind)
 }
 
-// Refused says that the member's API server does not want the object.
+// Refused says that the member's API server rejected the object.
 type Refused struct {
 	Cluster string
-	// Message is the member's own.
+	// Message is the API server's own.
 	Message string
 }
 
-// Error is the member's own message.
+// Error returns the API server's own message.
 func (e *Refused) Error() string { return fmt.Sprintf("%s refused: %s", e.Cluster, e.Message) }
 
-// Contested says that somebody else owns a field of the object, which is not taken.
+// Contested says that somebody else owns a field of the object, and that it is not
+// taken over.
 type Contested struct{ Refused Refused }
 
-// Error is the member's own message, which names the fields and who owns them, and
-// what can be done.
+// Error returns the API server's own message, which names the fields and their owners,
+// and what can be done.
 func (e *Contested) Error() string {
 	return e.Refused.Error() + ": let go of them there, or set spec.strategy.applyStrategy.serverSideApplyConfig.force"
 }
 
-// Unwrap makes it a *Refused.
+// Unwrap returns the error as a *Refused.
 func (e *Contested) Unwrap() error { return &e.Refused }
 
-// Unreachable says that the member did not answer, or not with an answer.
+// Unreachable says that the member did not answer, or did not answer as an API server
+// does.
 type Unreachable struct {
 	Cluster string
 	Err     error
 }
 
-// Error has only the innermost cause: addresses and ports around it differ from
-// one attempt to the next.
+// Error has only the innermost cause: the addresses and ports in the outer ones differ
+// from one attempt to the next.
 func (e *Unreachable) Error() string {
 	return fmt.Sprintf("%s cannot be reached: %s", e.Cluster, cause(e.Err))
 }
 
-// Unwrap is the whole error.
+// Unwrap returns the underlying error.
 func (e *Unreachable) Unwrap() error { return e.Err }
 
 func cause(err error) string {
@@ -109,12 +111,12 @@ func cause(err error) string {
 	return conditions.Message(printable(err.Error()))
 }
 
-// untyped is what an API server says, as an error of its own (500), of an applied object
-// whose fields are not of their types.
+// untyped is part of the message with which an API server rejects an applied object
+// whose fields have wrong types. It reports that as an internal error (500).
 const untyped = "failed to create typed patch object"
 
-// classify turns the error of a request into one of the types above, a conflict,
-// outcome.ErrGone, or the caller's own end.
+// classify turns the error of a request into one of the types above, a conflict, or
+// outcome.ErrGone. If the caller gave up, it returns err.
 func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersionKind, namespace string) error {
 	if gvk.Group == "" && gvk.Kind == "Secret" {
 		err = redact.Error(err)
@@ -126,9 +128,9 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return err // the caller gave up
 	case errors.Is(err, errBusy):
-		return err // and whoever asked comes again
+		return err // the caller tries again
 	case errors.As(err, new(*resting)):
-		return &Unreachable{c.name, err} // of its credentials the failures before have raised doubts
+		return &Unreachable{c.name, err} // the failures before this one have set doubted already
 	case !errors.As(err, &status):
 		return c.unreachable(err)
 	}
@@ -155,12 +157,13 @@ func (c *Client) classify(ctx context.Context, err error, gvk schema.GroupVersio
 	return &Refused{c.name, conditions.Message(printable(s.Message))}
 }
 
-// ownedByOther tells whether a conflict is about who owns a field.
+// ownedByOther reports whether a conflict is about who owns a field.
 func ownedByOther(details *metav1.StatusDetails) bool {
 	return details != nil && slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict })
 }
 
-// printable is a member's text without what a terminal or a log would obey.
+// printable returns a member's text without control characters, which a terminal or a
+// log might interpret.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -170,14 +173,14 @@ func printable(s string) string {
 	}, s)
 }
 
-// unreachable makes the fleet look at the credentials again.
+// unreachable returns an Unreachable, and makes the fleet check the credentials.
 func (c *Client) unreachable(err error) error {
 	c.doubted.Store(true)
 	return &Unreachable{c.name, err}
 }
 
-// unknownPath tells a 404 for a path that nobody serves from one for an object:
-// the former is not made by the API's own code.
+// unknownPath distinguishes a 404 for a path that is not served from one for an object.
+// Only the former is not written by the API's own code, and has this cause.
 func unknownPath(d *metav1.StatusDetails) bool {
 	return d != nil && slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }

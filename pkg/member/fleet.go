@@ -18,21 +18,22 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// Source is where clusters and their credentials are found. What does not exist
-// is outcome.ErrGone.
+// Source provides clusters and their credentials. It returns outcome.ErrGone for what
+// does not exist.
 type Source interface {
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
 	Secret(ctx context.Context, namespace, name string) (map[string][]byte, error)
-	// Alike is in which other versions the hub serves the kind, where these differ
-	// in nothing but their name.
+	// Alike returns the other versions of the kind that the hub serves with the same
+	// fields.
 	Alike(ctx context.Context, gvk schema.GroupVersionKind) ([]string, error)
 }
 
-// recheck is how long credentials that work are trusted to be the present ones.
+// recheck is how long working credentials are used before they are compared with the
+// stored ones.
 const recheck = 30 * time.Second
 
-// Fleet has one Client for each cluster, as long as the way to reach it stays
-// the same.
+// Fleet has one Client for each cluster, which is replaced when its endpoint or
+// credentials change.
 type Fleet struct {
 	src Source
 	now func() time.Time
@@ -41,25 +42,26 @@ type Fleet struct {
 	members map[string]*known
 }
 
-// known is a client, and what it was made from.
+// known is a client, with what it was made from.
 type known struct {
 	client     *Client
 	uid        types.UID
 	generation int64
 	hash       string
 	checked    time.Time
-	// id is the cluster's spec.id once the client was found to lead there.
+	// id is the cluster's spec.id once the client is known to reach that cluster.
 	id string
 }
 
-// NewFleet makes a fleet without members.
+// NewFleet returns a fleet without members.
 func NewFleet(src Source) *Fleet {
 	return &Fleet{src: src, now: time.Now, members: map[string]*known{}}
 }
 
-// Client is the client of the cluster: outcome.ErrGone where it is not joined,
-// Unreachable where it cannot be made, or leads to Another. A client that cannot do its
-// job is looked after at the next call, others now and then.
+// Client returns the client of the cluster. It returns outcome.ErrGone if the cluster
+// is not joined, and Unreachable if the client cannot be made or reaches Another. The
+// credentials of a client that failed are checked at the next call, those of others
+// from time to time.
 func (f *Fleet) Client(ctx context.Context, cluster string) (*Client, error) {
 	c, err := f.src.Cluster(ctx, cluster)
 	if errors.Is(err, outcome.ErrGone) {
@@ -87,7 +89,7 @@ func (f *Fleet) Client(ctx context.Context, cluster string) (*Client, error) {
 	return f.identified(ctx, c, client)
 }
 
-// trusted is the cluster's client if nothing asks for a look at its credentials.
+// trusted returns the cluster's client if its credentials need no check; otherwise nil.
 func (f *Fleet) trusted(c *clusterv1alpha1.Cluster) *Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +100,8 @@ func (f *Fleet) trusted(c *clusterv1alpha1.Cluster) *Client {
 	return k.client
 }
 
-// renew keeps the client if it is made of the same, and replaces it otherwise.
+// renew keeps the client if endpoint and credentials are unchanged, and replaces it
+// otherwise.
 func (f *Fleet) renew(c *clusterv1alpha1.Cluster, secret map[string][]byte) (*Client, error) {
 	hash := propagation.HashJSON([]any{c.Spec.APIEndpoint, c.Spec.ProxyURL, c.Spec.ProxyHeader, c.Spec.InsecureSkipTLSVerification, secret})
 	f.mu.Lock()

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// atOnce bounds the requests that a member is at, all kinds of callers together.
-	// It is a part of what one function handles at once.
+	// atOnce is how many requests a member handles at the same time, for all callers
+	// together. It is less than what one function handles at the same time.
 	atOnce = 32
-	// queueFor is how long a request waits for one of them to end.
+	// queueFor is how long a request waits for another one to end.
 	queueFor = time.Second
-	// slowAnswer is what a member takes for an answer that nobody queues at.
+	// slowAnswer is how long an answer of a member takes for which requests do not
+	// queue.
 	slowAnswer = 2 * time.Second
-	// trips is how many requests in a row may come to nothing before the member has
-	// a pause, which doubles while it lasts.
+	// trips is how many requests in a row may fail before the member is left alone for
+	// a pause. The pause doubles with each further failure.
 	trips            = 3
 	firstRest        = time.Second
 	longestRest      = 5 * time.Second
@@ -30,37 +31,38 @@ const (
 )
 
 var (
-	// errRedirect says that a member wanted to have its requests elsewhere, where
-	// its credentials have no business.
+	// errRedirect says that a member redirects requests to another place, which must
+	// not get its credentials.
 	errRedirect = errors.New("the member answers with a redirect, which is not followed")
-	// errBusy says that the member is at as many requests as it may be, and takes
-	// its time for them.
+	// errBusy says that the member has as many requests as it may have, and answers
+	// slowly.
 	errBusy = errors.New("the member is slow, and busy with other requests")
 )
 
-// resting says that the member did not answer several times in a row, and is left
-// alone for a while. It is told as the failure that came last: that there is a pause
-// is no news about the member.
+// resting says that several requests in a row failed, and that the member is left alone
+// for a while. Its message is that of the last failure, since the pause says nothing
+// new about the member.
 type resting struct{ why error }
 
 func (e *resting) Error() string { return e.why.Error() }
 func (e *resting) Unwrap() error { return e.why }
 
-// guard stands between a client and its member, so that a member that is slow, dead
-// or hostile costs bounded time and memory, and nobody else's:
+// guard limits what a member that is slow, dead or hostile can cost, in time and
+// memory, so that other members are not affected:
 //   - redirects are not followed, and Retry-After is ignored;
-//   - an answer has at most as many bytes as an answer may have (limit.go);
-//   - it is at few requests at a time, and nobody queues for a slow one;
-//   - one that did not answer several times in a row is asked by one request at a
-//     time, now and then; the others fail at once.
+//   - answers have a maximum size (limit.go);
+//   - a member has a limited number of requests at a time, and requests do not queue
+//     for a slow one;
+//   - after several failures in a row, one request at a time is tried, after a pause;
+//     others fail at once.
 type guard struct {
 	next  http.RoundTripper
 	now   func() time.Time
 	slots chan struct{}
 
 	mu     sync.Mutex
-	slow   bool // it took its time for the last answer
-	failed int  // requests in a row that came to nothing
+	slow   bool // its last answer was slow
+	failed int  // failed requests in a row
 	until  time.Time
 	why    error // of the last failure
 }
@@ -69,10 +71,10 @@ func newGuard(next http.RoundTripper) *guard {
 	return &guard{next: next, now: time.Now, slots: make(chan struct{}, atOnce)}
 }
 
-// WrappedRoundTripper is for those who look for the transport itself.
+// WrappedRoundTripper returns the wrapped transport, for callers that look for it.
 func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// RoundTrip makes a request, if the member may have one more.
+// RoundTrip makes a request, unless the member has too many or is left alone.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if isWatch(req) {
 		return g.watch(req)
@@ -97,7 +99,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		g.end(req.Context(), began, nil)
 		return nil, err
 	}
-	// client-go would try again by itself, in the time of who waits.
+	// client-go would wait and try again by itself, while the caller waits.
 	resp.Header.Del("Retry-After")
 	resp.Body = &answer{body: resp.Body, left: limitOf(req), done: func(err error) {
 		once()
@@ -106,8 +108,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// watch opens a watch. It lasts, so that it takes no slot; of its headers somebody
-// who answers does not think for long.
+// watch opens a watch. It takes no slot, since it lasts. Its headers have to arrive
+// soon.
 func (g *guard) watch(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	late := time.AfterFunc(watchHeadersWait, cancel)
@@ -126,7 +128,7 @@ func (g *guard) watch(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// redirected is nil unless the answer names another place; then it is closed.
+// redirected returns an error if the answer is a redirect, and closes it then.
 func redirected(resp *http.Response) error {
 	if resp.StatusCode/100 != 3 || resp.StatusCode == http.StatusNotModified {
 		return nil
@@ -135,7 +137,7 @@ func redirected(resp *http.Response) error {
 	return errRedirect
 }
 
-// admit is nil if the member may be asked now.
+// admit returns nil if the member is not left alone at the moment.
 func (g *guard) admit() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -145,12 +147,12 @@ func (g *guard) admit() error {
 	if now := g.now(); now.Before(g.until) {
 		return &resting{g.why}
 	} else { //nolint:revive // now is of both
-		g.until = now.Add(requestTimeout) // for the one that tries
+		g.until = now.Add(requestTimeout) // one request tries meanwhile
 	}
 	return nil
 }
 
-// enter takes a slot, and waits for it where that is worth it.
+// enter takes a slot. If none is free it waits for one, unless the member is slow.
 func (g *guard) enter(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
@@ -178,21 +180,21 @@ func (g *guard) enter(ctx context.Context) error {
 	}
 }
 
-// unsure lets another try where the one that should have did not get to.
+// unsure lets another request try, because the one that was to try did not get a slot.
 func (g *guard) unsure() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.until = time.Time{}
 }
 
-// end takes note of how a request went.
+// end records the outcome of a request.
 func (g *guard) end(ctx context.Context, began time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		g.until = time.Time{} // the caller gave up: that says nothing of the member
+		g.until = time.Time{} // the caller gave up, which says nothing about the member
 		return
 	case err != nil:
 		g.failed++

@@ -15,19 +15,20 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 )
 
-// Another says that the credentials of a cluster lead to another one than its spec.id
-// says, which is the uid of the member's namespace kube-system. Nothing is asked of it,
-// and nothing written to it.
+// Another says that the credentials of a cluster reach another cluster than its spec.id
+// says, which is the uid of the member's namespace kube-system. Nothing is read from
+// that cluster or written to it.
 type Another struct{ Want, Got string }
 
-// Error names what to correct.
+// Error says what to correct.
 func (a *Another) Error() string {
 	return fmt.Sprintf("its credentials lead to another cluster: the uid of namespace kube-system there is %s, and spec.id is %s; "+
 		"correct the Secret, or spec.id where the cluster was built anew", a.Got, a.Want)
 }
 
-// identified is the client once it is known to lead to the cluster that c means: each
-// client is asked once. A member that does not show its identity is believed.
+// identified returns the client once it is known to reach the cluster that c means;
+// each client is checked once. If the member does not let its identity be read, the
+// check is skipped.
 func (f *Fleet) identified(ctx context.Context, c *clusterv1alpha1.Cluster, client *Client) (*Client, error) {
 	want := c.Spec.ID
 	if want == "" || f.isKnown(client, want) {
@@ -55,8 +56,9 @@ func (f *Fleet) isKnown(client *Client, id string) bool {
 	return k != nil && k.client == client && k.id == id
 }
 
-// identity is the uid of the member's namespace kube-system; empty: the member does not
-// show it. One that has no such namespace is none that ever had a uid of it.
+// identity returns the uid of the member's namespace kube-system; empty: the member
+// does not let it be read. A cluster without such a namespace returns "none", which no
+// spec.id is.
 func (c *Client) identity(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

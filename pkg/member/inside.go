@@ -25,18 +25,18 @@ import (
 )
 
 const (
-	// metadataOnly asks for what says whose an object is, and nothing of what is in it.
+	// metadataOnly requests the metadata of objects only.
 	metadataOnly = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-	// insidePage is how many objects of a kind one answer has, insidePages how many
-	// answers are asked for: whoever has more that nobody put there is not looked through.
+	// insidePage is how many objects of a kind one answer has, and insidePages how many
+	// answers are requested. Beyond that, a kind is not searched any further.
 	insidePage, insidePages = 200, 50
-	// insideAtOnce are the kinds that are asked for at once.
+	// insideAtOnce is how many kinds are listed at the same time.
 	insideAtOnce = 4
 )
 
-// Inside is what a holder holds that the account does not account for, some of it where
-// it is much. Where a part of it is not shown, and would not be if it was asked for again,
-// nobody can tell: that is the answer, with what is shown, and no error.
+// Inside returns the objects in a holder that the account does not account for, or some
+// of them if they are many. If a part cannot be listed, now or later, the answer is
+// CannotTell with the objects that were found, and not an error.
 func (c *Client) Inside(ctx context.Context, h applying.Holder, a applying.Account) (applying.Read[[]applying.Inhabitant], error) {
 	rooms, err := c.rooms(ctx, h)
 	if err != nil {
@@ -63,17 +63,18 @@ func (c *Client) Inside(ctx context.Context, h applying.Holder, a applying.Accou
 	return all, nil
 }
 
-// unseen says that a part of what a holder holds is not shown, however often it is asked
-// for.
+// unseen says that a part of what a holder contains cannot be listed, and that trying
+// again does not help.
 type unseen struct{ what, why string }
 
 // Error names the part.
 func (e *unseen) Error() string { return e.what + " (" + e.why + ")" }
 
-// mostNotShown are named of what is not shown.
+// mostNotShown is how many such parts are named.
 const mostNotShown = 5
 
-// notShown names the parts that are not, always the same; empty: all are.
+// notShown names the parts that cannot be listed, in a fixed order; empty: there are
+// none.
 func notShown(hidden []*unseen) string {
 	var names []string
 	for _, h := range hidden {
@@ -88,9 +89,9 @@ func notShown(hidden []*unseen) string {
 	return strings.Join(names, ", ")
 }
 
-// asked is the error of a request for a part of what a holder holds: *unseen where the
-// member answered that it does not show it. That the client is not known, or the member
-// cannot answer now, says nothing.
+// asked returns the error of a request for a part of what a holder contains: *unseen if
+// the member refuses to list it. If the credentials are not accepted, or the member
+// cannot answer now, that is not known.
 func (c *Client) asked(ctx context.Context, err error, gvk schema.GroupVersionKind, namespace, what string) error {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -106,12 +107,12 @@ func (c *Client) asked(ctx context.Context, err error, gvk schema.GroupVersionKi
 	return err
 }
 
-// rooms are the kinds of what a holder may hold.
+// rooms are the kinds whose objects a holder may contain.
 type rooms struct {
 	all []discovery.Resource
 	// inNamespaces are all kinds whose objects are in namespaces.
 	inNamespaces map[schema.GroupKind]bool
-	// hidden are those of which it is not known whether they are.
+	// hidden are parts of the discovery that could not be read.
 	hidden []*unseen
 }
 
@@ -140,7 +141,7 @@ func (c *Client) rooms(ctx context.Context, h applying.Holder) (rooms, error) {
 	return r, nil
 }
 
-// kindsBelow is what is served below the path.
+// kindsBelow returns the kinds that are served below the path.
 func (c *Client) kindsBelow(ctx context.Context, path string) (discovered, error) {
 	raw, err := c.list(ctx, path)
 	if err != nil {
@@ -153,8 +154,8 @@ func (c *Client) kindsBelow(ctx context.Context, path string) (discovered, error
 	return d, err
 }
 
-// add adds the kinds whose objects are in namespaces and go with them, each in the version
-// that its group prefers.
+// add adds the kinds whose objects are in namespaces and are deleted with them, each in
+// the version that its group prefers.
 func (r *rooms) add(d discovered) {
 	for _, g := range d.Items {
 		for _, v := range g.Versions {
@@ -178,7 +179,7 @@ func (r *rooms) add(d discovered) {
 	}
 }
 
-// lookFor looks at the objects of one kind, until there are enough that count.
+// lookFor lists the objects of one kind, until there are enough that count.
 func (c *Client) lookFor(ctx context.Context, h applying.Holder, a applying.Account, all rooms, r discovery.Resource) ([]applying.Inhabitant, error) {
 	var found []applying.Inhabitant
 	next := ""
@@ -213,7 +214,7 @@ func inhabitant(r discovery.Resource, m *metav1.PartialObjectMetadata, all rooms
 	}
 }
 
-// page is one answer about the objects of a kind.
+// page requests one page of the list of a kind's objects.
 func (c *Client) page(ctx context.Context, r discovery.Resource, namespace, next string) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"sluice.dev/pkg/source/discovery"
 )
 
-// ask asks what is served at a path.
+// ask requests what is served at a path.
 func (c *Client) ask(ctx context.Context, path []string, into any) error {
 	raw, err := c.plain.Get().AbsPath(path...).SetHeader("Accept", runtime.ContentTypeJSON).DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
@@ -33,8 +33,8 @@ func (c *Client) ask(ctx context.Context, path []string, into any) error {
 	return nil
 }
 
-// served is how the member serves the kind, or NotServed. Where it does not serve its
-// version, a version serves that is another name for the same, as the hub says.
+// served returns how the member serves the kind, or NotServed. If the member does not
+// serve the version, another one is used that has the same fields on the hub.
 func (c *Client) served(ctx context.Context, gvk schema.GroupVersionKind) (discovery.Resource, error) {
 	r, err := c.kinds.Find(gvk)
 	if !errors.Is(err, outcome.ErrNotServed) {

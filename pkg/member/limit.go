@@ -9,18 +9,18 @@ import (
 	"net/http"
 )
 
-// What a member may answer, in bytes, uncompressed. etcd takes no object of more
-// than 1.5 MiB.
+// The maximum size of a member's answers, in bytes, uncompressed. etcd stores no object
+// of more than 1.5 MiB.
 const (
 	maxObject = 4 << 20
 	maxList   = 64 << 20
-	// maxStream is what one watch tells before it is begun anew: whoever lists
-	// again forgets what is gone.
+	// maxStream is how much one watch may send before it is restarted with a new list,
+	// so that objects which are gone are forgotten.
 	maxStream = 256 << 20
 	maxHeader = 256 << 10
 )
 
-// errTooLarge says that an answer is larger than any answer can be that is true.
+// errTooLarge says that an answer is larger than any genuine answer can be.
 var errTooLarge = errors.New("the answer is larger than an answer may be")
 
 func isWatch(req *http.Request) bool {
@@ -28,7 +28,8 @@ func isWatch(req *http.Request) bool {
 	return w == "true" || w == "1"
 }
 
-// limitOf the answer to a request: of an object, or of all that are ours.
+// limitOf returns the limit for the answer to a request: for one object, or for a list
+// of Sluice's objects.
 func limitOf(req *http.Request) int64 {
 	if req.URL.Query().Has("labelSelector") {
 		return maxList
@@ -36,8 +37,8 @@ func limitOf(req *http.Request) int64 {
 	return maxObject
 }
 
-// answer is the body of an answer. done is told once, when it was read or closed,
-// whether it was whole.
+// answer is the body of an answer. When it was read or closed, done is called once,
+// with the error if reading failed.
 type answer struct {
 	body io.ReadCloser
 	left int64
@@ -69,7 +70,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, a.err
 }
 
-// Close ends the reading; what was not read may have been endless.
+// Close closes the body. The rest is not read, since it may be endless.
 func (a *answer) Close() error {
 	err := a.body.Close()
 	a.finish(nil)
@@ -83,7 +84,7 @@ func (a *answer) finish(err error) {
 	}
 }
 
-// stream is the body of a watch: no event in it is larger than an object may be.
+// stream is the body of a watch. An event in it has the same maximum size as an object.
 type stream struct {
 	body  io.ReadCloser
 	left  int64
@@ -104,8 +105,8 @@ func (s *stream) Close() error {
 	return s.body.Close()
 }
 
-// frame measures the JSON values of a stream, one after the other. It needs to know
-// no more of them than where they end.
+// frame finds the ends of the JSON values in a stream, to measure their sizes. It does
+// not decode them.
 type frame struct {
 	left            int // bytes that the value may still have
 	used            int
@@ -113,7 +114,7 @@ type frame struct {
 	text, backslash bool
 }
 
-// take is false once a value is too long.
+// take returns false once a value is too long.
 func (f *frame) take(p []byte) bool {
 	for _, c := range p {
 		f.used++

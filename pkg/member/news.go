@@ -20,31 +20,34 @@ import (
 )
 
 const (
-	// newsBytes is how much of one kind is read in one go; who asks again reads on.
+	// newsBytes is how much is read of one kind in one call; the next call continues
+	// there.
 	newsBytes = 2 << 20
-	// newsPage is how many objects are listed of a kind of which nothing is known.
+	// newsPage is how many objects are listed of a kind without a known version.
 	newsPage = 500
-	// longestName is of a namespace and a name, which no API server lets be longer.
+	// longestName is the maximum length of a namespace and a name together, as API
+	// servers allow it.
 	longestName = 2 * 253
 )
 
-// News is what somebody else did to the objects of ours of a kind.
+// News lists what others did to Sluice's objects of a kind.
 type News struct {
-	// Changes are in their order.
+	// Changes in the order in which they happened.
 	Changes []Change
-	// Until is the version to ask from next time.
+	// Until is the version from which to continue.
 	Until string
-	// Lost: nobody knows any more what happened, or it is too much to be listed.
+	// Lost: the changes are not known any more, or are too many to be listed.
 	Lost bool
 }
 
-// News is what happened to the objects of ours of a kind since a version that a former
-// call returned, but for what the hub wrote itself and nobody since. Where the version
-// is empty it is all of them, unless they are very many. Where the member does not
-// remember the version, or has not come to it, because it was restored, all is lost.
+// News returns what happened to Sluice's objects of a kind since a version that an
+// earlier call returned, except where the last write was the hub's own. With an empty
+// version it returns all objects, unless they are very many. If the member does not
+// have the version any more, or has not reached it because it was restored, the result
+// is Lost.
 //
-// It is one request, and takes a few seconds, for it waits until the API server says
-// that there is no more; of a kind of which it says nothing it is asked for its version.
+// It takes one request and a few seconds, since it waits until the API server says that
+// there are no more changes. If nothing changed, a second request asks for the version.
 func (c *Client) News(ctx context.Context, gvk schema.GroupVersionKind, since, hub string) (News, error) {
 	r, err := c.served(ctx, gvk)
 	if err != nil {
@@ -64,7 +67,7 @@ func (c *Client) News(ctx context.Context, gvk schema.GroupVersionKind, since, h
 	return n, c.classify(ctx, err, gvk, "")
 }
 
-// News is that of a cluster.
+// News is Client.News for a cluster.
 func (f *Fleet) News(ctx context.Context, cluster string, gvk schema.GroupVersionKind, since, hub string) (News, error) {
 	c, err := f.Client(ctx, cluster)
 	if err != nil {
@@ -73,14 +76,14 @@ func (f *Fleet) News(ctx context.Context, cluster string, gvk schema.GroupVersio
 	return c.News(ctx, gvk, since, hub)
 }
 
-// newsOf asks for one kind.
+// newsOf reads the news of one kind.
 type newsOf struct {
 	at  watch.Objects
-	gvk schema.GroupVersionKind // as it is asked for
+	gvk schema.GroupVersionKind // as requested
 	hub string
 }
 
-// present are the objects that there are, if they are not more than that, and the
+// present returns the existing objects, if there are not more than limit, and the
 // present version.
 func (o newsOf) present(ctx context.Context, limit int64) (News, error) {
 	list, err := watch.ListPage(ctx, o.at, limit, "", func(raw []byte) (m metav1.PartialObjectMetadata, err error) {
@@ -93,14 +96,14 @@ func (o newsOf) present(ctx context.Context, limit int64) (News, error) {
 	return n, err
 }
 
-// since are the changes since a version.
+// since returns the changes since a version.
 func (o newsOf) since(ctx context.Context, since string) (News, error) {
 	n := News{}
 	until, err := o.at.Since(ctx, since, newsBytes, func(what apiwatch.EventType, m *metav1.ObjectMeta) {
 		o.add(&n, m, what == apiwatch.Deleted)
 	})
 	from, to := propagation.Version(since), propagation.Version(until)
-	if err == nil && to == from { // it said nothing: has it come there?
+	if err == nil && to == from { // no change was sent: has the member reached that version?
 		until, err = o.at.Version(ctx)
 		to = min(from, propagation.Version(until))
 	}
@@ -111,7 +114,7 @@ func (o newsOf) since(ctx context.Context, since string) (News, error) {
 	return n, err
 }
 
-// add notes what became of an object, if that was not the hub's own doing.
+// add adds a change to n, unless the hub itself made it.
 func (o newsOf) add(n *News, m *metav1.ObjectMeta, deleted bool) {
 	own := !deleted && propagation.OwnWrite(m) && m.Annotations[applying.AnnotationHub] == o.hub
 	if own || len(m.Namespace)+len(m.Name) > longestName {

@@ -17,11 +17,12 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// errNoPassing says that nothing permits to pass an object on: a mistake in the program.
+// errNoPassing says that an object was to be passed on without permission, which is a
+// mistake in the program.
 var errNoPassing = outcome.Terminal(errors.New("nothing permits to pass the object on"))
 
-// Pass marks the object as that of another Work, if it still is as it was looked at, and
-// lets the watch know that the change is ours.
+// Pass changes the marks of the object as the permission says, if it has not changed
+// since it was read, and registers the change with the watch as Sluice's own.
 func (c *Client) Pass(ctx context.Context, ref Ref, p applying.Passing) error {
 	if !p.Permits() {
 		return fmt.Errorf("pass on %s in %s: %w", ref, c.name, errNoPassing)

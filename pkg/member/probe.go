@@ -5,7 +5,7 @@ package member
 
 import "context"
 
-// Probe asks a cluster whether it is ready, and which version it runs.
+// Probe returns the version of a cluster's API server, or an error if it is not ready.
 func (f *Fleet) Probe(ctx context.Context, cluster string) (version string, err error) {
 	c, err := f.Client(ctx, cluster)
 	if err != nil {

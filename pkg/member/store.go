@@ -17,25 +17,25 @@ import (
 	"sluice.dev/pkg/source/watch"
 )
 
-// Change says that somebody else changed an object of ours.
+// Change says that somebody else changed an object that is marked as Sluice's.
 type Change struct {
 	Ref Ref
-	// Work that the object comes from.
+	// Work is the mark of the object's Work.
 	Work    string
 	Version string
-	// Deleted: the object is gone, or no more marked as ours.
+	// Deleted: the object is gone, or no longer marked as Sluice's.
 	Deleted bool
 }
 
-// store keeps the objects of ours of one kind as a watch sees them, and tells of changes
+// store keeps Sluice's objects of one kind as a watch sees them, and announces changes
 // that others made.
 //
-// An event can come before the answer to the write that caused it. While an
-// object is being written, its last event waits for the answer.
+// An event can arrive before the answer to the write that caused it. While an object is
+// being written, its last event waits for the answer.
 //
-// A member may be restored from a backup: its versions begin anew at a lower one,
-// and what was written since is gone. A list says so that is older than what the
-// watch told, or in which an object is older than it is known to have been.
+// A member may be restored from a backup: its versions continue from a lower one, and
+// later writes are lost. That shows in a list that is older than what the watch sent,
+// or that has an object in an older version than is known.
 type store struct {
 	gvk      schema.GroupVersionKind
 	announce func(Change)
@@ -43,22 +43,22 @@ type store struct {
 	mu      sync.Mutex
 	objects map[string]*Observed
 	writing map[string]*write
-	// ended are the last objects that had come to their end and are gone, by key, and
-	// order is theirs, the oldest first.
+	// ended are the last states of objects that finished and are gone, by key; order
+	// has their keys, the oldest first.
 	ended map[string]*Observed
 	order []string
-	// told is the newest version that the watch has told of.
+	// told is the newest version that the watch has sent.
 	told uint64
 }
 
-// mostEnded is of how many objects of a kind that came to their end the last state is
-// kept: their Works are about to say it.
+// mostEnded is how many objects of a kind that finished and are gone are kept in their
+// last state, until their Works record it.
 const mostEnded = 500
 
-// forgotten is a version that is older than all that anything is told of.
+// forgotten is a version that is older than any version of an event.
 const forgotten = "1"
 
-// write is one object being written, by one or more callers at once.
+// write is an object being written, by one or more callers at the same time.
 type write struct {
 	callers int
 	last    *event
@@ -82,15 +82,14 @@ func (s *store) get(key string) *Observed {
 	return s.objects[key]
 }
 
-// over is an object as it was last that had come to its end and is gone; nil: that is
-// not known.
+// over returns the last state of an object that finished and is gone; nil: not known.
 func (s *store) over(key string) *Observed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended[key]
 }
 
-// remember keeps the last state of an object that came to its end. The lock is held.
+// remember keeps the last state of an object that finished. The lock is held.
 func (s *store) remember(key string, o *Observed) {
 	if s.ended[key] == nil {
 		s.order = append(s.order, key)
@@ -102,8 +101,8 @@ func (s *store) remember(key string, o *Observed) {
 	}
 }
 
-// begin is called in front of a write, end behind it with the answer: nil where
-// it failed.
+// begin is called before a write, and end after it with the answer; nil if the write
+// failed.
 func (s *store) begin(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +128,7 @@ func (s *store) end(key string, answer *Observed) {
 	}
 }
 
-// see takes in an event of the watch.
+// see handles an event of the watch.
 func (s *store) see(e event) {
 	s.mu.Lock()
 	s.told = max(s.told, propagation.Version(e.object.Version))
@@ -147,8 +146,8 @@ func (s *store) see(e event) {
 	}
 }
 
-// record tells whether the event is news: neither about a write of ours, nor about an
-// earlier state. The lock is held.
+// record stores the event's object, and reports whether it is news: neither caused by a
+// write of Sluice's own, nor older than what is known. The lock is held.
 func (s *store) record(e event) bool {
 	have := s.objects[e.key]
 	if have != nil && !watch.Newer(e.object.Version, have.Version) || have == nil && e.deleted {
@@ -175,13 +174,13 @@ func (s *store) tell(e event) {
 	})
 }
 
-// older tells whether a is certainly of an earlier version than b.
+// older reports whether a certainly has an earlier version than b.
 func older(a, b *Observed) bool {
 	va, vb := propagation.Version(a.Version), propagation.Version(b.Version)
 	return va != 0 && va < vb
 }
 
-// decode is what JSON says of an object.
+// decode decodes an object.
 func (s *store) decode(raw []byte) (event, error) {
 	var obj map[string]any
 	if err := json.Unmarshal(raw, &obj); err != nil {
@@ -190,22 +189,23 @@ func (s *store) decode(raw []byte) (event, error) {
 	if obj == nil {
 		return event{}, errors.New("decode: it is no object")
 	}
-	obj["kind"] = s.gvk.Kind // which the items of a list lack
+	obj["kind"] = s.gvk.Kind // the items of a list have no kind
 	o := observe(s.gvk.GroupVersion().String(), obj, false)
 	u := unstructured.Unstructured{Object: obj}
 	return event{key: keyOf(u.GetNamespace(), u.GetName()), object: o}, nil
 }
 
-// replace takes all that there is at that version. What is missing is gone, unless it was
-// written later.
+// replace handles a list of all objects at that version. Known objects that are missing
+// in it are gone, unless they were written later.
 func (s *store) replace(all []event, version string) {
 	for _, e := range s.listed(all, version) {
 		s.see(e)
 	}
 }
 
-// listed is what a list tells: each object that is in it, and the end of each that
-// is not. Of what the member forgot nothing is believed any more.
+// listed returns the events that follow from a list: one for each object in it, and a
+// deletion for each known object that is missing. If the list shows that the member
+// lost versions, the known versions do not count any more.
 func (s *store) listed(all []event, version string) []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,8 +234,8 @@ func (s *store) listed(all []event, version string) []event {
 	return all
 }
 
-// forget forgets the versions of objects, so that whatever is told next is news. The
-// lock is held.
+// forget marks the versions of objects as forgotten, so that every later event about
+// them is news. The lock is held.
 func (s *store) forget(which func(*Observed) bool) {
 	for key, o := range s.objects {
 		if !which(o) {

@@ -18,18 +18,19 @@ import (
 	"sluice.dev/pkg/source/watch"
 )
 
-// ErrRetired says that another client has taken the place of this one: the watch
-// has to be begun again with that.
+// ErrRetired says that another client has replaced this one: the watch has to be
+// started again with that.
 var ErrRetired = errors.New("the member's client was replaced")
 
 // ErrWatched says that the kind is watched already.
 var ErrWatched = errors.New("the kind is watched already")
 
-// Watch follows the objects of ours of a kind until ctx ends (nil), the client
-// is replaced (ErrRetired), or it cannot begin: the kind is not served, or the
-// member does not answer. It calls f for each that is there, and then for each
-// change that somebody else made; f must not wait, and may be called by several
-// goroutines at once. While it runs, Observe knows these objects.
+// Watch follows Sluice's objects of a kind. It ends when ctx ends (nil), when the
+// client is replaced (ErrRetired), or if it cannot begin because the kind is not served
+// or the member does not answer. It calls f for each existing object, and then for each
+// change that somebody else made. f must not block, and may be called by several
+// goroutines at the same time. While Watch runs, Observe returns these objects from
+// memory.
 func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(Change)) error {
 	r, err := c.served(ctx, gvk)
 	if err != nil {
@@ -41,7 +42,7 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 	}
 	defer c.close(gvk)
 
-	ctx, cancel := context.WithCancelCause(klog.NewContext(ctx, logr.Discard())) // of what a member does its Works say enough
+	ctx, cancel := context.WithCancelCause(klog.NewContext(ctx, logr.Discard())) // problems with the member are recorded on its Works
 	defer cancel(nil)
 	go func() {
 		select {
@@ -57,15 +58,15 @@ func (c *Client) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(
 	return nil
 }
 
-// pageShrinks is by how much a page of a list becomes smaller that was too large.
+// pageShrinks is the factor by which a page of a list is reduced if it was too large.
 const pageShrinks = 8
 
-// ours are the objects of a kind that are marked as ours.
+// ours returns the objects of a kind that are marked as Sluice's.
 func (c *Client) ours(r discovery.Resource) watch.Objects {
 	return watch.Objects{Client: c.plain, Path: r.Path(types.NamespacedName{}), Labels: propagation.LabelMemberWork, Timeout: listTimeout}
 }
 
-// loop keeps the store up to date.
+// loop returns the loop that keeps the store up to date.
 func (c *Client) loop(ctx context.Context, r discovery.Resource, s *store) *watch.Loop[event] {
 	l := &watch.Loop[event]{
 		Objects: c.ours(r), PageSize: watch.PageSize,
@@ -78,13 +79,14 @@ func (c *Client) loop(ctx context.Context, r discovery.Resource, s *store) *watc
 		},
 	}
 	l.Reached = func(err error) {
-		_ = c.classify(ctx, err, r.GroupVersionKind, "") // takes note
+		_ = c.classify(ctx, err, r.GroupVersionKind, "") // marks the credentials as doubted if needed
 		if errors.Is(err, errTooLarge) {
 			l.PageSize = max(1, l.PageSize/pageShrinks)
 		}
 	}
-	// A member that is away, or whose line is cut, remembers what it told. One that refuses,
-	// or tells without end, has to say again what there is: what is gone is forgotten.
+	// If the member is unreachable, or the connection broke, the watch continues where
+	// it was. If the member refuses, or sends too much, it has to list everything
+	// again.
 	l.Anew = func(err error) bool {
 		if errors.Is(err, errTooLarge) {
 			return true
@@ -118,8 +120,8 @@ func (c *Client) store(gvk schema.GroupVersionKind) *store {
 	return c.stores[gvk]
 }
 
-// writing is called in front of a write of an object; what it returns behind it,
-// with the answer or nil.
+// writing is called before a write of an object; the function that it returns is called
+// after it, with the answer or nil.
 func (c *Client) writing(ref Ref) (done func(*Observed)) {
 	s, key := c.store(ref.GroupVersionKind()), keyOf(ref.Namespace, ref.Name)
 	if s == nil {

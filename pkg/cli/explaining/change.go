@@ -13,34 +13,34 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Change is what another form of a policy does to one template.
+// Change is what another version of a policy does to one template.
 type Change struct {
 	Template propagation.TemplateKey `json:"template"`
-	// From and To hold the claim; absent: nobody.
+	// From and To hold the claim before and after; absent: no policy does.
 	From *propagation.PolicyKey `json:"from,omitempty"`
 	To   *propagation.PolicyKey `json:"to,omitempty"`
-	// Now is what happens to the clusters at once; absent: nothing is let
-	// through.
+	// Now is what happens to the clusters at once; absent: nothing takes effect.
 	Now *Moves `json:"now,omitempty"`
-	// Suspension is what changes in it, at once; empty: nothing.
+	// Suspension is how the suspension changes, at once; empty: it does not.
 	Suspension string `json:"suspension,omitempty"`
-	// Later is what happens when the gate opens; absent: nothing waits.
+	// Later is what happens when the pending change takes effect; absent: nothing is
+	// pending.
 	Later *Moves `json:"later,omitempty"`
-	// PolicyDiff leads from what is in force to what comes, now or later.
+	// PolicyDiff is the difference between what is in force and what comes, now or
+	// later.
 	PolicyDiff string `json:"policyDiff,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 	Message    string `json:"message,omitempty"`
 }
 
-// None tells whether nothing changes, neither now nor later.
+// None reports whether nothing changes, neither now nor later.
 func (c Change) None() bool {
 	sameHolder := c.From == nil && c.To == nil || c.From != nil && c.To != nil && *c.From == *c.To
 	return sameHolder && c.Suspension == "" && c.PolicyDiff == "" && (c.Now == nil || c.Now.None()) && (c.Later == nil || c.Later.None())
 }
 
-// Compare says what happens to a template when the world becomes after. What
-// waits or is on its way in the world as it is counts as well: it is part of
-// what comes.
+// Compare returns what happens to a template when the world becomes after. What is
+// pending or about to happen in the present world is included.
 func (w World) Compare(after World, s Subject) Change {
 	in := after.Gate(s)
 	d := gating.Decide(in)
@@ -66,8 +66,8 @@ func (w World) Compare(after World, s Subject) Change {
 	return c
 }
 
-// Acting is the binding of a template once what may act at once has acted; nil:
-// nothing acts.
+// Acting returns the binding of a template once everything that may take effect at once
+// has; nil: nothing takes effect.
 func (w World) Acting(s Subject) *propagation.Binding {
 	d := gating.Decide(w.Gate(s))
 	if d.Verdict != gating.Open {
@@ -87,8 +87,8 @@ func suspensionChange(b, next *propagation.Binding) string {
 	return Suspended(before) + " → " + Suspended(next.Spec.Suspension)
 }
 
-// Suspended says, for people, which clusters are held back: "none", "all", or
-// their names.
+// Suspended says, for people, in which clusters dispatching is suspended: "none",
+// "all", or their names.
 func Suspended(s *workv1alpha2.Suspension) string { return heldBack(s.Dispatch()) }
 
 func heldBack(all bool, clusters []string) string {

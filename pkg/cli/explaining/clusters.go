@@ -18,30 +18,31 @@ import (
 	"sluice.dev/pkg/core/scheduling/filters"
 )
 
-// State is how far a cluster has got.
+// State is the state of a template in a cluster.
 type State string
 
 // The states.
 const (
 	// Applied: the member has what is in force.
 	Applied State = "Applied"
-	// Applying: the member has not answered for what is in force yet.
+	// Applying: the member has not confirmed what is in force yet.
 	Applying State = "Applying"
-	// Failed: the member refused it, or could not be reached.
+	// Failed: the member rejected it, or could not be reached.
 	Failed State = "Failed"
-	// Held: a suspension holds back what is in force.
+	// Held: dispatching what is in force is suspended.
 	Held State = "Held"
 	// Rendering: there is no Work yet.
 	Rendering State = "Rendering"
-	// NotRendered: no Work can be made of what is in force. The member keeps what it has.
+	// NotRendered: no Work can be rendered from what is in force. The member keeps what
+	// it has.
 	NotRendered State = "NotRendered"
-	// Leaving: the object is being taken away.
+	// Leaving: the object is being removed.
 	Leaving State = "Leaving"
 	// NotChosen: the template does not go there.
 	NotChosen State = "NotChosen"
 )
 
-// Cluster is what became of a template in one cluster.
+// Cluster is the state of a template in one cluster.
 type Cluster struct {
 	Name     string `json:"name"`
 	Replicas int32  `json:"replicas,omitempty"`
@@ -51,7 +52,8 @@ type Cluster struct {
 	Message  string `json:"message,omitempty"`
 }
 
-// clusters are those that the binding names, and those that still have a Work.
+// clusters returns the clusters that the binding names, and those that still have a
+// Work.
 func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 	if b == nil {
 		return nil
@@ -88,21 +90,21 @@ func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 	return out
 }
 
-// joins tells whether there is a cluster of that name.
+// joins reports whether a cluster of that name is joined.
 func (w World) joins(name string) bool {
 	return slices.ContainsFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name })
 }
 
-// reached are those that are joined, and those of which a Work still tells: what no
-// cluster fits goes on naming one that has left.
+// reached returns those of the clusters that are joined, or still have a Work. A
+// binding that no cluster satisfies goes on naming one that is unjoined.
 func (w World) reached(all []Cluster, works []*propagation.Work) []Cluster {
 	return slices.DeleteFunc(all, func(c Cluster) bool {
 		return !w.joins(c.Name) && !slices.ContainsFunc(works, func(one *propagation.Work) bool { return one.Key.Cluster == c.Name })
 	})
 }
 
-// notChosen are the joined clusters that the template does not go to, and those that
-// it went to and that have left, and why.
+// notChosen returns, with the reason, the joined clusters that the template does not go
+// to, and those that it went to and that are unjoined.
 func (w World) notChosen(b *propagation.Binding) []Cluster {
 	if b == nil || b.ActedHash() == "" || b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return nil
@@ -126,7 +128,8 @@ func (w World) notChosen(b *propagation.Binding) []Cluster {
 	return out
 }
 
-// ClusterOf is what a Work says of its cluster, measured by what is in force.
+// ClusterOf returns the state that a Work shows for its cluster, compared with what is
+// in force.
 func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 	c := Cluster{Name: w.Key.Cluster, Health: health(w)}
 	applied := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
@@ -152,8 +155,8 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 	return c
 }
 
-// unless the binding says that its Works cannot all be made: then there is nothing to
-// wait for.
+// unless returns the cluster as NotRendered if the binding says that not all of its
+// Works can be rendered: then there is nothing to wait for.
 func (c Cluster) unless(b *propagation.Binding) Cluster {
 	if why := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered); reporting.Unrendered(b) {
 		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message
@@ -161,7 +164,7 @@ func (c Cluster) unless(b *propagation.Binding) Cluster {
 	return c
 }
 
-// health is that of the least healthy of the Work's objects; empty: not known.
+// health returns the health of the least healthy object of the Work; empty: not known.
 func health(w *propagation.Work) string {
 	worst := workv1alpha1.ResourceHealth("")
 	for _, m := range w.Status.ManifestStatuses {

@@ -19,10 +19,10 @@ import (
 // context is how many lines are shown around each change.
 const context = 3
 
-// notThePolicys are the fields of a binding's spec that no policy says.
+// notThePolicys are the fields of a binding's spec that do not come from the policy.
 var notThePolicys = []string{"resource", "replicas", "replicaRequirements", "components", "clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt", "suspension", "schedulePriority"}
 
-// policyDiff compares what two forms of a binding hold of their policy.
+// policyDiff compares the policy's fields in two versions of a binding.
 func policyDiff(b, next *propagation.Binding) string {
 	before := ""
 	if b != nil && b.ActedHash() != "" {
@@ -31,7 +31,7 @@ func policyDiff(b, next *propagation.Binding) string {
 	return unified(before, policyText(&next.Spec))
 }
 
-// unified is the unified diff of two texts without a file header; empty where they
+// unified returns the unified diff of two texts without a file header; empty if they
 // are equal.
 func unified(before, after string) string {
 	out, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: lines(before), B: lines(after), Context: context})
@@ -41,7 +41,7 @@ func unified(before, after string) string {
 	return out
 }
 
-// lines are those of a text, each with its line break.
+// lines returns the lines of a text, each with its line break.
 func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
 func policyText(s *workv1alpha2.ResourceBindingSpec) string {
@@ -64,7 +64,7 @@ func contentDiff(k propagation.TemplateKey, before, after map[string]any) string
 	return unified(text(before), text(after))
 }
 
-// masked hides what Secrets hold, and shows which keys differ.
+// masked hides the values of Secrets, and shows which keys differ.
 func masked(before, after map[string]any) (map[string]any, map[string]any) {
 	before, after = maps.Clone(before), maps.Clone(after)
 	for _, field := range []string{"data", "stringData"} {

@@ -1,16 +1,16 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explaining answers why a template is where it is, what waits and for
-// what, and what would happen if it waited no longer or if a policy were
-// another. It asks the very functions that the stages decide with, so that an
-// explanation cannot disagree with what happens.
+// Package explaining answers why a template is where it is, what is pending and why,
+// and what would happen if that took effect or if a policy were changed. It calls the
+// functions with which the stages decide, so that an explanation agrees with what
+// happens.
 //
 // Invariants:
-//   - The same objects have the same explanation; nothing is written.
-//   - What a Secret holds is never shown.
+//   - The same objects give the same explanation; nothing is written.
+//   - The values of Secrets are never shown.
 //
-// It must not decide by itself: what is not said by pkg/core is not known here.
+// It must not decide by itself: pkg/core does.
 package explaining
 
 import (
@@ -21,17 +21,17 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// World is what decisions about every template depend on.
+// World is what the decisions about all templates depend on.
 type World struct {
 	Policies []*propagation.Policy
 	Clusters []*clusterv1alpha1.Cluster
 	Features propagation.Features
-	// Unknown is what nobody understands of the gates.
+	// Unknown lists the invalid keys and values of the feature gates.
 	Unknown []string
 	Kinds   kinds.Table
 }
 
-// Subject is one template, and what there is because of it.
+// Subject is one template, with its binding, content and Works.
 type Subject struct {
 	Template *propagation.Template
 	// Binding of the template; nil: none.
@@ -42,8 +42,8 @@ type Subject struct {
 	Works []*propagation.Work
 }
 
-// SuspendedIn returns in which members the one template is suspended, whatever its policy
-// says: a value of propagation.AnnotationSuspended.
+// SuspendedIn returns in which members this template is suspended by itself, whatever
+// its policy says, as a value of propagation.AnnotationSuspended.
 func (s Subject) SuspendedIn() string {
 	suspensions := []string{s.Template.SuspendedIn()}
 	if s.Binding != nil {
@@ -56,7 +56,7 @@ func (s Subject) SuspendedIn() string {
 	return joined(clusters)
 }
 
-// told is that for people; empty: nothing is held back.
+// told returns a value of AnnotationSuspended for people; empty: not suspended.
 func told(suspended string) string {
 	if suspended == "true" {
 		return "all"
@@ -64,7 +64,7 @@ func told(suspended string) string {
 	return suspended
 }
 
-// With is the world with p in place of the policy of its key, or in addition.
+// With returns the world with p added, or in place of the policy with its key.
 func (w World) With(p *propagation.Policy) World {
 	policies := []*propagation.Policy{p}
 	for _, other := range w.Policies {
@@ -76,8 +76,8 @@ func (w World) With(p *propagation.Policy) World {
 	return w
 }
 
-// Holder is the policy that holds the template as its metadata says, if it
-// stands: the policy exists, and selects the template. Nil: nobody.
+// Holder returns the policy that the template's metadata names, if that exists and
+// selects the template; nil: none.
 func (w World) Holder(t *propagation.Template) *propagation.Policy {
 	for _, p := range w.Policies {
 		if claiming.Stands(t, p) {
@@ -87,7 +87,7 @@ func (w World) Holder(t *propagation.Template) *propagation.Policy {
 	return nil
 }
 
-// Claim decides who holds the template.
+// Claim decides which policy holds the template.
 func (w World) Claim(s Subject) claiming.Decision {
 	in := claiming.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}
 	if s.Binding != nil && !s.Binding.IsOf(s.Template.Key) {
@@ -99,7 +99,7 @@ func (w World) Claim(s Subject) claiming.Decision {
 	return claiming.Decide(in)
 }
 
-// Gate is what the gate decides on once the claim is as it has to be.
+// Gate returns the input of the gate's decision, once the claim is settled.
 func (w World) Gate(s Subject) gating.Input {
 	in := gating.Input{Template: s.Template, Binding: s.Binding, Features: w.Features, Kinds: w.Kinds}.WithoutFormer()
 	d := w.Claim(s)

@@ -16,14 +16,14 @@ import (
 	"sluice.dev/pkg/core/rollout"
 )
 
-// Given is what a placement gives to a member.
+// Given is what a placement propagates to a member.
 type Given struct {
 	rendering.Placed
 	Member *memberclusterv1.MemberCluster
 }
 
-// Manifests are what the member gets, in the order of its Works, Secrets with what they
-// hold. They are made as the renderer makes them.
+// Manifests returns what the member gets, in the order of its Works, with the data of
+// Secrets. It uses the renderer's functions.
 func (g Given) Manifests() ([]map[string]any, error) {
 	works, err := rendering.PlacementWorks(g.Placed)
 	if err != nil {
@@ -43,14 +43,14 @@ func (g Given) Manifests() ([]map[string]any, error) {
 }
 
 // PlacementOverride is an override of placements, of either scope, as the snapshot that
-// would be made of it; the other one is nil.
+// would be made of it; the field of the other scope is nil.
 type PlacementOverride struct {
 	Cluster *placementv1.ClusterResourceOverrideSnapshot
 	InName  *placementv1.ResourceOverrideSnapshot
 }
 
-// With is what the member would get with the overrides in place of what it has of these,
-// or in addition, as far as they are for this placement and this member.
+// With returns what the member would get with these overrides in place of the versions
+// that it has, or in addition, if they apply to this placement and member.
 func (g Given) With(overrides []PlacementOverride) Given {
 	var cluster []*placementv1.ClusterResourceOverrideSnapshot
 	var inNames []*placementv1.ResourceOverrideSnapshot
@@ -89,7 +89,7 @@ func (g Given) With(overrides []PlacementOverride) Given {
 	return g
 }
 
-// Concern are those of the overrides that are for what the member gets.
+// Concern returns those of the overrides that apply to what the member gets.
 func (g Given) Concern(overrides []rollout.Override) rollout.Overrides {
 	if g.Member == nil {
 		return rollout.Overrides{}
@@ -103,8 +103,8 @@ func (g Given) Concern(overrides []rollout.Override) rollout.Overrides {
 	return rollout.OverridesFor(overrides, objects, []*memberclusterv1.MemberCluster{g.Member})[g.Member.Name]
 }
 
-// PlacedRewrites compares what members get of a placement now with what they would get,
-// object by object.
+// PlacedRewrites compares what members get from a placement now with what they would
+// get, object by object.
 func PlacedRewrites(placement string, before, after []Given) []Rewrite {
 	var out []Rewrite
 	for i := range before {
@@ -160,7 +160,7 @@ func placedRewrites(before, after Given) []Rewrite {
 	return out
 }
 
-// byKey are the manifests by what they are.
+// byKey returns the manifests by their keys.
 func byKey(g Given) (map[string]map[string]any, error) {
 	all, err := g.Manifests()
 	if err != nil {

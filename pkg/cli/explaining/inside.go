@@ -15,8 +15,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Inside are the removals that are held because others would lose what is in the object,
-// by cluster.
+// Inside returns, by cluster, the removals that are held because objects of others
+// would be deleted with the object.
 func Inside(works []*propagation.Work) []Removal {
 	var out []Removal
 	for _, w := range works {

@@ -14,24 +14,24 @@ import (
 	"sluice.dev/pkg/core/scheduling"
 )
 
-// Moves are what happens to the clusters of a template. All lists are sorted.
+// Moves is what happens to the clusters of a template. All lists are sorted.
 type Moves struct {
 	Leave  []string `json:"leave,omitempty"`
 	Join   []string `json:"join,omitempty"`
 	Change []string `json:"change,omitempty"`
-	// Held are those of the clusters above that are suspended: nothing reaches
-	// them until they are resumed.
+	// Held are those of the clusters above in which dispatching is suspended: nothing
+	// happens there until it is resumed.
 	Held []string `json:"held,omitempty"`
-	// Unknown says why the clusters cannot be told.
+	// Unknown says why the clusters are not known.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// None tells whether nothing happens in any cluster.
+// None reports whether nothing happens in any cluster.
 func (m Moves) None() bool {
 	return len(m.Leave)+len(m.Join)+len(m.Change) == 0 && m.Unknown == ""
 }
 
-// String is for people: "leaves member1; joins member2".
+// String returns the moves for people: "leaves member1; joins member2".
 func (m Moves) String() string {
 	if m.None() {
 		return "no cluster changes"
@@ -54,8 +54,8 @@ func (m Moves) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// WithRequest is the binding that carries a person's request to let the policy of in
-// act as it is: the binding as it is or, where there is none, a first one.
+// WithRequest returns the binding with a person's request to let the policy of in take
+// effect as it is: the present binding or, if there is none, a new one.
 func WithRequest(in gating.Input) *propagation.Binding {
 	b := propagation.Binding{Key: propagation.BindingOf(in.Template.Key)}
 	if in.Binding != nil {
@@ -89,15 +89,15 @@ func put(m map[string]string, values map[string]*string) {
 	}
 }
 
-// Released is the binding after what waits has acted. The policy of in is not
-// nil.
+// Released returns the binding after the pending change has taken effect. The policy of
+// in must not be nil.
 func Released(in gating.Input) *propagation.Binding {
 	in.Binding = WithRequest(in)
 	return gating.Decide(in).Next
 }
 
-// moves compares the clusters of a binding (nil: none) with those that it has
-// once it is next.
+// moves compares the clusters of a binding (nil: none) with those that it has once it
+// is next.
 func (w World) moves(b, next *propagation.Binding) Moves {
 	if s := next.ForeignScheduler(); s != "" {
 		return Moves{Unknown: "scheduler " + s + " chooses the clusters"}

@@ -20,31 +20,31 @@ import (
 	"sluice.dev/pkg/core/scheduling/placement"
 )
 
-// Outlook is what a placement that is not applied yet would do, if all that members get
-// becomes available.
+// Outlook is what a placement that is not applied yet would do, assuming that all
+// objects become available in the members.
 type Outlook struct {
 	Name string `json:"name"`
 	// Selected are the objects, in the order in which members get them.
 	Selected []placementv1.ResourceIdentifier `json:"selected"`
-	// Snapshot that members would get; New: it would have to be made.
+	// Snapshot that members would get; New: it does not exist yet.
 	Snapshot string `json:"snapshot"`
 	New      bool   `json:"new,omitempty"`
-	// Unfulfilled says that fewer members can be picked than are wanted; empty: as many
-	// as are.
+	// Unfulfilled says that fewer members can be picked than are asked for; empty:
+	// enough can.
 	Unfulfilled string          `json:"unfulfilled,omitempty"`
 	Members     []OutlookMember `json:"members"`
-	// Stuck is why the rollout would not come to its end; empty: it would.
+	// Stuck is why the rollout would not finish; empty: it would.
 	Stuck string `json:"stuck,omitempty"`
 }
 
-// OutlookMember is what would become of one member.
+// OutlookMember is what would happen in one member.
 type OutlookMember struct {
 	Cluster string `json:"cluster"`
 	Picked  bool   `json:"picked"`
 	Why     string `json:"why,omitempty"`
-	// Change is one of the constants below; empty: it has what it shall.
+	// Change is one of the constants below; empty: nothing changes.
 	Change string `json:"change,omitempty"`
-	// Step of the rollout in which that happens, from 1; 0: in none.
+	// Step of the rollout in which that happens, from 1; 0: it does not happen.
 	Step int `json:"step,omitempty"`
 }
 
@@ -55,7 +55,8 @@ const (
 	Loses   = "loses it"
 )
 
-// Selected is what members have of the placement now, by its status: keys alone.
+// Selected returns what members have of the placement now, according to its status:
+// only keys.
 func (p Placed) Selected() placing.Content {
 	if p.Placement == nil {
 		return placing.Content{}
@@ -68,8 +69,8 @@ func (p Placed) Selected() placing.Content {
 	return placing.NewContent(items)
 }
 
-// Outlook tells what the placement would do as next says: members are all that have
-// joined, content is what it would select.
+// Outlook returns what the placement would do if it became next: members are all joined
+// members, content is what it would select.
 func (p Placed) Outlook(next *placementv1.ClusterResourcePlacement, content placing.Content, members []*memberclusterv1.MemberCluster, now time.Time) Outlook {
 	policy := policyInForce(placing.NextPolicy(next, p.Policies), p.Policies)
 	d := placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: p.Bindings, Now: now})
@@ -95,7 +96,7 @@ func (p Placed) Outlook(next *placementv1.ClusterResourcePlacement, content plac
 	return o
 }
 
-// policyInForce is the snapshot of the policy when the plan is carried out.
+// policyInForce returns the policy snapshot in force after the plan has been executed.
 func policyInForce(plan placing.PolicyPlan, stored []*placementv1.ClusterSchedulingPolicySnapshot) *placementv1.ClusterSchedulingPolicySnapshot {
 	if plan.Create != nil {
 		return plan.Create
@@ -110,8 +111,8 @@ func policyInForce(plan placing.PolicyPlan, stored []*placementv1.ClusterSchedul
 	return latest
 }
 
-// snapshotOf is the snapshot that members would get: the one that the placement is
-// rolled back to, the latest where that says the same, or a new one.
+// snapshotOf returns the snapshot that members would get: the one that the placement is
+// rolled back to, the latest if it has that content, or a new one.
 func (p Placed) snapshotOf(next *placementv1.ClusterResourcePlacement, content placing.Content) (name string, fresh bool) {
 	if _, pinned := placing.Pinned(next); pinned {
 		name, _ = rollout.Wanted(next, p.Snapshots)
@@ -127,7 +128,7 @@ func (p Placed) snapshotOf(next *placementv1.ClusterResourcePlacement, content p
 	return placing.SnapshotName(next.Name, index+1), true
 }
 
-// rehearsal carries a rollout out on paper.
+// rehearsal simulates a rollout.
 type rehearsal struct {
 	in       rollout.Input
 	now      time.Time
@@ -135,7 +136,8 @@ type rehearsal struct {
 	changes  map[string]OutlookMember
 }
 
-// roll goes on until nothing is to be done; stuck is what it waits for then.
+// roll simulates the rollout until nothing is left to do; stuck is what it is waiting
+// for then.
 func (r *rehearsal) roll() (stuck string) {
 	waited, step := false, 1
 	for range 4 * (len(r.bindings) + len(r.in.Picked) + 1) {
@@ -157,7 +159,7 @@ func (r *rehearsal) roll() (stuck string) {
 	return "more steps than there are members"
 }
 
-// carryOut makes one write, and tells whether its member sees anything of it.
+// carryOut simulates one write, and reports whether it affects its member.
 func (r *rehearsal) carryOut(s rollout.Step, step int) bool {
 	had := s.Old != nil && hasIt(s.Old)
 	if s.Next == nil {
@@ -183,10 +185,11 @@ func (r *rehearsal) carryOut(s rollout.Step, step int) bool {
 	return true
 }
 
-// hasIt tells whether the binding's member has the placement, or may.
+// hasIt reports whether the binding's member has the placement's objects, or may.
 func hasIt(b *placementv1.ClusterResourceBinding) bool { return b.Spec.ResourceSnapshotName != "" }
 
-// arrive has all that was given become available, and what is going be gone.
+// arrive makes everything that was rolled out available, and removes what is being
+// deleted.
 func (r *rehearsal) arrive() {
 	for name, b := range r.bindings {
 		if b.DeletionTimestamp != nil {

@@ -23,20 +23,21 @@ import (
 	"sluice.dev/pkg/core/reporting"
 )
 
-// Placed is a placement and all that was made of it.
+// Placed is a placement with its snapshots and bindings.
 type Placed struct {
 	Placement *placementv1.ClusterResourcePlacement
 	Policies  []*placementv1.ClusterSchedulingPolicySnapshot
 	Snapshots []*placementv1.ClusterResourceSnapshot // without their content
 	Bindings  []*placementv1.ClusterResourceBinding
-	// Clusters are those that have joined the hub, whether placements see them or not.
+	// Clusters are the clusters that joined the hub, whether placements see them or
+	// not.
 	Clusters []*clusterv1alpha1.Cluster
 }
 
-// PlacementReport says where a placement stands.
+// PlacementReport is the state of a placement.
 type PlacementReport struct {
 	Name string `json:"name"`
-	// Suspended: "all", or the members; empty: nowhere.
+	// Suspended: "all", or the members; empty: not suspended.
 	Suspended string `json:"suspended,omitempty"`
 	// RolledBack is the index that it is rolled back to; empty: it is not.
 	RolledBack string            `json:"rolledBack,omitempty"`
@@ -56,23 +57,23 @@ type PlacementStage struct {
 	Stale bool `json:"stale,omitempty"`
 }
 
-// PlacementMember is what became of one member.
+// PlacementMember is the state of a placement in one member.
 type PlacementMember struct {
 	Cluster  string `json:"cluster"`
 	Selected bool   `json:"selected"`
 	Why      string `json:"why,omitempty"`
 	State    string `json:"state,omitempty"`
-	// Index of the snapshot that it has or gets.
+	// Index of the snapshot that it has or is getting.
 	Index string `json:"index,omitempty"`
-	// Left is since when placements pass it by, because somebody deleted its
+	// Left is since when placements ignore the member, because somebody deleted its
 	// MemberCluster; empty: they do not.
 	Left string `json:"left,omitempty"`
-	// Waits is the first stage that it has not come through, and what is said
-	// there; empty: it has come through all.
+	// Waits is the first stage that is not finished in the member, with its message;
+	// empty: all are.
 	Waits string `json:"waits,omitempty"`
 }
 
-// stages are the conditions of a placement, in their order.
+// stages are the conditions of a placement, in order.
 var stages = []string{
 	placementv1.ConditionPlacementScheduled, placementv1.ConditionPlacementRolloutStarted, placementv1.ConditionPlacementOverridden,
 	placementv1.ConditionPlacementWorkSynchronized, placementv1.ConditionPlacementApplied, placementv1.ConditionPlacementAvailable,
@@ -82,13 +83,13 @@ var stages = []string{
 // besides are the conditions that a placement has only while something is wrong.
 var besides = []string{reporting.ConditionKindsGranted, applying.ConditionContested}
 
-// memberStages are those of a binding.
+// memberStages are the conditions of a binding, in order.
 var memberStages = []string{
 	placementv1.ConditionRolloutStarted, placementv1.ConditionOverridden, placementv1.ConditionWorkSynchronized,
 	placementv1.ConditionApplied, placementv1.ConditionAvailable, placementv1.ConditionDiffReported,
 }
 
-// Report says where the placement stands.
+// Report returns the state of the placement.
 func (p Placed) Report() PlacementReport {
 	crp := p.Placement
 	r := PlacementReport{Name: crp.Name, Suspended: crp.Annotations[propagation.AnnotationSuspended], Selected: len(crp.Status.SelectedResources)}
@@ -140,13 +141,13 @@ func (p Placed) Report() PlacementReport {
 	return r
 }
 
-// left says that placements pass a cluster by, and how that ends.
+// left says that placements ignore a cluster, and how to change that.
 func (p Placed) left(m *PlacementMember, since string) {
 	m.Left = since
 	m.Why = fmt.Sprintf("somebody deleted its MemberCluster at %s, so placements pass it by: 'kubectl annotate cluster %s %s-' brings it back", since, m.Cluster, mirroring.AnnotationLeft)
 }
 
-// member says how far a binding is.
+// member sets the state of a binding's member.
 func (p Placed) member(m *PlacementMember, b *placementv1.ClusterResourceBinding) {
 	m.State = string(b.Spec.State)
 	if b.DeletionTimestamp != nil {
@@ -190,11 +191,11 @@ type PlacementRevision struct {
 	Hash    string    `json:"hash"`
 	Parts   int       `json:"parts"`
 	Latest  bool      `json:"latest"`
-	Members []string  `json:"members,omitempty"` // that have it, or get it
+	Members []string  `json:"members,omitempty"` // that have it, or are getting it
 	Created time.Time `json:"created,omitzero"`
 }
 
-// History are the snapshots, the newest first.
+// History returns the snapshots, the newest first.
 func (p Placed) History() []PlacementRevision {
 	byIndex := map[int]*PlacementRevision{}
 	for _, s := range p.Snapshots {
@@ -227,9 +228,10 @@ func (p Placed) History() []PlacementRevision {
 	return all
 }
 
-// Suspend is the annotation that holds a placement back in those members too, or
-// in all where none is named; Resume is the one that no longer does. Resuming some
-// of all is an error, for who joins later would be held back or not by chance.
+// Suspend returns the annotation that suspends a placement in those members too, or in
+// all if none is named. Resume returns the one without them. Resuming some members
+// while all are suspended is an error: it would not be defined what a member that joins
+// later does.
 func Suspend(was string, clusters []string) string {
 	if was == "true" || len(clusters) == 0 {
 		return "true"
@@ -237,7 +239,7 @@ func Suspend(was string, clusters []string) string {
 	return joined(append(named(was), clusters...))
 }
 
-// Resume is what is left of a suspension; empty: nothing.
+// Resume returns what is left of a suspension; empty: nothing.
 func Resume(was string, clusters []string) (string, error) {
 	if len(clusters) == 0 {
 		return "", nil

@@ -14,7 +14,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// PlacementSummary is a placement in one line, as its status says.
+// PlacementSummary is one line about a placement, from its status.
 type PlacementSummary struct {
 	Name     string   `json:"name"`
 	Selected int      `json:"selected"`
@@ -23,18 +23,18 @@ type PlacementSummary struct {
 	// Applied and Available count clusters.
 	Applied   int `json:"applied"`
 	Available int `json:"available"`
-	// Pending is the reason of the first stage that it has not come through; empty:
-	// it has come through all.
+	// Pending is the reason of the first stage that is not finished; empty: all are.
 	Pending string `json:"pending,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Suspended says which clusters are held back: "none", "all", or names.
+	// Suspended says in which clusters dispatching is suspended: "none", "all", or
+	// names.
 	Suspended string `json:"suspended"`
 	// RolledBack is the index that it is rolled back to; empty: it is not.
 	RolledBack string    `json:"rolledBack,omitempty"`
 	Created    time.Time `json:"created,omitzero"`
 }
 
-// SummaryOfPlacement is that line.
+// SummaryOfPlacement returns the summary of a placement.
 func SummaryOfPlacement(p *placementv1.ClusterResourcePlacement) PlacementSummary {
 	g := PlacementSummary{
 		Name: p.Name, Selected: len(p.Status.SelectedResources), Snapshot: p.Status.ObservedResourceIndex, Created: p.CreationTimestamp.Time,
@@ -63,7 +63,7 @@ func SummaryOfPlacement(p *placementv1.ClusterResourcePlacement) PlacementSummar
 	return g
 }
 
-// pendingOf is the first stage that the placement has not come through.
+// pendingOf returns the first stage that is not finished.
 func pendingOf(p *placementv1.ClusterResourcePlacement) (reason, message string) {
 	for _, stage := range stages {
 		c := meta.FindStatusCondition(p.Status.Conditions, stage)

@@ -17,41 +17,42 @@ import (
 	"sluice.dev/pkg/core/reporting"
 )
 
-// TemplateState says what a policy does for a template.
+// TemplateState is the state of a template from its policy's point of view.
 type TemplateState string
 
-// The states, the one that needs attention most first: a template has the
-// first that fits.
+// The states, ordered by how much attention they need: a template has the first that
+// applies.
 const (
-	// TemplateFailed: not scheduled, or refused by a member.
+	// TemplateFailed: not scheduled, or rejected by a member.
 	TemplateFailed TemplateState = "Failed"
-	// TemplatePending: something waits for the gate.
+	// TemplatePending: a change waits for the gate.
 	TemplatePending TemplateState = "Pending"
-	// TemplateSuspended: held back in at least one cluster.
+	// TemplateSuspended: dispatching is suspended in at least one cluster.
 	TemplateSuspended TemplateState = "Suspended"
-	// TemplateActive: the policy acts as it is now.
+	// TemplateActive: the policy's present form is in force.
 	TemplateActive TemplateState = "Active"
-	// TemplateHeldByOther: the policy selects the template, another one holds it.
+	// TemplateHeldByOther: the policy selects the template, and another one holds it.
 	TemplateHeldByOther TemplateState = "HeldByOther"
 )
 
-// TemplateStates are all, in that order.
+// TemplateStates are all states, in that order.
 var TemplateStates = []TemplateState{TemplateFailed, TemplatePending, TemplateSuspended, TemplateActive, TemplateHeldByOther}
 
-// PolicyReport is the answer about one policy.
+// PolicyReport is the state of a policy and its templates.
 type PolicyReport struct {
 	Policy     propagation.PolicyKey `json:"policy"`
 	Generation int64                 `json:"generation"`
 	Priority   int32                 `json:"priority"`
 	Preempts   bool                  `json:"preempts,omitempty"`
 	Lazy       bool                  `json:"lazy,omitempty"`
-	// Suspended says which clusters it holds back: "none", "all", or names.
+	// Suspended says in which clusters it suspends dispatching: "none", "all", or
+	// names.
 	Suspended string `json:"suspended"`
 	// NotServed says which kinds it names that the hub does not serve.
 	NotServed string `json:"notServed,omitempty"`
 	// NotGranted says which rights Sluice lacks to the kinds that it names.
 	NotGranted string `json:"notGranted,omitempty"`
-	// Ignored says which fields it sets that nobody acts on.
+	// Ignored says which of the fields that it sets have no effect.
 	Ignored   string                `json:"ignored,omitempty"`
 	Counts    map[TemplateState]int `json:"counts"`
 	Templates []TemplateLine        `json:"templates"`
@@ -66,8 +67,8 @@ type TemplateLine struct {
 	Message  string                  `json:"message,omitempty"`
 }
 
-// ExplainPolicy answers about a policy. Subjects are all templates that it may
-// hold or select; those that it does not concern are left out.
+// ExplainPolicy returns the report about a policy. subjects are all templates that it
+// may hold or select; those that it does not concern are left out.
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
@@ -90,7 +91,7 @@ func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyRe
 	return r
 }
 
-// notGranted is what the policy says of missing rights; empty: nothing.
+// notGranted returns the policy's message about missing rights; empty: none.
 func notGranted(p *propagation.Policy) string {
 	if c := meta.FindStatusCondition(p.Status.Conditions, reporting.ConditionKindsGranted); c != nil && c.Status == metav1.ConditionFalse {
 		return c.Message
@@ -128,7 +129,7 @@ func (w World) line(p *propagation.Policy, s Subject) (TemplateLine, bool) {
 	return line, true
 }
 
-// Failure says what went wrong with a binding; false: nothing.
+// Failure returns what went wrong with a binding; false: nothing.
 func Failure(b *propagation.Binding) (Verdict, bool) {
 	if b == nil {
 		return Verdict{}, false

@@ -15,23 +15,23 @@ import (
 	"sluice.dev/pkg/core/scheduling"
 )
 
-// Release is what letting a template's pending change act would do.
+// Release is what letting a template's pending change take effect would do.
 type Release struct {
 	Template propagation.TemplateKey `json:"template"`
 	Policy   *propagation.PolicyKey  `json:"policy,omitempty"`
-	// Pending tells whether anything waits that a request can release.
+	// Pending reports whether a change is pending that a request can release.
 	Pending bool   `json:"pending"`
 	Moves   *Moves `json:"moves,omitempty"`
-	// Refusal says why what waits cannot be released.
+	// Refusal says why the pending change cannot be released.
 	Refusal string `json:"refusal,omitempty"`
 
-	// Current is the binding as it is (nil: none), and Requested the one that
-	// carries the request.
+	// Current is the binding as it is (nil: none), and Requested the one with the
+	// request.
 	Current   *propagation.Binding `json:"-"`
 	Requested *propagation.Binding `json:"-"`
 }
 
-// Release says what a release of the template would do.
+// Release returns what a release of the template would do.
 func (w World) Release(s Subject) Release {
 	r := Release{Template: s.Template.Key, Current: s.Binding}
 	in := w.Gate(s)
@@ -39,7 +39,7 @@ func (w World) Release(s Subject) Release {
 	if in.Policy != nil {
 		r.Policy = &in.Policy.Key
 	}
-	// A request that was noted and did not come true yet waits like any other.
+	// A request that was recorded and is not fulfilled yet counts as pending.
 	requested := d.Reason == gating.Requested && d.Next != in.Binding
 	switch {
 	case !d.Pending() && !requested:
@@ -54,16 +54,16 @@ func (w World) Release(s Subject) Release {
 	return r
 }
 
-// Stands tells whether a request is for the policy that holds the template, as it
-// is now.
+// Stands reports whether a request is for the present form of the policy that holds the
+// template.
 func (w World) Stands(s Subject, request string) bool {
 	in := w.Gate(s)
 	return in.Policy != nil && gating.ActivationOf(in.Policy) == request
 }
 
-// Available tells whether every cluster of the template has what is in force and
-// does well with it, and otherwise what is missing. What is suspended is not
-// waited for. What time will not mend is an error.
+// Available reports whether every cluster of the template has what is in force and the
+// template is healthy there; otherwise missing says what is not. Suspended clusters are
+// not waited for. A state that does not change by itself is an error.
 func (w World) Available(s Subject) (done bool, missing string, err error) {
 	b := s.Binding
 	if foreign := b.ForeignScheduler(); foreign == "" {
@@ -82,7 +82,7 @@ func (w World) Available(s Subject) (done bool, missing string, err error) {
 		case Failed:
 			return false, "", fmt.Errorf("%s refused it: %s: %s", c.Name, c.Reason, c.Message)
 		case Applied:
-			// Kinds whose health nobody knows are as well as they can be.
+			// An object whose health is Unknown counts as available.
 			if c.Health == string(workv1alpha1.ResourceUnhealthy) {
 				waiting = append(waiting, c.Name)
 			}

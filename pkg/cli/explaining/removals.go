@@ -17,20 +17,20 @@ import (
 	"sluice.dev/pkg/core/scheduling/filters"
 )
 
-// Removal is a template that would leave a cluster, and is held there.
+// Removal is the removal of a template from a cluster that is held.
 type Removal struct {
 	Cluster  string                  `json:"cluster"`
 	Template propagation.TemplateKey `json:"template"`
-	// Policy that placed it; absent: none holds it.
+	// Policy that holds the template; absent: none does.
 	Policy *propagation.PolicyKey `json:"policy,omitempty"`
 	Since  time.Time              `json:"since,omitzero"`
 	Why    string                 `json:"why"`
-	// Inside is the Work that holds the removal, where others would lose what is in the
-	// object: then Why says what.
+	// Inside is the Work that holds the removal because objects of others would be
+	// deleted, too; Why says which.
 	Inside *propagation.WorkKey `json:"inside,omitempty"`
 }
 
-// Removals are what is held of the bindings, by cluster.
+// Removals returns the held removals of the bindings, by cluster.
 func (w World) Removals(bindings []*propagation.Binding) []Removal {
 	var out []Removal
 	for _, b := range bindings {
@@ -54,7 +54,7 @@ func (w World) removal(b *propagation.Binding, cluster string) Removal {
 	return r
 }
 
-// rejects says why the binding leaves a cluster out.
+// rejects returns why the binding leaves a cluster out.
 func (w World) rejects(b *propagation.Binding, cluster string) string {
 	i := slices.IndexFunc(w.Clusters, func(c *clusterv1alpha1.Cluster) bool { return c.Name == cluster })
 	if i < 0 {
@@ -63,7 +63,8 @@ func (w World) rejects(b *propagation.Binding, cluster string) string {
 	return cmp.Or(filters.Reject(filters.Input{Binding: b, Affinity: w.affinity(b), Cluster: w.Clusters[i]}), "others come first")
 }
 
-// affinity is the one of the placement's that is in use; nil: it has none.
+// affinity returns the cluster affinity of the placement that is in use; nil: there is
+// none.
 func (w World) affinity(b *propagation.Binding) *policyv1alpha1.ClusterAffinity {
 	if b.Spec.Placement == nil {
 		return nil
@@ -78,14 +79,14 @@ func (w World) affinity(b *propagation.Binding) *policyv1alpha1.ClusterAffinity 
 	return affinity
 }
 
-// WithCluster is the world once the cluster is as given.
+// WithCluster returns the world with the cluster added or replaced.
 func (w World) WithCluster(c *clusterv1alpha1.Cluster) World {
 	w.Clusters = append(slices.DeleteFunc(slices.Clone(w.Clusters), func(o *clusterv1alpha1.Cluster) bool { return o.Name == c.Name }), c)
 	return w
 }
 
-// Losses are what members would lose at once of these bindings, and whether that is
-// held; works are what they have.
+// Losses returns the templates of these bindings that members would lose at once, and
+// whether the removals would be held; works are the present Works.
 func (w World) Losses(bindings []*propagation.Binding, works []*propagation.Work, now time.Time) []Loss {
 	var after []*propagation.Binding
 	removals, gone := map[string][]Removal{}, map[string]int{}
@@ -119,14 +120,15 @@ func (w World) Losses(bindings []*propagation.Binding, works []*propagation.Work
 type Loss struct {
 	Cluster  string    `json:"cluster"`
 	Removals []Removal `json:"removals"`
-	// Asked is how many of them have no budget: somebody asks for them.
+	// Asked is how many of the removals are not subject to the budget, because somebody
+	// asked for them.
 	Asked int `json:"asked,omitempty"`
-	// Held tells whether the others stay until they are approved.
+	// Held reports whether the other removals are held until they are approved.
 	Held  bool `json:"held,omitempty"`
 	Limit int  `json:"limit,omitempty"`
 }
 
-// String is for people.
+// String returns the loss for people.
 func (l Loss) String() string {
 	indirect := len(l.Removals) - l.Asked
 	switch {

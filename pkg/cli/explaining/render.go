@@ -20,13 +20,14 @@ import (
 	"sluice.dev/pkg/core/scheduling/filters"
 )
 
-// Coming is the template's binding once what may act at once has acted, with its
-// clusters chosen; nil: nothing is in force then.
+// Coming returns the template's binding once everything that may take effect at once
+// has, with its clusters chosen; nil: nothing is in force then.
 func (w World) Coming(s Subject) *propagation.Binding {
 	return w.assigned(gating.Decide(w.Gate(s)).Next)
 }
 
-// Eventually is the template's binding once what waits is let through, too.
+// Eventually returns the template's binding once pending changes have taken effect,
+// too.
 func (w World) Eventually(s Subject) *propagation.Binding {
 	in := w.Gate(s)
 	if d := gating.Decide(in); !d.Pending() || in.Policy == nil {
@@ -35,7 +36,7 @@ func (w World) Eventually(s Subject) *propagation.Binding {
 	return w.assigned(Released(in))
 }
 
-// Waits says what the template waits for; empty: for nothing.
+// Waits returns what the template waits for; empty: nothing.
 func (w World) Waits(s Subject) string {
 	d := gating.Decide(w.Gate(s))
 	if !d.Pending() {
@@ -49,14 +50,14 @@ func (w World) assigned(b *propagation.Binding) *propagation.Binding {
 		return nil
 	}
 	if b.ForeignScheduler() != "" {
-		return b // it alone knows
+		return b // only that scheduler knows
 	}
 	next := *b
 	next.Spec.Clusters = scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Targets
 	return &next
 }
 
-// WhyNot says why a joined cluster gets nothing of the binding.
+// WhyNot returns why a joined cluster gets nothing from the binding.
 func (w World) WhyNot(b *propagation.Binding, c *clusterv1alpha1.Cluster) string {
 	if b == nil {
 		return "nothing of it is in force"
@@ -74,16 +75,16 @@ func (w World) WhyNot(b *propagation.Binding, c *clusterv1alpha1.Cluster) string
 	return "it " + why
 }
 
-// Rendered is what members get of a template.
+// Rendered is what members get from a template.
 type Rendered struct {
-	// Manifests by member, Secrets with what they hold.
+	// Manifests by member, with the data of Secrets.
 	Manifests map[string]map[string]any
-	// Failures say by member why its manifest cannot be made.
+	// Failures by member: why its manifest cannot be rendered.
 	Failures map[string]error
 }
 
-// Render makes of the content that the binding names what each of its members gets,
-// as the renderer does.
+// Render renders the content that the binding names for each of its members, as the
+// renderer does.
 func (w World) Render(s Subject, b *propagation.Binding, overrides []propagation.Override) (Rendered, error) {
 	r := Rendered{Manifests: map[string]map[string]any{}, Failures: map[string]error{}}
 	if b == nil {
@@ -108,7 +109,7 @@ func (w World) Render(s Subject, b *propagation.Binding, overrides []propagation
 	return r, nil
 }
 
-// content is the one that the binding names; nil: it was not read.
+// content returns the content that the binding names; nil: it was not read.
 func (s Subject) content(b *propagation.Binding) map[string]any {
 	switch {
 	case s.Revision != nil && s.Revision.Hash == b.ActedHash():
@@ -127,7 +128,8 @@ func manifestOf(known kinds.Table, b *propagation.Binding, content map[string]an
 	return opened(work, work.Spec.Workload.Manifests[0])
 }
 
-// opened is a manifest of a Work that was just rendered, with what its Secret holds.
+// opened returns a manifest of a Work that was just rendered, with the data of its
+// Secret.
 func opened(w *propagation.Work, m workv1alpha1.Manifest) (map[string]any, error) {
 	var manifest map[string]any
 	if err := utiljson.Unmarshal(m.Raw, &manifest); err != nil {
@@ -140,7 +142,7 @@ func opened(w *propagation.Work, m workv1alpha1.Manifest) (map[string]any, error
 	return whole, nil
 }
 
-// Masked is a manifest in which the values of a Secret are hidden.
+// Masked returns a manifest in which the values of a Secret are hidden.
 func Masked(manifest map[string]any) map[string]any {
 	if !propagation.IsSecret(manifest) {
 		return manifest

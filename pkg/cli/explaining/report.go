@@ -16,29 +16,31 @@ import (
 	"sluice.dev/pkg/core/scheduling"
 )
 
-// Report is the answer about one template.
+// Report is the state of one template.
 type Report struct {
 	Template propagation.TemplateKey `json:"template"`
 	Claim    Claim                   `json:"claim"`
 	// Policies that select the template, best first, then those that do not.
 	Policies []Policy `json:"policies"`
 	Gate     Gate     `json:"gate"`
-	// Pending is what waits; absent: nothing.
+	// Pending is the pending change; absent: there is none.
 	Pending *Pending `json:"pending,omitempty"`
 	InForce *InForce `json:"inForce,omitempty"`
-	// Suspended says where the template is held back by itself, whatever its policy
-	// says: "all", or the clusters; absent: nowhere.
+	// Suspended says where dispatching of this template is suspended by itself,
+	// whatever its policy says: "all", or the clusters; absent: nowhere.
 	Suspended string    `json:"suspended,omitempty"`
 	Scheduled Verdict   `json:"scheduled"`
 	Clusters  []Cluster `json:"clusters"`
-	// NotChosen are the joined clusters that the template does not go to, and those that
-	// have left.
+	// NotChosen are the joined clusters that the template does not go to, and those
+	// that are unjoined.
 	NotChosen []Cluster `json:"notChosen,omitempty"`
-	// Gates is what nobody understands of the gates, and holds back.
+	// Gates lists the invalid keys and values of the feature gates, which hold changes
+	// back.
 	Gates []string `json:"gates,omitempty"`
 	// NotGranted says which rights Sluice lacks to what the template's policy selects.
 	NotGranted string `json:"notGranted,omitempty"`
-	// Contested says who else wants what members have of the template; absent: nobody.
+	// Contested says who else wants objects that members have because of the template;
+	// absent: nobody.
 	Contested string `json:"contested,omitempty"`
 }
 
@@ -49,11 +51,12 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Claim says who holds the template, and what the next look at it decides.
+// Claim is which policy holds the template, and what would be decided about that now.
 type Claim struct {
-	// Policy that the template's metadata names; absent: nobody's.
+	// Policy that the template's metadata names; absent: none.
 	Policy *propagation.PolicyKey `json:"policy,omitempty"`
-	// Settled: the claim is as it has to be. Otherwise Decision is on its way.
+	// Settled: the claim is as it should be. Otherwise Decision is about to be
+	// committed.
 	Settled  bool    `json:"settled"`
 	Decision Verdict `json:"decision"`
 }
@@ -61,7 +64,7 @@ type Claim struct {
 // Policy is one policy, from the template's point of view.
 type Policy struct {
 	Policy propagation.PolicyKey `json:"policy"`
-	// Rank counts those that select the template, from 1; 0: it does not.
+	// Rank numbers the policies that select the template, from 1; 0: it does not.
 	Rank     int    `json:"rank,omitempty"`
 	Holds    bool   `json:"holds,omitempty"`
 	Selects  string `json:"selects,omitempty"`
@@ -70,19 +73,19 @@ type Policy struct {
 	Lazy     bool   `json:"lazy,omitempty"`
 	// Mismatch says why it does not select the template.
 	Mismatch matching.Mismatch `json:"mismatch,omitempty"`
-	// Note says, for people, why it does not select the template, or why it
-	// comes after the one before.
+	// Note says, for people, why the policy does not select the template, or why it
+	// ranks behind the one before.
 	Note string `json:"note,omitempty"`
 }
 
-// Gate says whether the claiming policy's form and the content may act.
+// Gate says whether the present policy and content may take effect.
 type Gate struct {
 	Verdict
 	PolicyPending  bool `json:"policyPending"`
 	ContentPending bool `json:"contentPending"`
 }
 
-// InForce is what was acted on.
+// InForce is what has taken effect.
 type InForce struct {
 	Policy     *propagation.PolicyKey `json:"policy,omitempty"`
 	Generation string                 `json:"generation,omitempty"`
@@ -92,22 +95,22 @@ type InForce struct {
 	RequiredBy []string               `json:"requiredBy,omitempty"`
 }
 
-// Pending is what waits for the gate.
+// Pending is the change that waits for the gate.
 type Pending struct {
-	// PolicyDiff leads from the policy in force to the one that waits.
+	// PolicyDiff is the difference between the policy in force and the pending one.
 	PolicyDiff string `json:"policyDiff,omitempty"`
-	// ContentDiff leads from the content in force to the template's.
+	// ContentDiff is the difference between the content in force and the template's.
 	ContentDiff string `json:"contentDiff,omitempty"`
-	// Moves are what happens to the clusters when it acts; absent: it cannot
-	// be asked for, as no policy holds the template.
+	// Moves is what happens to the clusters when the change takes effect; absent: it
+	// cannot be requested, because no policy holds the template.
 	Moves *Moves `json:"moves,omitempty"`
 }
 
-// Explain answers about one template.
+// Explain returns the report about one template.
 func (w World) Explain(s Subject) Report {
 	in := w.Gate(s)
 	d := gating.Decide(in)
-	if in.Binding != nil && !in.Binding.IsOf(s.Template.Key) { // of the other one nothing is said
+	if in.Binding != nil && !in.Binding.IsOf(s.Template.Key) { // the binding belongs to another template
 		in.Binding, s.Binding, s.Revision, s.Works = nil, nil, nil, nil
 	}
 	r := Report{
@@ -142,7 +145,7 @@ func (w World) Explain(s Subject) Report {
 	return r
 }
 
-// settled says what an open gate means just now.
+// settled says what an open gate means at the moment.
 func settled(in gating.Input, d gating.Decision) (reason, message string) {
 	if d.Next == in.Binding {
 		return string(gating.UpToDate), gating.InForce(in.Binding)
@@ -162,7 +165,7 @@ func (w World) claim(s Subject) Claim {
 	return c
 }
 
-// rank is every policy, those that select the template first.
+// rank returns every policy, those that select the template first.
 func (w World) rank(t *propagation.Template) []Policy {
 	if matching.Never(t) != "" {
 		return nil
@@ -187,7 +190,7 @@ func (w World) rank(t *propagation.Template) []Policy {
 	return out
 }
 
-// foremost is the policy that holds the template, or that would.
+// foremost returns the policy that holds the template, or that would.
 func (w World) foremost(holder *propagation.Policy, t *propagation.Template) *propagation.Policy {
 	if holder != nil || matching.Never(t) != "" {
 		return holder
@@ -229,7 +232,8 @@ func inForce(b *propagation.Binding, r *propagation.Revision) *InForce {
 	return f
 }
 
-// scheduled is what the scheduler says, and what of the placement it leaves alone.
+// scheduled returns the scheduler's result, and which spread constraints have no effect
+// yet.
 func (w World) scheduled(b *propagation.Binding) Verdict {
 	v := w.said(b)
 	if v.Verdict != "" && b.SpreadsLater() {
@@ -238,8 +242,8 @@ func (w World) scheduled(b *propagation.Binding) Verdict {
 	return v
 }
 
-// said is what the scheduler said, or says where it has not said anything that is worth a
-// condition.
+// said returns the scheduler's condition, or what follows from the binding if there is
+// none.
 func (w World) said(b *propagation.Binding) Verdict {
 	if b == nil || b.ActedHash() == "" {
 		return Verdict{}
@@ -254,7 +258,7 @@ func (w World) said(b *propagation.Binding) Verdict {
 	return Verdict{Verdict: string(c.Status), Reason: c.Reason, Message: c.Message}
 }
 
-// pending says what waits, and what it would do.
+// pending returns the pending change, and what it would do.
 func (w World) pending(in gating.Input, r *propagation.Revision) *Pending {
 	p := &Pending{}
 	if r != nil {
@@ -270,7 +274,7 @@ func (w World) pending(in gating.Input, r *propagation.Revision) *Pending {
 	return p
 }
 
-// Selected are the templates' policies, as far as they select them.
+// Selected returns the policies in the report that select the template.
 func Selected(r Report) []Policy {
 	return slices.DeleteFunc(slices.Clone(r.Policies), func(p Policy) bool { return p.Rank == 0 })
 }

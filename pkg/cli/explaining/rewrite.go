@@ -12,28 +12,28 @@ import (
 	"sluice.dev/pkg/core/rendering"
 )
 
-// Rewrite is what changes, alike, in members that have a template or get it.
+// Rewrite is a change that is the same in some members that have a template or get it.
 type Rewrite struct {
 	Template propagation.TemplateKey `json:"template"`
-	// Placement that gives it to them; empty: a policy's template.
+	// Placement that the object belongs to; empty: it is a policy's template.
 	Placement string   `json:"placement,omitempty"`
 	Clusters  []string `json:"clusters"`
 	What      What     `json:"what"`
-	// Later: when what waits is let through, not at once.
+	// Later: it happens when the pending change takes effect, not at once.
 	Later bool `json:"later,omitempty"`
-	// Held are those of the clusters that are suspended: nothing reaches them until
-	// they are resumed.
+	// Held are those of the clusters in which dispatching is suspended: nothing happens
+	// there until it is resumed.
 	Held []string `json:"held,omitempty"`
-	// Diff leads from the manifest as it is rendered now to the one then.
+	// Diff is the difference between the manifest as it is rendered now and then.
 	Diff string `json:"diff,omitempty"`
 	// Failure is why there is no manifest then: the members keep what they have.
 	Failure string `json:"failure,omitempty"`
 }
 
-// What happens in a member.
+// What is what happens in a member.
 type What string
 
-// What happens in members.
+// The values of What.
 const (
 	Changes What = "changes"
 	Joins   What = "joins"
@@ -49,8 +49,8 @@ type Side struct {
 	Overrides []propagation.Override
 }
 
-// Rewrites compares what members get of a template as things are with what they get in
-// the other state: at once and, where that is not all, once what waits is let through.
+// Rewrites compares what members get from a template in the two states: at once and, if
+// that is not all, once the pending change has taken effect.
 func Rewrites(before, after Side) ([]Rewrite, error) {
 	now, err := rewrites(before, after, World.Coming)
 	if err != nil {
@@ -115,7 +115,7 @@ func rewrites(before, after Side, state func(World, Subject) *propagation.Bindin
 
 func (s Side) rendered(state func(World, Subject) *propagation.Binding) (Rendered, *propagation.Binding, error) {
 	if s.Template == nil {
-		return Rendered{}, nil, nil // it is not there yet
+		return Rendered{}, nil, nil // it does not exist yet
 	}
 	b := state(s.World, s.Subject)
 	r, err := s.Render(s.Subject, b, s.Overrides)
@@ -148,7 +148,8 @@ func rewritten(key propagation.TemplateKey, cluster string, old, next Rendered) 
 	return r, r.Diff != "" || r.What != Changes
 }
 
-// manifestDiff is the difference in what people wrote; an absent manifest has no lines.
+// manifestDiff returns the difference in what people wrote; an absent manifest has no
+// lines.
 func manifestDiff(k propagation.TemplateKey, before, after map[string]any) string {
 	before, after = rendering.Unmarked(before), rendering.Unmarked(after)
 	if k.IsSecret() {
@@ -165,7 +166,7 @@ func orEmpty(m map[string]any) map[string]any {
 }
 
 func lined(manifest map[string]any) string {
-	if manifest["kind"] == nil { // masked or not, it is none
+	if manifest["kind"] == nil { // masked or not, it is absent
 		return ""
 	}
 	return text(manifest)

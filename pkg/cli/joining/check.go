@@ -20,17 +20,18 @@ import (
 // answerWithin is how long a member may take to answer one request.
 const answerWithin = 10 * time.Second
 
-// Identity is what a member says of itself.
+// Identity is what a member says about itself.
 type Identity struct {
-	// ID tells two names of one cluster: the uid of its namespace kube-system.
+	// ID is the uid of the member's namespace kube-system, by which two names of one
+	// cluster are recognized.
 	ID      string
 	Version string
-	// Without are kinds that the credentials may not write.
+	// Without are the kinds that the credentials may not write.
 	Without []string
 }
 
-// Check asks the member whether it is ready, lets the credentials do what Sluice
-// does, and who it is.
+// Check asks the member whether it is ready, whether the credentials may do what Sluice
+// does, and for its identity.
 func (c *Credentials) Check(ctx context.Context) (Identity, error) {
 	client, err := c.client()
 	if err != nil {
@@ -75,8 +76,8 @@ func (c *Credentials) ready(ctx context.Context, client kubernetes.Interface) er
 	return fmt.Errorf("the member at %s does not answer: is it running, and is this address right? %w", c.Endpoint, err)
 }
 
-// rights tells which of the kinds the credentials may not write; none where they may
-// write every kind. That they may write no kind at all is an error.
+// rights returns the kinds that the credentials may not write; none if they may write
+// every kind. It is an error if they may not write any kind.
 func (c *Credentials) rights(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	denied, err := c.denied(ctx, client, schema.GroupResource{Group: "*", Resource: "*"}, verbs)
 	if err != nil || len(denied) == 0 {
@@ -101,7 +102,7 @@ func (c *Credentials) rights(ctx context.Context, client kubernetes.Interface) (
 	return without, nil
 }
 
-// denied are the verbs that the credentials may not do to objects of the kind.
+// denied returns the verbs that the credentials may not use on objects of the kind.
 func (c *Credentials) denied(ctx context.Context, client kubernetes.Interface, kind schema.GroupResource, verbs []string) ([]string, error) {
 	var denied []string
 	for _, verb := range verbs {
@@ -118,7 +119,7 @@ func (c *Credentials) denied(ctx context.Context, client kubernetes.Interface, k
 	return denied, nil
 }
 
-// SystemID is the identity of a cluster.
+// SystemID returns the identity of a cluster.
 func SystemID(ctx context.Context, client kubernetes.Interface) (string, error) {
 	ns, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {

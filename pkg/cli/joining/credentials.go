@@ -18,23 +18,23 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Credentials are what a hub needs in order to write to a member.
+// Credentials are what a hub needs to write to a member.
 type Credentials struct {
 	// Endpoint of the member's API server.
 	Endpoint string
 	// Insecure: the member's certificate is not checked.
 	Insecure bool
-	// ProxyURL on the way to the member; empty: none.
+	// ProxyURL of a proxy to the member; empty: none.
 	ProxyURL string
-	// Kubeconfig needs no file and no program beside it.
+	// Kubeconfig refers to no file and no program.
 	Kubeconfig []byte
-	// source names, for people, where the credentials come from.
+	// source says for people where the credentials come from.
 	source string
 	config *rest.Config
 }
 
-// Load reads the credentials from a kubeconfig file; an empty context is the
-// file's current one.
+// Load reads the credentials from a kubeconfig file; an empty context means the file's
+// current one.
 func Load(file, context string) (*Credentials, error) {
 	kc, err := clientcmd.LoadFromFile(file)
 	if err != nil {
@@ -54,7 +54,7 @@ func Load(file, context string) (*Credentials, error) {
 	return Parse(raw, file)
 }
 
-// Parse reads credentials that Load wrote; source names them for people.
+// Parse reads credentials that Load wrote; source says for people where they come from.
 func Parse(raw []byte, source string) (*Credentials, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(raw)
 	if err != nil {
@@ -80,7 +80,7 @@ func clusterOf(kc *clientcmdapi.Config) *clientcmdapi.Cluster {
 	return nil
 }
 
-// minify leaves the current context, and checks that it is whole.
+// minify removes everything but the current context, and checks that this is complete.
 func minify(kc *clientcmdapi.Config, file string) error {
 	name := kc.CurrentContext
 	context := kc.Contexts[name]
@@ -103,8 +103,8 @@ func minify(kc *clientcmdapi.Config, file string) error {
 	return nil
 }
 
-// inline puts certificates and tokens into the config, and refuses what only
-// works on this machine.
+// inline puts certificates and tokens into the config, and refuses credentials that
+// only work on this machine.
 func inline(kc *clientcmdapi.Config, file string) error {
 	name := kc.Contexts[kc.CurrentContext].AuthInfo
 	user := kc.AuthInfos[name]

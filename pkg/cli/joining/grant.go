@@ -18,25 +18,25 @@ import (
 
 const rbacAPI = "rbac.authorization.k8s.io"
 
-// Secrets are granted by namespace alone: who may read all of them may read the
-// members' credentials.
+// Secrets can only be granted by namespace: an account that may read all Secrets could
+// read the members' credentials.
 var Secrets = schema.GroupResource{Resource: "secrets"}
 
-// secretAccounts are the functions that read or write a template.
+// secretAccounts are the functions that read or write templates.
 var secretAccounts = []string{"detector", "preemptor", "gate", "dependencies", "renderer", "applier", "reporter", "sweeper", "source"}
 
 // Granted is a kind that is to be propagated.
 type Granted struct {
 	schema.GroupResource
-	// Status: its objects have a status that is written apart.
+	// Status: its objects have a status subresource.
 	Status bool
-	// Scales: the replicas of its objects are brought back from members.
+	// Scales: the number of replicas of its objects is copied back from members.
 	Scales bool
 }
 
-// Grant is what lets Sluice carry objects of these kinds, as YAML: for each a
-// ClusterRole for each of the four roles that config/200-rbac/templates.yaml collects.
-// Secrets are granted in the one namespace.
+// Grant returns, as YAML, the roles that let Sluice propagate objects of these kinds:
+// for each kind one ClusterRole for each of the four roles that
+// config/200-rbac/templates.yaml aggregates. Secrets are granted only in the namespace.
 func Grant(kinds []Granted, namespace string) ([]byte, error) {
 	var objects []any
 	for _, k := range kinds {
@@ -69,7 +69,7 @@ func Grant(kinds []Granted, namespace string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// share is the ClusterRole that adds the verbs on a kind to one of the four roles.
+// share returns the ClusterRole that adds verbs on a kind to one of the four roles.
 func share(role string, k Granted, subresource string, verbs ...string) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{
 		TypeMeta: metav1.TypeMeta{APIVersion: rbacAPI + "/v1", Kind: "ClusterRole"},

@@ -20,8 +20,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Orphan is an object that a hub put into a member: an orphan if the hub has no Work
-// for it.
+// Orphan is an object that a hub created in a member. It is an orphan if the hub has no
+// Work for it.
 type Orphan struct {
 	Object
 	Created time.Time
@@ -33,9 +33,9 @@ type listed struct {
 	resource string
 }
 
-// Orphans are the member's objects that are marked as of the hub. Kinds that the
-// credentials may not list are told as unseen. What other controllers make of an
-// object has its labels, and not the hub's mark.
+// Orphans returns the member's objects that have the hub's mark. Kinds that the
+// credentials may not list are returned as unseen. Objects that other controllers
+// derive from an object may have its labels, but not the hub's mark.
 func (c *Credentials) Orphans(ctx context.Context, hub string) (orphans []Orphan, unseen []string, err error) {
 	client, err := c.client()
 	if err != nil {
@@ -82,7 +82,7 @@ func orphanOf(k listed, o *metav1.ObjectMeta) Orphan {
 	}
 }
 
-// kindsOf are the kinds that can be listed, and the groups that do not answer.
+// kindsOf returns the kinds that can be listed, and the groups that do not answer.
 func kindsOf(d discovery.DiscoveryInterface) (kinds []listed, unseen []string, err error) {
 	lists, err := discovery.ServerPreferredResources(d)
 	if failed, partly := discovery.GroupDiscoveryFailedErrorGroups(err); partly {

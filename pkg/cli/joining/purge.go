@@ -20,18 +20,17 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Object is what a Work put into a member.
+// Object is an object that a Work created in a member.
 type Object struct {
 	propagation.TemplateKey
 	// Work is the name of the Work.
 	Work string
-	// Owners are the labels by which the object is known to be of the Work.
+	// Owners are the label values that mark the object as the Work's.
 	Owners []string
 }
 
-// ObjectsOf are the objects that Works list, in the order in which they may go:
-// what lives in a namespace first. A manifest that cannot be read was never
-// applied.
+// ObjectsOf returns the objects in Works, in the order in which they may be deleted:
+// namespaced ones first. Manifests that cannot be decoded were never applied.
 func ObjectsOf(works []*propagation.Work) []Object {
 	var out []Object
 	for _, w := range works {
@@ -53,8 +52,8 @@ func ObjectsOf(works []*propagation.Work) []Object {
 	return out
 }
 
-// Purge deletes objects from the member: those that still carry the label of
-// their Work, and no other. It tells of each that it deleted.
+// Purge deletes objects from the member, if they still have the label of their Work. It
+// calls deleted for each.
 func (c *Credentials) Purge(ctx context.Context, objects []Object, deleted func(Object)) error {
 	client, err := c.client()
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *Credentials) Purge(ctx context.Context, objects []Object, deleted func(
 		gvk := o.GroupVersionKind()
 		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if meta.IsNoMatchError(err) {
-			continue // the member does not serve the kind (any more): there is none
+			continue // the member does not serve the kind, or no longer
 		}
 		if err != nil {
 			return fmt.Errorf("find out where the member serves %s: %w", gvk.Kind, err)

@@ -16,15 +16,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The names of what Role makes in a member.
+// The names of what Role creates in a member.
 const (
 	RoleNamespace = "sluice-member"
 	RoleName      = "sluice-member"
-	// readerName is of the account that sees what Sluice applied, and writes nothing.
+	// readerName is the name of the account that only reads what Sluice applied.
 	readerName = "sluice-member-reader"
 )
 
-// Kinds are those that most applications are made of.
+// Kinds are the kinds that most applications consist of.
 var Kinds = []schema.GroupResource{
 	{Resource: "configmaps"}, {Resource: "persistentvolumeclaims"}, {Resource: "secrets"}, {Resource: "serviceaccounts"}, {Resource: "services"},
 	{Group: "apps", Resource: "daemonsets"}, {Group: "apps", Resource: "deployments"}, {Group: "apps", Resource: "statefulsets"},
@@ -34,16 +34,16 @@ var Kinds = []schema.GroupResource{
 	{Group: "policy", Resource: "poddisruptionbudgets"},
 }
 
-// verbs are what Sluice does with objects of a kind in a member, reads those of who
-// only looks.
+// verbs are what Sluice does with objects of a kind in a member, reads those of the
+// account that only reads.
 var (
 	verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 	reads = []string{"get", "list", "watch"}
 )
 
-// Role is what a member gives to Sluice, as YAML: an account that may write objects
-// of these kinds and no others, make a namespace where there is none, and see the
-// nodes; and one that only reads them.
+// Role returns, as YAML, what a member grants to Sluice: an account that may write
+// objects of these kinds and no others, create missing namespaces, and list nodes; and
+// one that only reads objects of these kinds.
 func Role(kinds []schema.GroupResource) ([]byte, error) {
 	base := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}},
@@ -68,7 +68,7 @@ func Role(kinds []schema.GroupResource) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// account is a ServiceAccount, and what it may do.
+// account returns a ServiceAccount with its rights.
 func account(name string, rules []rbacv1.PolicyRule) []any {
 	const api = "rbac.authorization.k8s.io"
 	return []any{
@@ -82,7 +82,7 @@ func account(name string, rules []rbacv1.PolicyRule) []any {
 	}
 }
 
-// rules let the verbs be done to the kinds, one rule a group.
+// rules allow the verbs on the kinds, with one rule for each API group.
 func rules(kinds []schema.GroupResource, verbs []string) []rbacv1.PolicyRule {
 	byGroup := map[string][]string{}
 	var groups []string

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Progress says what a command waits for: on a terminal in one line that
-// changes in place, elsewhere in a line each time that there is something new.
+// Progress shows what a command waits for: on a terminal in one line that changes in
+// place, elsewhere in a new line for each change.
 type Progress struct {
 	screen *Screen
 	began  time.Time
 	said   string
 }
 
-// Progress begins now.
+// Progress returns a Progress that begins now.
 func (s *Screen) Progress() *Progress { return &Progress{screen: s, began: time.Now()} }
 
-// Say replaces what was said before.
+// Say replaces the text that is shown.
 func (p *Progress) Say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s := p.screen

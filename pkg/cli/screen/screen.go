@@ -1,13 +1,13 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package screen writes for people and for machines: tables, progress, JSON and
+// Package screen writes output for people and for programs: tables, progress, JSON and
 // YAML.
 //
 // Invariants:
-//   - Colours and lines that change in place go to terminals alone.
+//   - Colours, and lines that change in place, are only used on terminals.
 //   - Progress goes to the error stream, so that output can be piped.
-//   - What machines read depends on no terminal.
+//   - Output for programs does not depend on whether there is a terminal.
 //
 // It must not know what it writes about.
 package screen
@@ -26,12 +26,12 @@ import (
 // Screen is where a command writes to.
 type Screen struct {
 	out, err io.Writer
-	// colours on the output, and lines that change in place on the error
+	// colours are used on the output, live says that lines change in place on the error
 	// stream.
 	colours, live bool
 }
 
-// New makes a Screen of the streams.
+// New returns a Screen for the streams.
 func New(s genericiooptions.IOStreams) *Screen {
 	return &Screen{
 		out: s.Out, err: s.ErrOut,
@@ -51,11 +51,11 @@ func (s *Screen) Printf(format string, args ...any) { _, _ = fmt.Fprintf(s.out, 
 // Println writes a line to the output.
 func (s *Screen) Println(line string) { _, _ = fmt.Fprintln(s.out, line) }
 
-// Note writes a line to the error stream: what people want to know, and what
-// the next program in a pipe does not.
+// Note writes a line to the error stream, for people and not for the next program in a
+// pipe.
 func (s *Screen) Note(format string, args ...any) { _, _ = fmt.Fprintf(s.err, format+"\n", args...) }
 
-// Live tells whether progress is seen as it happens.
+// Live reports whether progress changes in place.
 func (s *Screen) Live() bool { return s.live }
 
 // Encode writes v as "json" or "yaml".

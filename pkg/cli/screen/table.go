@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Paint is what a cell means; terminals show it as a colour.
+// Paint is the meaning of a cell; terminals show it as a colour.
 type Paint string
 
 // The paints.
@@ -29,7 +29,7 @@ type Cell struct {
 	Paint Paint
 }
 
-// Text is a cell without a paint; a dash where there is no text.
+// Text returns a cell without a paint; a dash if the text is empty.
 func Text(s string) Cell {
 	if s == "" {
 		return Cell{Text: "-"}
@@ -37,13 +37,13 @@ func Text(s string) Cell {
 	return Cell{Text: s}
 }
 
-// Column of a table. A wide one is shown on request only.
+// Column of a table. A wide one is only shown on request.
 type Column struct {
 	Title string
 	Wide  bool
 }
 
-// Columns are plain columns of these titles.
+// Columns returns plain columns with these titles.
 func Columns(titles ...string) []Column {
 	out := make([]Column, len(titles))
 	for i, t := range titles {
@@ -63,8 +63,8 @@ func (s *Screen) Table(indent string, columns []Column, rows [][]Cell, wide bool
 	g.Rows(rows)
 }
 
-// Grid is a table that goes on: its columns become as wide as what was written, and
-// stay so.
+// Grid is a table that rows are added to: its columns become as wide as what has been
+// written, and never narrower.
 type Grid struct {
 	screen  *Screen
 	indent  string
@@ -116,7 +116,7 @@ func (g *Grid) Rows(rows [][]Cell) {
 	}
 }
 
-// Paint is the text in its paint, where there are colours.
+// Paint returns the text in its colour, if there are colours.
 func (s *Screen) Paint(p Paint, text string) string {
 	if p == Plain || !s.colours {
 		return text
@@ -124,7 +124,7 @@ func (s *Screen) Paint(p Paint, text string) string {
 	return string(p) + text + reset
 }
 
-// Diff writes a unified diff, added and removed lines painted.
+// Diff writes a unified diff, with added and removed lines in colour.
 func (s *Screen) Diff(indent, diff string) {
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")

@@ -10,80 +10,85 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Action is what happens to the object.
+// Action is what happens to the object in the member.
 type Action string
 
 // The actions.
 const (
 	// Apply the manifest.
 	Apply Action = "Apply"
-	// Adopt the object, which was not ours, by applying the manifest.
+	// Adopt the object, which was not Sluice's, by applying the manifest.
 	Adopt Action = "Adopt"
 	// Keep the object: there is nothing to change.
 	Keep Action = "Keep"
-	// Wait: it cannot be told what has to be done, or must not be done now.
+	// Wait: what has to be done is not known, or must not be done now.
 	Wait Action = "Wait"
 	// Remove the object from the member.
 	Remove Action = "Remove"
-	// Release the object: it stays, if it is there, and is no more the Work's.
+	// Release the object: if it exists it stays, and no longer belongs to the Work.
 	Release Action = "Release"
-	// Pass the object on to another Work, which wants it.
+	// Pass the object on to another Work that wants it.
 	Pass Action = "Pass"
 )
 
-// TakeOver says when an object that is not ours may become ours.
+// TakeOver says when an object that is not Sluice's may be taken over.
 type TakeOver string
 
-// The strategies. The zero one is Never.
+// The strategies. The zero value means Never.
 const (
 	TakeOverNever TakeOver = "Never"
-	// TakeOverIfNoDiff: if it says all that the manifest asks for.
+	// TakeOverIfNoDiff: if the object already has everything that the manifest asks
+	// for.
 	TakeOverIfNoDiff TakeOver = "IfNoDiff"
 	TakeOverAlways   TakeOver = "Always"
 )
 
-// When says when the manifest is applied to an object that is ours.
+// When says when the manifest is applied to an object that belongs to the Work.
 type When string
 
-// The strategies. The zero one is Always.
+// The strategies. The zero value means Always.
 const (
 	WhenAlways When = "Always"
-	// WhenNotDrifted: unless somebody else changed a field of ours, which then
-	// is only told.
+	// WhenNotDrifted: unless somebody else changed a field that Sluice applied; that is
+	// then only reported.
 	WhenNotDrifted When = "IfNotDrifted"
-	// WhenNever: differences are told, and nothing is written.
+	// WhenNever: differences are reported, and nothing is written.
 	WhenNever When = "Never"
 )
 
-// Input is all that a decision depends on.
+// Input is everything that a decision depends on.
 type Input struct {
-	// Work of the object, as it was read, and the object's manifest.
+	// Work is the object's Work as it was read, Manifest the object's manifest.
 	Work     *propagation.Work
 	Manifest map[string]any
-	// Known is what the Work says was applied last (KnownOf); nil: nothing yet.
+	// Known is the state that the Work records as applied last (KnownOf); nil: none
+	// yet.
 	Known *workv1alpha1.AppliedState
 	// Live is the object as the member has it.
 	Live Read[*Observed]
-	// Hub is the mark of this hub; empty: the marks of hubs are not looked at.
+	// Hub is the identity of this hub, as in AnnotationHub; empty: that annotation is
+	// not checked.
 	Hub string
 	// Held says what suspends the Work; empty: nothing.
 	Held string
-	// Blocking: with the Work its namespace, or its kind, is being deleted, and until the
-	// Work is gone nobody gets anything new.
+	// Blocking reports that the Work's namespace, or the kind Work itself, is being
+	// deleted, too: as long as the Work stays, nothing new reaches the member (or any
+	// member).
 	Blocking bool
-	// Ended tells that the object came to its end in the member, and does not have
-	// to be there any more (Finished).
+	// Ended reports that the object finished in the member, and need not exist any more
+	// (Finished).
 	Ended    bool
 	TakeOver TakeOver
 	When     When
 
-	// Leaving tells that the object shall not be there any more, as far as the
-	// Work says: the Work is being deleted, or lost the manifest. Finding is what
-	// the hub says of that.
+	// Leaving reports that the object has to go as far as the Work is concerned: the
+	// Work is being deleted, or lost the manifest. Finding is what the hub says about
+	// that.
 	Leaving bool
 	Finding Finding
-	// Inside is what an object holds that leaves, where others go with it: those for
-	// which the removal does not account (Account.Counts), and those that leave before it.
+	// Inside lists the objects that would be deleted with this one, if it is a Holder:
+	// those that the removal does not account for, and those that have to leave first
+	// (Account.Counts).
 	Inside Read[[]Inhabitant]
 }
 
@@ -92,23 +97,23 @@ type Decision struct {
 	Action  Action
 	Reason  Reason
 	Message string
-	// State is what the Work has to say of an object that is kept.
+	// State is what the Work has to record of an object that is kept.
 	State workv1alpha1.AppliedState
-	// Last is an object that has come to its end as it was last, where the Work does
-	// not have to say so already.
+	// Last is the last state of an object that finished and is gone, if the Work does
+	// not record it yet.
 	Last *Observed
-	// Other is the Work that the object belongs to, where that is another, and
-	// OtherHub the hub of that, where that is.
+	// Other is the mark of the Work that the object belongs to, if that is another one;
+	// OtherHub is that Work's hub, if that is another one.
 	Other, OtherHub string
-	// AsksInside: the object would leave, if it is known what it holds.
+	// AsksInside: the decision would be Remove, but Input.Inside was not read.
 	AsksInside bool
 
 	removal Removal
 	passing Passing
 }
 
-// Drift tells whether the object is not, or no more, what was applied: it is for
-// the applier to put right, or to say that it cannot.
+// Drift reports whether the object is not, or no longer, what was applied. The applier
+// has to repair that, or say that it cannot.
 func (d Decision) Drift() bool {
 	switch d.Reason {
 	case ReasonDrifted, ReasonMissing, ReasonMarksMissing, ReasonMarksOld, ReasonNotOurs, ReasonTerminating:
@@ -117,38 +122,38 @@ func (d Decision) Drift() bool {
 	return false
 }
 
-// Writes tells whether the manifest has to be applied.
+// Writes reports whether the manifest has to be applied.
 func (d Decision) Writes() bool { return d.Action == Apply || d.Action == Adopt }
 
-// Removal returns the permission to delete the object; false where the decision does not
+// Removal returns the permission to delete the object; false if the decision does not
 // permit that.
 func (d Decision) Removal() (Removal, bool) { return d.removal, d.removal.Permits() }
 
-// Passing returns the permission to mark the object as another's, or nobody's; false where the decision
-// does not permit that.
+// Passing returns the permission to mark the object as another Work's, or as nobody's;
+// false if the decision does not permit that.
 func (d Decision) Passing() (Passing, bool) { return d.passing, d.passing.Permits() }
 
-// Removal permits to delete one object of one member, and no other of its name.
-// The zero Removal permits nothing.
+// Removal is the permission to delete one object from one member, and no other object
+// of that name. The zero Removal permits nothing.
 type Removal struct {
 	uid   types.UID
 	work  string
 	proof Proof
 }
 
-// Permits tells whether anything may be deleted.
+// Permits reports whether the object may be deleted.
 func (r Removal) Permits() bool { return r.proof.Holds() && r.uid != "" && r.work != "" }
 
-// UID of the object.
+// UID is the object's uid.
 func (r Removal) UID() types.UID { return r.uid }
 
-// Work whose label the object has to have.
+// Work is the value of LabelMemberWork that the object must have.
 func (r Removal) Work() string { return r.work }
 
-// Proof of the removal.
+// Proof is the proof that the object may leave.
 func (r Removal) Proof() Proof { return r.proof }
 
-// Decide tells what happens to the object.
+// Decide returns what happens to the object.
 func Decide(in Input) Decision {
 	switch {
 	case in.Leaving:
@@ -190,7 +195,7 @@ func WithoutContent() Decision {
 	return decision(Wait, ReasonContentMissing, messages[ReasonContentMissing])
 }
 
-// another leaves alone what is somebody else's, and says whose.
+// another leaves an object of somebody else alone, and says whose it is.
 func (in Input) another() Decision {
 	d := decision(Wait, ReasonNotOurs, messages[ReasonNotOurs])
 	d.Other = in.Live.Value.Work
@@ -200,12 +205,12 @@ func (in Input) another() Decision {
 	return d
 }
 
-// elsewhere tells whether the object is marked as another hub's.
+// elsewhere reports whether the object is marked as another hub's.
 func (in Input) elsewhere() bool {
 	return in.Hub != "" && in.Live.Value.Hub != "" && in.Live.Value.Hub != in.Hub
 }
 
-// stay decides about an object that is there and ours.
+// stay decides about an object that exists and is the Work's.
 func stay(in Input) Decision {
 	o, hash := in.Live.Value, propagation.ManifestHash(in.Manifest)
 	switch {
@@ -223,7 +228,7 @@ func stay(in Input) Decision {
 	return in.write(Apply, ReasonChanged)
 }
 
-// drifted puts the object right, unless drift is only to be told.
+// drifted repairs the object, unless drift is only to be reported.
 func (in Input) drifted(why Reason) Decision {
 	if in.When == WhenNotDrifted {
 		return decision(Wait, why, messages[why])
@@ -241,7 +246,7 @@ func (in Input) Overtaken() bool {
 	return o.Manifest != propagation.ManifestHash(in.Manifest) && (in.Known == nil || o.Manifest != in.Known.ManifestHash)
 }
 
-// write applies the manifest, unless nothing is to be written.
+// write applies the manifest, unless the strategy forbids all writes.
 func (in Input) write(a Action, why Reason) Decision {
 	if in.When == WhenNever {
 		a = Wait
@@ -249,7 +254,8 @@ func (in Input) write(a Action, why Reason) Decision {
 	return decision(a, why, messages[why])
 }
 
-// finished keeps an object that has come to its end; nil: as the Work knows it.
+// finished keeps an object that finished. last is its last state; nil: the Work's
+// record is all that is known.
 func (in Input) finished(last *Observed) Decision {
 	d := Decision{Action: Keep, Reason: ReasonFinished, Message: messages[ReasonFinished], State: in.known(), Last: last}
 	if last != nil && in.Known == nil {
@@ -265,8 +271,8 @@ func (in Input) known() workv1alpha1.AppliedState {
 	return *in.Known
 }
 
-// leave decides about an object that shall not be there any more. Only the end of
-// its template passes a suspension.
+// leave decides about an object that has to go. A suspension holds the removal back,
+// unless the template itself is gone.
 func leave(in Input) Decision {
 	f, o := in.Finding, in.Live
 	keep := in.Work.Spec.PreserveResourcesOnDeletion

@@ -16,22 +16,22 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// ConditionContested on a placement or a binding is True while another one wants what it
-// has in a member. It is absent otherwise.
+// ConditionContested is True on a placement or a binding while another one wants an
+// object that this one has in a member. Otherwise it is absent.
 const ConditionContested = "Contested"
 
 // ReasonWantedByOthers is the reason of ConditionContested.
 const ReasonWantedByOthers = "WantedByOthers"
 
 const (
-	// mostObjects of one other Work are named.
+	// mostObjects is how many objects of one other Work are named.
 	mostObjects = 3
-	// fewClusters are named in a message.
+	// fewClusters is how many clusters a message names.
 	fewClusters = 5
 )
 
-// HeldBy returns the Work of which the object's marks say that it is: another one of this
-// hub for the same member. False: they do not say that.
+// HeldBy returns the Work that the object's marks name, if that is another Work of this
+// hub for the same member; otherwise false.
 func HeldBy(w *propagation.Work, hub string, o *Observed) (propagation.WorkKey, bool) {
 	u := unstructured.Unstructured{Object: o.Object}
 	namespace, name, _ := strings.Cut(u.GetAnnotations()[AnnotationWork], "/")
@@ -44,8 +44,8 @@ func HeldBy(w *propagation.Work, hub string, o *Observed) (propagation.WorkKey, 
 	return propagation.WorkKey{}, false
 }
 
-// Contest returns the rivals of the holder with w among them, which wants these objects of
-// it. One that the holder says it has already is not named again.
+// Contest returns the holder's rivals with w added, which wants these objects of the
+// holder. A rival that the holder records already is not added again.
 func Contest(holder, w *propagation.Work, objects []propagation.TemplateKey) []propagation.Rival {
 	all := holder.Rivals()
 	of := func(r propagation.Rival) bool { return r.Work(holder) == w.Key }
@@ -67,13 +67,14 @@ func Contest(holder, w *propagation.Work, objects []propagation.TemplateKey) []p
 	return all
 }
 
-// Contests reports whether w still is what r says of it: it and the holder want the object.
+// Contests reports whether the rival r is still true: w and the holder both want the
+// object.
 func Contests(holder, w *propagation.Work, r propagation.Rival) bool {
 	id := r.Object.ID()
 	return Rival(holder, w) && slices.Contains(WantedBy(w), id) && slices.Contains(WantedBy(holder), id)
 }
 
-// wanting says for people whose Work it is.
+// wanting says for people whose Work w is.
 func wanting(w *propagation.Work) string {
 	if w.Key.Form == propagation.PlacementForm {
 		return "the placement " + w.Placement()
@@ -81,8 +82,8 @@ func wanting(w *propagation.Work) string {
 	return "the policy of " + w.Binding().String()
 }
 
-// Contested returns ConditionContested of what has these Works, of that generation, and
-// whether it is to be said: others want what they have.
+// Contested returns ConditionContested for the owner of these Works, with that
+// generation, and whether the condition is to be set: others want what the Works have.
 func Contested(works []*propagation.Work, generation int64) (metav1.Condition, bool) {
 	why := contestedBy(works)
 	return metav1.Condition{
@@ -90,8 +91,8 @@ func Contested(works []*propagation.Work, generation int64) (metav1.Condition, b
 	}, why != ""
 }
 
-// contestedBy says for people who else wants what these Works have, and in which members;
-// empty: nobody does.
+// contestedBy says for people who else wants what these Works have, and in which
+// members; empty: nobody does.
 func contestedBy(works []*propagation.Work) string {
 	in := map[string][]string{}
 	for _, w := range works {

@@ -11,8 +11,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Desired is the object that the member shall have: a copy of the manifest with the
-// labels and annotations that name its Work and its hub, and without the metadata
+// Desired returns the object as the member should have it: a copy of the manifest with
+// the labels and annotations that name its Work and its hub, and without the metadata
 // that only an API server may set.
 func Desired(w *propagation.Work, hub string, manifest map[string]any) map[string]any {
 	out := maps.Clone(manifest)
@@ -32,8 +32,8 @@ func Desired(w *propagation.Work, hub string, manifest map[string]any) map[strin
 	return out
 }
 
-// part puts a copy of the object m[key] into its place, empty where there was
-// none, to be changed.
+// part replaces m[key] by a copy of it that may be changed, or by an empty map if there
+// was none, and returns that.
 func part(m map[string]any, key string) map[string]any {
 	old, _ := m[key].(map[string]any)
 	next := maps.Clone(old)
@@ -44,25 +44,25 @@ func part(m map[string]any, key string) map[string]any {
 	return next
 }
 
-// Forces tells whether the Work's manifests take the fields that somebody else owns in
-// the member: always, unless a placement asks for server-side apply and does not ask
-// for force.
+// Forces reports whether applying the Work's manifests takes over fields that somebody
+// else owns in the member. It does, unless a placement asks for server-side apply
+// without force.
 func Forces(w *propagation.Work) bool {
 	s := w.Strategy
 	return s == nil || s.Type != placementv1.ApplyStrategyTypeServerSideApply || s.ServerSideApplyConfig != nil && s.ServerSideApplyConfig.ForceConflicts
 }
 
-// RetainsReplicas tells whether the template asks that the number of replicas is
-// left to the member.
+// RetainsReplicas reports whether the template asks to leave the number of replicas to
+// the member.
 func RetainsReplicas(obj map[string]any) bool {
 	meta, _ := obj["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)
 	return labels[propagation.LabelRetainReplicas] == "true"
 }
 
-// LeaveReplicas leaves the number of replicas as the member has it. Where somebody
-// else owns the field it is left out. One that nobody else owns would fall back to
-// its default if it were: it is sent as it is.
+// LeaveReplicas keeps the number of replicas that the member has. If somebody else owns
+// the field, it is left out of obj. If nobody else does, leaving it out would reset it
+// to its default, so the member's value is sent.
 func LeaveReplicas(obj map[string]any, live *Observed) {
 	spec, _ := obj["spec"].(map[string]any)
 	if _, sets := spec["replicas"]; !sets {

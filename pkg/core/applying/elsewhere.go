@@ -10,8 +10,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Elsewhere is the applier that looks after the member instead of Sluice's own; empty:
-// none. What is no name of one, in lower case and without dots, is none.
+// Elsewhere returns the name of the applier that serves the member instead of Sluice's
+// own; empty: none. A value that is not a lower-case name without dots counts as none.
 func Elsewhere(c *clusterv1alpha1.Cluster) string {
 	if c == nil {
 		return ""

@@ -10,9 +10,10 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// LeaveFields leaves the fields that the Work says are the member's as the member has
-// them, for obj is there already. One that somebody else owns is left out. One that
-// nobody else owns would fall back to its default if it were: it is sent as it is.
+// LeaveFields keeps the member's values of the fields that the Work says are the
+// member's; the object exists there already. A field that somebody else owns is left
+// out of obj. If nobody else owns it, leaving it out would reset it to its default, so
+// the member's value is sent.
 func LeaveFields(w *propagation.Work, obj map[string]any, live *Observed) {
 	for _, p := range memberFields(w) {
 		if _, asked := p.In(obj); !asked {
@@ -45,7 +46,8 @@ func memberFields(w *propagation.Work) []kinds.Path {
 	return all
 }
 
-// shares tells whether somebody else owns the field, or what it is in as a whole.
+// shares reports whether somebody else owns the field, or as a whole something that
+// contains it.
 func (o *Observed) shares(p kinds.Path) bool {
 	for _, spec := range o.Others {
 		if owns(spec, p[1:]) {
@@ -55,7 +57,8 @@ func (o *Observed) shares(p kinds.Path) bool {
 	return false
 }
 
-// owns tells whether managed fields have the path. What is empty is owned as a whole.
+// owns reports whether the managed fields contain the path. A field with an empty entry
+// is owned as a whole.
 func owns(fields map[string]any, p kinds.Path) bool {
 	for _, name := range p {
 		if len(fields) == 0 {

@@ -51,9 +51,9 @@ func Over(obj map[string]any) bool {
 	return ends && err == nil && kinds.Of(obj).Ended(obj)
 }
 
-// last is the Work's own object as it was last, which has come to its end and is gone;
-// nil: that is not known. One that was applied for an earlier Work of the name says
-// nothing of what this one has to do.
+// last returns the last state of the Work's own object, if it finished and is gone;
+// nil: that is not known. An object that was applied for an earlier Work of the same
+// name does not count.
 func (in Input) last() *Observed {
 	o := in.Live.Last
 	if in.Live.Answer != Absent || o == nil || !o.Ours(in.Work) || !Over(o.Object) {
@@ -65,8 +65,8 @@ func (in Input) last() *Observed {
 	return nil
 }
 
-// ended tells whether the status that is reported of an object of the manifest's kind
-// says that it has come to its end.
+// ended reports whether the reported status of an object of the manifest's kind says
+// that the object finished.
 func ended(manifest map[string]any, raw *runtime.RawExtension) bool {
 	var status map[string]any
 	if raw == nil || json.Unmarshal(raw.Raw, &status) != nil {

@@ -18,23 +18,24 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Ending is how long a placement that is deleted waits for what else its namespaces hold
-// to go, from when it was found there. Then it ends without them.
+// Ending is how long the deletion of a placement waits for the other objects in its
+// namespaces to go, counted from when they were found. After that the placement is
+// deleted without them.
 const Ending = 10 * time.Second
 
-// Holder is an object of a member with which others go: its kind, and what of it is to be
-// known to find these. The zero Holder is none.
+// Holder is a member's object whose deletion deletes others, with what is needed to
+// list these. The zero Holder is an object that holds nothing.
 type Holder struct {
-	// Namespace whose objects go with it.
+	// Namespace whose objects are deleted with it.
 	Namespace string
-	// Definition: the objects of the kind that it defines do, which are at
-	// /apis/GROUP/VERSION/PLURAL.
+	// Definition: the object is a CustomResourceDefinition, and all objects of its kind
+	// are deleted with it. They are listed at /apis/GROUP/VERSION/PLURAL.
 	Definition bool
 	Kind       schema.GroupVersionKind
 	Plural     string
 }
 
-// HolderOf tells what goes with the object.
+// HolderOf returns what would be deleted with the object.
 func HolderOf(object map[string]any) Holder {
 	u := unstructured.Unstructured{Object: object}
 	switch u.GroupVersionKind().GroupKind() {
@@ -60,24 +61,25 @@ func definitionOf(object map[string]any) Holder {
 	return h
 }
 
-// Holds tells whether anything goes with the object.
+// Holds reports whether anything is deleted with the object.
 func (h Holder) Holds() bool { return h.Definition || h.Namespace != "" }
 
-// Inhabitant is an object that a holder holds.
+// Inhabitant is an object inside a Holder.
 type Inhabitant struct {
 	schema.GroupKind
 	Namespace, Name     string
 	UID                 types.UID
 	Labels, Annotations map[string]string
-	// Deleting: it goes anyway.
+	// Deleting: it is being deleted already.
 	Deleting bool
-	// Owned: it goes with another that is in the same namespace, which counts itself.
+	// Owned: it has an owner in the same namespace, which is counted instead.
 	Owned bool
-	// Leaves: it goes by a removal of its own, which asks for itself who else wants it.
+	// Leaves: it has a removal of its own, which checks by itself whether another Work
+	// wants it.
 	Leaves bool
 }
 
-// String names it for people.
+// String names the object for people.
 func (i Inhabitant) String() string {
 	name := i.Name
 	if i.Namespace != "" {
@@ -89,8 +91,8 @@ func (i Inhabitant) String() string {
 	return i.Kind + " " + name
 }
 
-// Lists tells whether objects of the kind count as something in a namespace: not what the
-// API server and its controllers note down there, which nobody misses.
+// Lists reports whether objects of the kind count as contents of a namespace. Records
+// that the API server and its controllers keep there do not: nobody misses them.
 func Lists(k schema.GroupKind) bool {
 	switch k {
 	case schema.GroupKind{Kind: "Event"}, schema.GroupKind{Group: "events.k8s.io", Kind: "Event"},
@@ -101,31 +103,31 @@ func Lists(k schema.GroupKind) bool {
 	return true
 }
 
-// everywhere is what is in each namespace of a cluster, made by the cluster itself.
+// everywhere has the objects that a cluster creates by itself in each namespace.
 var everywhere = map[schema.GroupKind][]string{
 	{Kind: "ConfigMap"}:      {"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert"},
 	{Kind: "ServiceAccount"}: {"default", "builder", "deployer"},
 }
 
-// Account is what a removal accounts for, beside the holder itself.
+// Account says which objects a removal accounts for, beside the holder itself.
 type Account struct {
 	Hub string
-	// Owners are the marks of those whose objects leave, too (the values of
-	// propagation.LabelMemberWork).
+	// Owners are the values of propagation.LabelMemberWork on objects that are removed,
+	// too.
 	Owners []string
-	// Apart: each of these objects leaves by a removal of its own, and the holder behind
-	// them. Else they go with the holder.
+	// Apart: the owners' objects are removed one by one first, and the holder after
+	// them. Otherwise they are deleted with the holder.
 	Apart bool
 }
 
-// Own tells whether the object is one of the owners'.
+// Own reports whether the object belongs to one of the owners.
 func (a Account) Own(i Inhabitant) bool {
 	owner, hub := i.Labels[propagation.LabelMemberWork], i.Annotations[AnnotationHub]
 	return owner != "" && slices.Contains(a.Owners, owner) && (a.Hub == "" || hub == "" || hub == a.Hub)
 }
 
-// Counts tells whether the object must not be lost with the holder: it is somebody else's,
-// or leaves by itself.
+// Counts reports whether the object keeps the holder from being deleted: it belongs to
+// somebody else, or has a removal of its own.
 func (a Account) Counts(h Holder, i Inhabitant) bool {
 	switch owner := i.Labels[propagation.LabelMemberWork]; {
 	case i.Deleting:
@@ -142,20 +144,22 @@ func (a Account) Counts(h Holder, i Inhabitant) bool {
 }
 
 const (
-	// named is how many of those inside are named.
+	// named is how many of the contained objects a message names.
 	named = 3
-	// longName is how much of a name is shown.
+	// longName is how many bytes of a name are shown.
 	longName = 100
 )
 
-// Approval is what is written in propagation.AnnotationApproved of a Work so that a
-// removal goes which is held with that message: whoever approves it has read no other.
+// Approval returns the value of propagation.AnnotationApproved that approves a removal
+// which is held with that message. It depends on the message: a person approves only
+// what the message said.
 func Approval(message string) string {
 	return propagation.HashJSON(conditions.Message(message))[:16]
 }
 
-// holds decides about a holder that has to leave: it stays while it holds what others put
-// there, or that cannot be told. False: nothing is in the way.
+// holds decides about a holder that has to go: it stays while it holds objects of
+// others, or while its contents are not known. It returns false if nothing keeps the
+// holder.
 func (in Input) holds() (Decision, bool) {
 	if !HolderOf(in.Live.Value.Object).Holds() {
 		return Decision{}, false
@@ -189,14 +193,15 @@ func (in Input) holds() (Decision, bool) {
 	return decision(Wait, ReasonHoldsOthers, message), true
 }
 
-// leaveFirst are those inside that leave by themselves. The holder waits for them as long
-// as they do, whatever anybody approved: who else wants them is not its own to ask.
+// leaveFirst returns the contained objects that have removals of their own. The holder
+// waits for them even if its own removal is approved: whether other Works want them is
+// decided by their removals.
 func (in Input) leaveFirst() []Inhabitant {
 	return slices.DeleteFunc(slices.Clone(in.Inside.Value), func(i Inhabitant) bool { return !i.Leaves })
 }
 
-// contents stands for the holder and all that was found in it, so that an approval, which
-// is for the message that has it, is for these very objects.
+// contents identifies the holder and all that was found in it. As part of the message
+// it limits an approval to these very objects.
 func (in Input) contents() string {
 	all := []string{string(in.Live.Value.UID)}
 	for _, i := range sorted(in.Inside.Value) {
@@ -211,7 +216,7 @@ func sorted(all []Inhabitant) []Inhabitant {
 	})
 }
 
-// several names some of them, always the same.
+// several names the first few objects, in a fixed order.
 func several(all []Inhabitant) string {
 	all = sorted(all)
 	var names []string
@@ -228,5 +233,6 @@ func several(all []Inhabitant) string {
 	return text
 }
 
-// MostInside is of how many a holder holds it is told how many they are.
+// MostInside is the number of contained objects of one kind at which the search stops.
+// From that number on a message says that there are many more.
 const MostInside = 20

@@ -10,11 +10,11 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// A Service has the node ports of its template in all members. One that a member made
-// when Sluice left them out has those that the member chose: clients use them, so they
-// stay.
+// A Service has its template's node ports in every member. The exception is a Service
+// that was created in a member while Sluice left node ports out: the member chose them,
+// clients use them, so they stay.
 
-// LeaveNodePorts takes those node ports out of the Service, where the member has chosen
+// LeaveNodePorts removes the template's node ports from the Service if the member chose
 // others for the same ports.
 func LeaveNodePorts(obj map[string]any, live *Observed) {
 	if live == nil || live.NodePorts || !isService(obj) {
@@ -45,7 +45,7 @@ func isService(obj map[string]any) bool {
 	return k.Kind == "Service" && k.APIVersion == "v1"
 }
 
-// ports of a Service, as far as they are objects.
+// ports returns the ports of a Service, skipping entries that are not objects.
 func ports(obj map[string]any) []map[string]any {
 	spec, _ := obj["spec"].(map[string]any)
 	list, _ := spec["ports"].([]any)
@@ -58,7 +58,7 @@ func ports(obj map[string]any) []map[string]any {
 	return out
 }
 
-// portKey is what a port of a Service is told apart by.
+// portKey is what identifies a port of a Service: its number and protocol.
 func portKey(port map[string]any) string {
 	protocol, _ := port["protocol"].(string)
 	if protocol == "" {
@@ -77,7 +77,7 @@ func without(m map[string]any, key string) map[string]any {
 	return out
 }
 
-// setsNodePorts tells whether an entry of the managed fields sets a node port.
+// setsNodePorts reports whether an entry of the managed fields sets a node port.
 func setsNodePorts(spec map[string]any) bool {
 	list, _ := spec["f:ports"].(map[string]any)
 	for _, e := range list {

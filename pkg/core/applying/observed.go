@@ -12,73 +12,76 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// The marks of an object in a member, beside propagation.LabelMemberWork.
+// The labels and annotations that mark an object in a member as Sluice's, beside
+// propagation.LabelMemberWork.
 const (
 	// AnnotationWork is "<namespace>/<name>" of its Work on the hub, for people.
 	AnnotationWork = "sluice.dev/work-key"
-	// AnnotationManifest is the hash of the manifest that was applied last: what
-	// the member has can be told from the object itself, also where a crash, or
-	// patience, kept the Work from saying so.
+	// AnnotationManifest is the hash of the manifest that was applied last. So the
+	// object itself tells what the member has, also if the Work does not record it,
+	// because of a crash or because its status is not written yet.
 	AnnotationManifest = "sluice.dev/manifest-hash"
-	// AnnotationHub names the hub of its Work: two hubs may share a member, and
-	// Works of one name.
+	// AnnotationHub names the hub of the object's Work: two hubs may share a member,
+	// and have Works of the same name.
 	AnnotationHub = "sluice.dev/hub"
-	// LabelCreated, with the value "true", is on each namespace that Sluice made
-	// because an object needed it: the template of that namespace may take it over.
+	// LabelCreated, with the value "true", is on each namespace that Sluice created
+	// because an object needed it. The template of that namespace may take it over.
 	LabelCreated = "sluice.dev/created"
 )
 
-// Observed is an object as a member has it. It is never changed.
+// Observed is an object as a member has it. It is immutable.
 type Observed struct {
 	UID     types.UID
 	Version string
-	// Work that the object comes from; empty: it is not ours.
+	// Work is the value of propagation.LabelMemberWork; empty: the object is not
+	// Sluice's.
 	Work string
-	// For is the uid of the Work that this process applied it for; empty: another did.
+	// For is the uid of the Work that this process applied the object for; empty:
+	// another process did.
 	For types.UID
-	// Hub is AnnotationHub; empty: nobody said.
+	// Hub is AnnotationHub; empty: there is none.
 	Hub string
 	// Manifest is AnnotationManifest.
 	Manifest string
 	Deleting bool
-	// FieldsHash is the hash of our own entry in the managed fields: which
-	// fields are as we applied them. Empty: there is no such entry.
+	// FieldsHash is the hash of Sluice's own entry in the managed fields: the fields
+	// that still have the values it applied. Empty: there is no such entry.
 	FieldsHash string
-	// Object is without its managed fields, and without the data of ConfigMaps
-	// and Secrets, but where it was asked for as a whole: nobody needs to have
-	// the members' secrets in memory.
+	// Object is the object without its managed fields. The data of ConfigMaps and
+	// Secrets is left out, unless the whole object was asked for, so that the members'
+	// secrets do not stay in memory.
 	Object map[string]any
-	// Partial tells that it had such data.
+	// Partial reports that such data was left out.
 	Partial bool
-	// Others are the fields of the spec that somebody else owns, as managed fields say,
-	// one entry for each who does.
+	// Others are the fields of the spec that others own, by the managed fields: one
+	// entry for each owner.
 	Others []map[string]any
-	// Replicas tells who sets the number of replicas beside us.
+	// Replicas says who else sets the number of replicas.
 	Replicas ReplicasOwner
-	// NodePorts tells that the node ports of a Service are as we applied them: else
-	// the member chose those that there are.
+	// NodePorts reports that Sluice applied the node ports of the Service; otherwise
+	// the member chose those it has.
 	NodePorts bool
 }
 
-// ReplicasOwner is somebody else who sets spec.replicas.
+// ReplicasOwner says who else sets spec.replicas.
 type ReplicasOwner int
 
 // The owners.
 const (
 	NobodyElse ReplicasOwner = iota
 	Somebody
-	// Scaler did so by way of the subresource scale: an autoscaler, or a person.
+	// Scaler is somebody who used the subresource scale: an autoscaler, or a person.
 	Scaler
 )
 
-// Ours tells whether the object says that it comes from that Work, or from one of the
-// other name that its binding's Work may have.
+// Ours reports whether the object's label names that Work, by either of the two names
+// that the binding's Work may have.
 func (o *Observed) Ours(w *propagation.Work) bool {
 	return o.Work != "" && slices.Contains(w.Owners(), o.Work)
 }
 
-// Observe takes over obj, without the data of a ConfigMap or Secret unless it is
-// to be whole.
+// Observe returns obj as Observed. Unless whole is set, the data of a ConfigMap or
+// Secret is left out.
 func Observe(obj map[string]any, whole bool) *Observed {
 	u := unstructured.Unstructured{Object: obj}
 	o := &Observed{
@@ -107,7 +110,7 @@ func Observe(obj map[string]any, whole bool) *Observed {
 	return o
 }
 
-// note reads one entry of the managed fields.
+// note evaluates one entry of the managed fields.
 func (o *Observed) note(entry map[string]any) {
 	fields, _ := entry["fieldsV1"].(map[string]any)
 	spec, _ := fields["f:spec"].(map[string]any)

@@ -13,13 +13,12 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Others are the Works of one member that want objects of which another Work may let go,
-// by the ID of the object.
+// Others are the other Works of a member that want an object, by the object's ID.
 type Others map[string]propagation.WorkKey
 
-// WantedBy are the objects that the Work wants its member to have, by their IDs: none if
-// it is on its way out, or only to tell of differences. What cannot be read it does not
-// want.
+// WantedBy returns the IDs of the objects that the Work wants its member to have. There
+// are none if the Work is being deleted or only reports differences. Manifests that
+// cannot be decoded are skipped.
 func WantedBy(w *propagation.Work) []string {
 	if w.Deleting || w.Strategy != nil && w.Strategy.Type == placementv1.ApplyStrategyTypeReportDiff {
 		return nil
@@ -34,9 +33,9 @@ func WantedBy(w *propagation.Work) []string {
 	return ids
 }
 
-// Rival tells whether o may want what w has: it is another's, in the same member. What
-// the same placement, or the same binding, gives by another of its Works is told by these
-// themselves.
+// Rival reports whether o may want what w has: it is a Work for the same member, and of
+// another placement or binding. Works of the same placement or binding are not rivals:
+// their owner decides among them.
 func Rival(w, o *propagation.Work) bool {
 	switch {
 	case o.Deleting || o.Key.Cluster != w.Key.Cluster || o.Key == w.Key:
@@ -49,8 +48,8 @@ func Rival(w, o *propagation.Work) bool {
 	return o.Binding() != w.Binding()
 }
 
-// alone completes a finding that the object may leave: only who knows who else wants it
-// has proof of that. Where another Work does, that one gets it as it is.
+// alone completes a finding that the object may leave. It stays a proof only if it is
+// known who else wants the object. If another Work does, that one becomes the heir.
 func (f Finding) alone(others Read[Others], object propagation.TemplateKey) Finding {
 	if !f.Proof.Holds() {
 		return f
@@ -64,28 +63,29 @@ func (f Finding) alone(others Read[Others], object propagation.TemplateKey) Find
 	return f
 }
 
-// Passing permits to mark one object of a member as another Work's, or, without an heir,
-// as nobody's. The zero Passing permits nothing.
+// Passing is the permission to mark one object of a member as another Work's, or,
+// without an heir, as nobody's. The zero Passing permits nothing.
 type Passing struct {
 	uid     types.UID
 	version string
 	heir    *propagation.WorkKey
 }
 
-// Permits tells whether anything may be passed on.
+// Permits reports whether the object may be passed on.
 func (p Passing) Permits() bool { return p.uid != "" && p.version != "" }
 
-// UID and Version of the object, which has to be as it was looked at.
+// UID is the object's uid.
 func (p Passing) UID() types.UID { return p.uid }
 
-// Version of the object then; another one is passed on by nobody.
+// Version is the resourceVersion of the object as it was read. If it has another one by
+// now, it is not passed on.
 func (p Passing) Version() string { return p.version }
 
-// Heir is the Work that has the object from then on; nil: none has.
+// Heir is the Work that gets the object; nil: no Work does.
 func (p Passing) Heir() *propagation.WorkKey { return p.heir }
 
-// Marks are what of the metadata changes. Without the hash of a manifest, the heir
-// applies its own.
+// Marks returns the labels and annotations to change. The hash of the manifest is
+// removed, so that the heir applies its own.
 func (p Passing) Marks() map[string]any {
 	if p.heir == nil {
 		return map[string]any{
@@ -99,9 +99,10 @@ func (p Passing) Marks() map[string]any {
 	}
 }
 
-// preserve leaves the object in the member. One of a placement is nobody's from then on:
-// whatever places it next has another name, and would find it to be another's. The Work of
-// a policy's template has the same name when the template is made anew.
+// preserve leaves the object in the member. An object of a placement is marked as
+// nobody's: a later placement has another Work name, and would take the object for
+// somebody else's. The Work of a policy's template has the same name again if the
+// template is created again.
 func (in Input) preserve() Decision {
 	d := decision(Release, ReasonPreserved, messages[ReasonPreserved])
 	if in.Work.Placement() != "" && in.Live.Answer == Found && whose(in) == ours {
@@ -110,7 +111,7 @@ func (in Input) preserve() Decision {
 	return d
 }
 
-// pass lets the heir have the object.
+// pass gives the object to the heir.
 func (in Input) pass() Decision {
 	u := unstructured.Unstructured{Object: in.Live.Value.Object}
 	d := decision(Pass, ReasonPassedOn, u.GetKind()+" "+u.GetName()+" is wanted by "+in.Finding.Heir.String()+", and stays as it is")

@@ -12,42 +12,43 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// PlacementEvidence is what the hub says of an object of a placement's Work, read
+// PlacementEvidence is what the hub says about an object of a placement's Work, read
 // immediately before the decision.
 type PlacementEvidence struct {
-	// Work that put the object into the member.
+	// Work that applied the object to the member.
 	Work    *propagation.Work
 	Object  propagation.TemplateKey
 	Cluster Read[*clusterv1alpha1.Cluster]
-	// Member is the cluster as placements see it.
+	// Member is the MemberCluster, the cluster as placements see it.
 	Member    Read[*memberclusterv1.MemberCluster]
 	Placement Read[*placementv1.ClusterResourcePlacement]
-	// Retired tells that the kind of placements itself is being taken off the hub:
-	// then nobody asked for this one to be deleted.
+	// Retired reports that the kind ClusterResourcePlacement itself is being removed
+	// from the hub: then nobody asked to delete this placement.
 	Retired bool
 	// Binding of the placement to the member.
 	Binding Read[*placementv1.ClusterResourceBinding]
-	// LeftOut tells that the placement, as it is decided, leaves the member out.
+	// LeftOut reports that the placement's present decision leaves the member out.
 	LeftOut bool
-	// Alias is another name of the member by which the placement, as it is decided,
-	// picks it; empty: none (AliasesOf).
+	// Alias is another name of the member that the placement's present decision picks;
+	// empty: none (AliasesOf).
 	Alias string
-	// Gives are the objects that the binding gives to the member, by their ID, and
-	// the Work of each.
+	// Gives are the objects that the binding propagates to the member, by ID, each with
+	// its Work.
 	Gives Read[map[string]propagation.WorkKey]
-	// Others are the other Works of the member, and what they want.
+	// Others are the objects that other Works of the member want.
 	Others Read[Others]
-	// Holding is since when the Work says that the object holds others; zero: it does not.
+	// Holding is since when the Work records that the object holds others; zero: it
+	// does not.
 	Holding time.Time
 	Now     time.Time
 }
 
-// ExaminePlacement tells whether the object may leave its member: the placement is
-// being deleted, or as it is decided leaves the member out, or the binding in force
-// does not give it to the member any more. A binding that is missing proves nothing,
-// nor does a placement: one that is deleted stays until all that it gave has left, so
-// somebody took it away past that. What takes part in no placement any more keeps what
-// it has. What another Work wants nobody loses.
+// ExaminePlacement returns whether the object may leave its member. It may if the
+// placement is being deleted, if its present decision leaves the member out, or if the
+// binding in force does not contain the object any more. A missing binding proves
+// nothing. Nor does a missing placement: a deleted placement stays until its objects
+// have left, so somebody bypassed its finalizer. If the cluster no longer takes part in
+// placements, its objects stay. An object that another Work wants is passed on.
 func ExaminePlacement(e PlacementEvidence) Finding {
 	return e.examine().alone(e.Others, e.Object)
 }

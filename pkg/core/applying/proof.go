@@ -15,38 +15,39 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Evidence is what the hub says of an object, read immediately before the
-// decision, and not from what a watch told earlier.
+// Evidence is what the hub says about an object, read immediately before the decision
+// and not taken from an earlier watch event.
 type Evidence struct {
-	// Work that put the object into the member.
+	// Work that applied the object to the member.
 	Work *propagation.Work
-	// Template of the Work, of the binding that the Work belongs to, and the
-	// member's Cluster.
+	// Template of the Work, the binding that the Work belongs to, and the member's
+	// Cluster.
 	Template Read[*propagation.Template]
 	Binding  Read[*propagation.Binding]
 	Cluster  Read[*clusterv1alpha1.Cluster]
-	// Aliases are the other names that the member is joined under (AliasesOf).
+	// Aliases are the other names under which the member is joined (AliasesOf).
 	Aliases []string
-	// Settled tells that the binding's clusters are those that its placement asks
-	// for (scheduling.Settled).
+	// Settled reports that the binding's clusters are those that its placement asks for
+	// (scheduling.Settled).
 	Settled bool
-	// Parents are the linked bindings of the template's namespace: what they refer to
-	// follows them, also where its own binding does not say so, as one that was made
-	// anew.
+	// Parents are the bindings in the template's namespace with LabelLinked. What their
+	// templates refer to is propagated along with them, also if its own binding does
+	// not say so yet, for example because it was created again.
 	Parents []*propagation.Binding
-	// Successor of the Work, where it has one (propagation.Work.Successor).
+	// Successor is the Work that replaces this one, if there is one
+	// (propagation.Work.Successor).
 	Successor Read[*propagation.Work]
-	// Others are the other Works of the member, and what they want.
+	// Others are the objects that other Works of the member want.
 	Others Read[Others]
 	Now    time.Time
 }
 
-// Proof says why an object may leave its member. Nobody but this package makes
-// one that proves anything.
+// Proof says why an object may leave its member. Only this package can make a Proof
+// that holds.
 type Proof struct {
 	reason Reason
-	// template tells that the template is gone, or may be: then what is to be
-	// preserved stays.
+	// template reports that the template is gone, or may be: then an object that is to
+	// be preserved stays.
 	template bool
 }
 
@@ -56,46 +57,48 @@ func (p Proof) Holds() bool { return p.reason != "" }
 // Reason returns why the object may leave; empty for the zero Proof.
 func (p Proof) Reason() Reason { return p.reason }
 
-// Finding is what follows from the evidence: the object has to leave (Proof), has
-// to be there by its Work (Wanted) or by another (Elsewhere), is out of reach for
-// good (Left), or none of these: nobody can tell.
+// Finding is what follows from the evidence: the object may leave (Proof), this Work
+// has to keep it (Wanted), another Work has it (Elsewhere), it stays because nothing
+// manages it any more (Left, Abandoned), or none of these, which means that it is not
+// known.
 type Finding struct {
 	Proof Proof
-	// Wanted: a binding in force wants it in the member by this Work, which stays,
-	// although it is being deleted, until it is made anew: it is all that tells of
-	// the object should the binding want something else meanwhile.
+	// Wanted: a binding in force wants the object in the member by this very Work. The
+	// Work is being deleted, and stays until it is created again: until then it is the
+	// only record of the object, and the binding may change meanwhile.
 	Wanted bool
-	// Elsewhere: another Work of the same placement, or of the same binding, gives it
-	// to the member now.
+	// Elsewhere: the member has the object by another Work of the same placement or
+	// binding, or under another name of the member.
 	Elsewhere bool
-	// Left: the cluster has left, and its objects stay as they are.
+	// Left: the cluster is unjoined, or the placement was removed without its finalizer
+	// or along with its kind. The objects stay as they are.
 	Left bool
-	// Abandoned: nobody says any more where the template goes, and nothing will.
+	// Abandoned: nothing says any more where the template has to be, and nothing will.
 	Abandoned bool
-	// Ending: who gave the object ends, and has waited for long enough. What holds others
-	// stays behind.
+	// Ending: the object's placement is being deleted, and has waited long enough. A
+	// Holder with objects of others in it stays.
 	Ending bool
-	// Heir is another Work that wants the object which may leave; nil: none does.
-	// AsksOthers: the object may leave if there is an answer to who else wants it, which
-	// nobody asked.
+	// Heir is another Work that wants the object that may leave; nil: none does.
+	// AsksOthers: the object may leave, depending on which other Works want it, and
+	// that was not read.
 	Heir       *propagation.WorkKey
 	AsksOthers bool
 	Reason     Reason
 	Message    string
 }
 
-// Settling is how long a template that was made anew under its old name, or whose
-// binding is missing, may take until it is known where it goes.
+// Settling is how long it may take until it is known where a template goes that was
+// created again under its old name, or whose binding is missing.
 const Settling = 10 * time.Second
 
-// Returning is how long a dependency stays whose template is gone: it may be made
-// anew, and who refers to it goes on running.
+// Returning is how long the object of a dependency stays after its template is gone:
+// the template may be created again, and those that refer to it go on running.
 const Returning = 4 * time.Second
 
-// Examine tells whether the object may leave its member. The template comes
-// first: nobody wants what is gone. That a template was made anew is the end of
-// the former, but what of it is there the new one may take over. What another Work wants
-// nobody loses.
+// Examine returns whether the object may leave its member. The template is checked
+// first: if it is gone, nothing can want the object. If the template was deleted and
+// created again, the former one is gone, but the new one may take over its objects. An
+// object that another Work wants is passed on.
 func Examine(e Evidence) Finding {
 	object, err := e.Work.Template()
 	if err != nil {
@@ -132,15 +135,15 @@ func (e Evidence) examine() Finding {
 	return e.placed()
 }
 
-// mayReturn tells whether the Work is a dependency's and was deleted a moment ago. A
-// clock that is wrong makes the moment shorter, and never longer.
+// mayReturn reports whether the Work belongs to a dependency and was deleted less than
+// Returning ago. A wrong clock may shorten that time, and never lengthens it.
 func (e Evidence) mayReturn() bool {
 	since := e.Now.Sub(e.Work.Deleted)
 	return e.Work.FollowsOthers() && e.Work.Deleting && since >= 0 && since < Returning
 }
 
-// former is the uid of the template that the Work was made for; empty: the Work
-// does not say, and the binding that it was made for is another one now.
+// former returns the uid of the template that the Work was created for; empty: the Work
+// does not record it, and its binding is not the one it was created for.
 func (e Evidence) former() types.UID {
 	if uid := e.Work.Annotations[propagation.AnnotationTemplateUID]; uid != "" {
 		return types.UID(uid)
@@ -151,7 +154,7 @@ func (e Evidence) former() types.UID {
 	return ""
 }
 
-// successor is Examine where the template is another of the name.
+// successor is Examine for a template that is another one of the same name.
 func (e Evidence) successor() Finding {
 	b, t := e.Binding, e.Template.Value
 	switch {
@@ -178,15 +181,16 @@ func (e Evidence) successor() Finding {
 	return gone(ReasonTemplateReplaced)
 }
 
-// wanted tells whether a binding in force, of a template that is there, wants the
-// object in the member.
+// wanted reports whether a binding in force wants the object in the member, and is of
+// the present template.
 func (e Evidence) wanted() bool {
 	b, t := e.Binding, e.Template
 	return InForce(b) && (t.Answer != Found || b.Value.Spec.Resource.UID == t.Value.UID) &&
 		slices.Contains(b.Value.TargetClusters(), e.Work.Key.Cluster)
 }
 
-// alias is another name of the member by which the binding wants the object there.
+// alias returns another name of the member under which the binding wants the object
+// there.
 func (e Evidence) alias() string {
 	for _, t := range e.Binding.Value.TargetClusters() {
 		if slices.Contains(e.Aliases, t) {
@@ -196,15 +200,15 @@ func (e Evidence) alias() string {
 	return ""
 }
 
-// elsewhere is the finding about an object that the member has to have by the Work of
-// another name of its own.
+// elsewhere is the finding about an object that the member has by a Work under another
+// of its names.
 func elsewhere(name string) Finding {
 	return Finding{Elsewhere: true, Reason: ReasonSameMember, Message: name + " is the same cluster, and has it"}
 }
 
-// AliasesOf are the names of those of the clusters that are the same member as c, by
-// spec.id: somebody renamed it, or made it join twice. What one of them is to have must
-// not be taken away for another.
+// AliasesOf returns the names of those clusters that are the same member as c by
+// spec.id: it was renamed, or joined twice. An object that one of them needs must not
+// be removed because of the other.
 func AliasesOf(c *clusterv1alpha1.Cluster, clusters []*clusterv1alpha1.Cluster) []string {
 	var names []string
 	for _, o := range clusters {
@@ -215,8 +219,8 @@ func AliasesOf(c *clusterv1alpha1.Cluster, clusters []*clusterv1alpha1.Cluster) 
 	return names
 }
 
-// stays is the finding about an object that has to be there: by this Work, or by the
-// one that stands in for it.
+// stays is the finding about an object that has to stay: by this Work, or by its
+// successor.
 func (e Evidence) stays(why string) Finding {
 	if Superseded(e.Work, e.Successor) {
 		return Finding{Elsewhere: true, Reason: ReasonSuperseded, Message: messages[ReasonSuperseded]}
@@ -224,8 +228,8 @@ func (e Evidence) stays(why string) Finding {
 	return Finding{Wanted: true, Reason: ReasonWanted, Message: why}
 }
 
-// Superseded tells whether the Work's successor is there, and of the same binding.
-// Then this one gives its member nothing any more: two Works never act on one object.
+// Superseded reports whether the Work's successor exists and belongs to the same
+// binding. Then this Work applies nothing any more: two Works never act on one object.
 func Superseded(w *propagation.Work, successor Read[*propagation.Work]) bool {
 	by, has := w.Successor()
 	if !has || successor.Answer != Found || successor.Value.Key != by {
@@ -235,8 +239,8 @@ func Superseded(w *propagation.Work, successor Read[*propagation.Work]) bool {
 	return err == nil && successor.Value.IsOf(propagation.BindingOf(key))
 }
 
-// placed is Examine where the template is there and no binding is known to want
-// it in the member.
+// placed is Examine for a template that exists, and that no binding is known to want in
+// the member.
 func (e Evidence) placed() Finding {
 	b := e.Binding
 	switch {
@@ -272,38 +276,39 @@ func (e Evidence) placed() Finding {
 	}
 }
 
-// abandoned tells whether nothing brings back the binding that is missing: no policy
+// abandoned reports whether nothing will create the missing binding again: no policy
 // holds the template, or a Lazy one that waits for it to change, and no other template
-// takes it along. A Work that was deleted then would wait for ever, and with it the
-// namespace that it is in.
+// refers to it. A Work that is being deleted would wait for ever, and with it its
+// namespace.
 func (e Evidence) abandoned() bool {
 	t := e.Template.Value
 	return e.settledDown() && (!t.Claim.Held() || awaitsChange(t)) && len(e.takers()) == 0
 }
 
-// settledDown tells whether the Work was deleted long enough ago for all that follows
-// from what people did to have been said.
+// settledDown reports whether the Work was deleted long enough ago for everything that
+// follows from that to have been recorded.
 func (e Evidence) settledDown() bool {
 	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling
 }
 
-// ofFormerBinding tells whether the Work is a dependency's, and of a binding that people
-// deleted. The one that was made since knows who refers to the template only from those
-// whose own bindings are there: that it leaves a cluster out says nothing of the others,
-// which go on running.
+// ofFormerBinding reports whether the Work belongs to a dependency, and to an earlier
+// binding of it that was deleted. The present binding learns which templates refer to
+// this one only from bindings that exist: if it leaves a cluster out, a template
+// without a binding may still need the object there.
 func (e Evidence) ofFormerBinding() bool {
 	uid := e.Work.Annotations[propagation.AnnotationBindingUID]
 	return e.Work.FollowsOthers() && uid != "" && uid != string(e.Binding.Value.UID)
 }
 
-// awaitsChange tells whether a Lazy policy holds the template with the content that it
-// found, and, where no binding is in force, never acts on that.
+// awaitsChange reports whether a Lazy policy holds the template with the content that
+// it had when it was claimed. Without a binding in force that policy does not act until
+// the content changes.
 func awaitsChange(t *propagation.Template) bool {
 	return t.Claim.Held() && t.Baseline != "" && t.Baseline.Hash() == t.Hash
 }
 
-// takers are the bindings in force that take the template to the member, because theirs
-// refers to it.
+// takers returns the bindings in force that need the template in the member, because
+// their own templates refer to it.
 func (e Evidence) takers() []*propagation.Binding {
 	key, err := e.Work.Template()
 	if err != nil {
@@ -314,8 +319,8 @@ func (e Evidence) takers() []*propagation.Binding {
 	})
 }
 
-// unheard is a taker of which the template's binding knows nothing, as one that was made
-// anew; nil: there is none.
+// unheard returns a taker that the template's binding does not name yet, as one that
+// was created again does; nil: none.
 func (e Evidence) unheard() *propagation.Binding {
 	for _, p := range e.takers() {
 		if !slices.ContainsFunc(e.Binding.Value.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool {
@@ -327,7 +332,7 @@ func (e Evidence) unheard() *propagation.Binding {
 	return nil
 }
 
-// InForce tells whether the binding was read, and says where its template goes.
+// InForce reports whether the binding was read and says where its template goes.
 func InForce(b Read[*propagation.Binding]) bool {
 	return b.Answer == Found && !b.Value.Deleting && !b.Value.AwaitsTemplate() && b.Value.ActedHash() != ""
 }
@@ -352,7 +357,7 @@ func gone(r Reason) Finding {
 
 func unknown(r Reason, message string) Finding { return Finding{Reason: r, Message: message} }
 
-// because is why a Read does not tell.
+// because says for people why a Read has no answer.
 func because[T any](r Read[T]) string {
 	switch {
 	case r.Answer == NotServed:

@@ -8,29 +8,29 @@ type Answer int
 
 // The answers.
 const (
-	// CannotTell: nobody asked, or the answer was no answer (403, 5xx).
+	// CannotTell: it was not read, or reading it failed (403, 5xx).
 	CannotTell Answer = iota
-	// Found: it is there.
+	// Found: the object exists.
 	Found
-	// Absent: there is no such object, says an API that serves its kind.
+	// Absent: the API server serves the kind, and has no such object.
 	Absent
-	// NotServed: there is no such kind.
+	// NotServed: the API server does not serve the kind.
 	NotServed
 )
 
-// Read is what an API server answered when it was asked for an object. The zero
-// Read says that nobody asked.
+// Read is an API server's answer to a request for an object. The zero Read means that
+// no request was made.
 type Read[T any] struct {
 	Value  T
 	Answer Answer
-	// Last is the object as it was last, where it is absent and that is known.
+	// Last is the last state of an absent object, where it is known.
 	Last T
-	// Why it cannot be told, for people.
+	// Why says for people why there is no answer.
 	Why string
 }
 
-// Have is the Read of an object that is there.
+// Have returns the Read of an object that exists.
 func Have[T any](v T) Read[T] { return Read[T]{Value: v, Answer: Found} }
 
-// None is the Read of an object that is not there.
+// None returns the Read of an object that does not exist.
 func None[T any]() Read[T] { return Read[T]{Answer: Absent} }

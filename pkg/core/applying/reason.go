@@ -7,12 +7,12 @@ package applying
 // it becomes the reason of the Work's condition Applied.
 type Reason string
 
-// Why an object is there as it has to be.
+// Why an object is as it has to be.
 const (
 	ReasonApplied Reason = "AppliedSuccessful"
-	// ReasonUnrecorded: it is, and the Work does not say so yet.
+	// ReasonUnrecorded: it is, and the Work does not record that yet.
 	ReasonUnrecorded Reason = "Unrecorded"
-	// ReasonFinished: it came to its end, and was removed for that.
+	// ReasonFinished: it finished, and was removed for that reason.
 	ReasonFinished Reason = "Finished"
 )
 
@@ -22,33 +22,36 @@ const (
 	ReasonChanged      Reason = "ManifestChanged"
 	ReasonDrifted      Reason = "Drifted"
 	ReasonMarksMissing Reason = "MarksMissing"
-	// ReasonMarksOld: they name the Work as its binding's Work was named before.
+	// ReasonMarksOld: the label names the Work by the other one of the two names that
+	// the binding's Work may have.
 	ReasonMarksOld  Reason = "MarksOld"
 	ReasonTakenOver Reason = "TakenOver"
 )
 
-// Why there is nothing but to wait.
+// Why nothing can be done but wait.
 const (
 	ReasonHeld          Reason = "SuspendDispatching"
 	ReasonKindNotServed Reason = "KindNotServed"
 	ReasonNotOurs       Reason = "ExistsAndIsNotOurs"
-	// ReasonTerminating: the object is being deleted, and something keeps it.
+	// ReasonTerminating: the object is being deleted in the member, and something, such
+	// as a finalizer, delays that.
 	ReasonTerminating    Reason = "ObjectTerminating"
 	ReasonCannotTell     Reason = "CannotTell"
 	ReasonBindingMissing Reason = "BindingMissing"
-	// ReasonContentMissing: the content of a Secret is not kept beside its Work, or
-	// is another's. It is put back.
+	// ReasonContentMissing: the content of a Secret is missing beside its Work, or is
+	// another Work's. It is restored.
 	ReasonContentMissing  Reason = "ContentMissing"
 	ReasonUnknownTemplate Reason = "UnknownTemplate"
-	// ReasonMayReturn: the template of a dependency went a moment ago.
+	// ReasonMayReturn: the template of a dependency was deleted a moment ago.
 	ReasonMayReturn Reason = "TemplateMayReturn"
-	// ReasonHoldsOthers: with the object would go what others put in it.
+	// ReasonHoldsOthers: objects of others would be deleted with the object.
 	ReasonHoldsOthers Reason = "HoldsOthers"
-	// ReasonInsideLeaves: what its placement has in it leaves before it does.
+	// ReasonInsideLeaves: other objects of the placement are inside it, and are removed
+	// first.
 	ReasonInsideLeaves Reason = "InsideLeaves"
 )
 
-// Why an object leaves, and has to.
+// Why an object has to leave.
 const (
 	ReasonTemplateGone     Reason = "TemplateGone"
 	ReasonTemplateDeleting Reason = "TemplateDeleting"
@@ -56,21 +59,24 @@ const (
 	ReasonLeftOut          Reason = "LeftOut"
 )
 
-// Why an object is let go without being deleted.
+// Why an object is released without being deleted.
 const (
 	ReasonWanted Reason = "Wanted"
-	// ReasonSuperseded: the Work has its binding's former name, and one of the present
-	// name is there.
+	// ReasonSuperseded: the Work has its binding's former Work name, and one with the
+	// present name exists.
 	ReasonSuperseded Reason = "Superseded"
-	// ReasonSameMember: the member is joined under another name, too, and has it by that.
+	// ReasonSameMember: the member is joined under another name, too, and has the
+	// object under that.
 	ReasonSameMember Reason = "SameMember"
-	// ReasonAbandoned: the binding is gone, and no policy that acts holds the template.
+	// ReasonAbandoned: the binding is gone or was created again, and nothing will tell
+	// whether the member needs the object.
 	ReasonAbandoned Reason = "Abandoned"
-	// ReasonWorksLeaving: the end of a suspension, or a kind that the member does not
-	// serve, cannot be waited for, because the namespace of the Work, or its kind, is being deleted.
+	// ReasonWorksLeaving: the removal would have to wait for a suspension or an
+	// approval, or for a kind that the member does not serve, and must not: the
+	// namespace of the Work, or the kind Work, is being deleted.
 	ReasonWorksLeaving Reason = "WorksLeaving"
 	ReasonPreserved    Reason = "Preserved"
-	// ReasonPassedOn: another Work wants it, and has it now.
+	// ReasonPassedOn: another Work wants the object, and has it now.
 	ReasonPassedOn          Reason = "PassedOn"
 	ReasonDeleted           Reason = "Deleted"
 	ReasonClusterLeft       Reason = "ClusterLeft"

@@ -13,19 +13,20 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// ownership says whose an object is.
+// ownership says who an object belongs to.
 type ownership int
 
 const (
 	ours ownership = iota
-	// unmarked: it lost the label of its Work, and is the one that we applied.
+	// unmarked: the Work applied it, and it lost the label.
 	unmarked
 	takeable
 	somebodys
 )
 
-// whose tells whose the object is. One that was taken from us, by another Work or
-// another hub, is not taken back: two who do that never end.
+// whose returns who the object belongs to. An object that another Work or another hub
+// took over is not taken back: otherwise two of them would take it from each other for
+// ever.
 func whose(in Input) ownership {
 	o := in.Live.Value
 	applied := in.Known != nil && in.Known.UID == o.UID
@@ -44,8 +45,8 @@ func whose(in Input) ownership {
 	return somebodys
 }
 
-// made tells whether the object is a namespace that we made ourselves before its
-// template was propagated.
+// made reports whether the object is a namespace that Sluice created before the
+// namespace's template was propagated.
 func made(o *Observed) bool {
 	obj := unstructured.Unstructured{Object: o.Object}
 	return obj.GetKind() == "Namespace" && o.Work == "" && obj.GetLabels()[LabelCreated] == "true"
@@ -67,24 +68,25 @@ func KnownOf(w *propagation.Work, manifest map[string]any) *workv1alpha1.Applied
 	return nil
 }
 
-// recorded tells whether the Work says that the manifest of that hash was
+// recorded reports whether the Work records that the manifest with that hash was
 // applied.
 func recorded(in Input, hash string) bool { return in.Known != nil && in.Known.ManifestHash == hash }
 
-// marked tells whether the manifest of that hash was applied to the object, which
-// is then the object's own word.
+// marked reports whether the object itself says, by its annotation, that the manifest
+// with that hash was applied.
 func marked(in Input, hash string) bool { return in.Live.Value.Manifest == hash }
 
-// drifted tells whether the object is no more what was applied last: it was made
-// anew, somebody else wrote a field of ours, or another manifest was applied
-// since, which the Work does not say.
+// drifted reports whether the object is no longer what was applied last: it was created
+// again, somebody else wrote one of Sluice's fields, or another manifest was applied
+// since that the Work does not record.
 func drifted(in Input) bool {
 	a, o := in.Known, in.Live.Value
 	return o.UID != a.UID || o.FieldsHash != a.FieldsHash || o.Manifest != a.ManifestHash
 }
 
-// intact tells whether the object is known to say what the manifest asks for: of
-// one that is observed in part, and of a manifest that is sealed, nobody knows.
+// intact reports whether the object is known to have everything that the manifest asks
+// for. If the object was read without its data, or the manifest is sealed, that is not
+// known.
 func intact(manifest map[string]any, o *Observed) bool {
 	if o.Partial || propagation.SealedHash(manifest) != "" {
 		return false
@@ -97,9 +99,9 @@ func intact(manifest map[string]any, o *Observed) bool {
 	return contains(o.Object, asked)
 }
 
-// contains tells whether all that is asked for is there as asked, whatever else
-// there is. What an API server writes in another form (a quantity, say) is taken
-// for a difference: an apply too many does no harm.
+// contains reports whether live has everything that is asked for; it may have more. A
+// value that an API server writes in another form, such as a quantity, counts as a
+// difference: then a manifest is applied once too often, which does no harm.
 func contains(live, asked any) bool {
 	switch asked := asked.(type) {
 	case map[string]any:

@@ -25,13 +25,14 @@ import (
 // Item is a selected object as a snapshot holds it.
 type Item struct {
 	Key propagation.TemplateKey
-	// Raw is the scrubbed object as JSON, in one form for equal objects.
+	// Raw is the scrubbed object as JSON. Equal objects have equal bytes.
 	Raw []byte
-	// Envelope: it carries other objects.
+	// Envelope: the object is a ConfigMap that contains other objects.
 	Envelope bool
 }
 
-// NewItem returns the item of an object as the API server has it. It does not change obj.
+// NewItem returns the item for an object as the API server has it. It does not change
+// obj.
 func NewItem(key propagation.TemplateKey, obj map[string]any) (Item, error) {
 	return itemOf(key, Scrub(obj))
 }
@@ -61,8 +62,8 @@ func itemOf(key propagation.TemplateKey, obj map[string]any) (Item, error) {
 	return Item{Key: key, Raw: raw, Envelope: key.Kind == "ConfigMap" && key.APIVersion == "v1" && annotations[placementv1.AnnotationEnvelopeConfigMap] == "true"}, nil
 }
 
-// Scrub returns what is propagated of an object: a deep copy without its status, and
-// without what the API server, a controller or Sluice wrote.
+// Scrub returns the part of an object that is propagated: a deep copy without its
+// status, and without what the API server, a controller or Sluice wrote.
 func Scrub(obj map[string]any) map[string]any {
 	out := runtime.DeepCopyJSON(propagation.Content(obj))
 	spec, _ := out["spec"].(map[string]any)
@@ -75,8 +76,8 @@ func Scrub(obj map[string]any) map[string]any {
 	return out
 }
 
-// order is that of kinds in a snapshot: what others need comes first. Kinds that
-// are not listed come after all that are.
+// order is the order of kinds in a snapshot: kinds that others need come first. Kinds
+// that are not listed come last.
 var order = ranked(
 	"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodDisruptionBudget",
 	"ServiceAccount", "Secret", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
@@ -101,8 +102,8 @@ func rank(kind string) int {
 	return len(order)
 }
 
-// Compare orders objects: by kind as members need them, then by group, namespace
-// and name. Only keys that name the same object are equal.
+// Compare orders objects: by kind in the order that members need them, then by group,
+// namespace and name. Only keys of the same object compare equal.
 func Compare(a, b propagation.TemplateKey) int {
 	return cmp.Or(
 		cmp.Compare(rank(a.Kind), rank(b.Kind)),
@@ -113,11 +114,11 @@ func Compare(a, b propagation.TemplateKey) int {
 	)
 }
 
-// Content is what a placement carries: each object once, in the order of Compare.
+// Content is what a placement propagates: each object once, in the order of Compare.
 type Content struct{ items []Item }
 
-// NewContent returns the content of the items, sorted. Of two items of one object the
-// later counts.
+// NewContent returns the content with the items, sorted. Of two items for the same
+// object the later one is used.
 func NewContent(items []Item) Content {
 	all := slices.Clone(items)
 	slices.SortStableFunc(all, func(a, b Item) int { return Compare(a.Key, b.Key) })
@@ -144,8 +145,8 @@ func (c Content) Keep(keep func(Item) bool) Content {
 	return Content{slices.DeleteFunc(slices.Clone(c.items), func(i Item) bool { return !keep(i) })}
 }
 
-// With returns the content with the items added, or put in the place of items of the
-// same objects.
+// With returns the content with the items added; they replace items for the same
+// objects.
 func (c Content) With(items []Item) Content {
 	return NewContent(append(slices.Clone(c.items), items...))
 }
@@ -170,7 +171,7 @@ func (c Content) Envelopes() int {
 	return n
 }
 
-// Hash is the SHA-256 of the content, in hexadecimal digits.
+// Hash returns the SHA-256 of the content, in hexadecimal digits.
 func (c Content) Hash() string {
 	h := sha256.New()
 	for _, i := range c.items {
@@ -180,13 +181,12 @@ func (c Content) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// SizeLimit is how many bytes of objects one snapshot holds: less than etcd takes,
-// so that there is room for what else an object has.
+// SizeLimit is how many bytes of objects a snapshot, or a part of one, holds: less than
+// etcd stores, to leave room for the snapshot's other fields.
 const SizeLimit = 800 << 10
 
-// Split cuts the content into parts of at most limit bytes and at most most objects, in
-// its order. An object that is larger is a part of its own. Content without objects is
-// one part without objects.
+// Split splits the content, in its order, into parts of at most limit bytes and at most
+// most objects. A larger object is a part of its own. Empty content is one empty part.
 func (c Content) Split(limit, most int) [][]Item {
 	parts, size := [][]Item{nil}, 0
 	for _, i := range c.items {

@@ -16,33 +16,35 @@ import (
 )
 
 const (
-	// CollectFor is how long changes are collected, from the first one on.
+	// CollectFor is how long changes are collected, counted from the first one.
 	CollectFor = 15 * time.Second
-	// Apart is the least time between two snapshots of a placement.
+	// Apart is the minimum time between two snapshots of a placement.
 	Apart = 30 * time.Second
 )
 
-// AnnotationAsked, on a snapshot's first part, is Mark.Asked of the placement that
-// it was made for.
+// AnnotationAsked, on the first part of a snapshot, is Mark.Asked of the placement that
+// the snapshot was created for.
 const AnnotationAsked = "sluice.dev/asked"
 
-// Mark identifies the selectors and kinds that a placement was selected with.
+// Mark identifies the selectors and the kinds with which a placement's objects were
+// selected.
 type Mark struct {
-	// Asked tells the placement and its selectors apart from others.
+	// Asked identifies the placement and its selectors: it is a hash of both.
 	Asked string
-	// Served tells the kinds that were looked for in namespaces; empty: none were.
+	// Served identifies the kinds that were read in namespaces; empty: none were.
 	Served string
-	// Refused: what was asked for is an error, so that the latest snapshot is not of
-	// this.
+	// Refused: the selectors were refused as an error, so that the latest snapshot
+	// belongs to others.
 	Refused bool
-	// Latest is Identity of the snapshot that was the latest then; empty: not known.
+	// Latest is the Identity of the snapshot that was the latest at that time; empty:
+	// not known.
 	Latest string
-	// Again is when everything is read again, since Sluice lacks a right to a part of it;
-	// zero: it lacks none.
+	// Again is when everything is read again, because Sluice lacks a right to a part of
+	// it; zero: it lacks none.
 	Again time.Time
 }
 
-// MarkOf returns the mark of the placement as it is now.
+// MarkOf returns the mark for the placement as it is now.
 func MarkOf(p *placementv1.ClusterResourcePlacement, inNamespaces []schema.GroupVersionKind) Mark {
 	m := Mark{Asked: propagation.HashJSON(map[string]any{"uid": p.UID, "selectors": p.Spec.ResourceSelectors})}
 	if _, all := SelectorsOf(p).Kinds(); all {
@@ -56,7 +58,7 @@ func MarkOf(p *placementv1.ClusterResourcePlacement, inNamespaces []schema.Group
 	return m
 }
 
-// String is the mark as one word.
+// String returns the mark as one word.
 func (m Mark) String() string {
 	refused := ""
 	if m.Refused {
@@ -84,29 +86,30 @@ func ParseMark(s string) Mark {
 type Situation struct {
 	// Snapshotted: there is a latest snapshot.
 	Snapshotted bool
-	// Known: since it was selected last, all that may have changed was noted.
+	// Known: everything that may have changed since the last selection was noted.
 	Known bool
-	// Mark of the placement now, and that by which it was selected last.
+	// Mark is for the placement as it is now, Selected that of its last selection.
 	Mark, Selected Mark
-	// Made is Mark.Asked of the newest snapshot, Latest its Identity; empty: it is not known.
+	// Made is Mark.Asked of the newest snapshot, Latest its Identity; empty: not known.
 	Made, Latest string
-	// First is when the first of the noted changes was; zero: there is none.
+	// First is when the first noted change was; zero: there is none.
 	First time.Time
 	// Last is when the latest snapshot was made.
 	Last time.Time
 }
 
-// Due says when the placement's objects are to be read, and whether all of them
-// or only those that changed. Never: nothing has changed.
+// Due says when the placement's objects have to be read, and whether all of them or
+// only those that changed. Never: nothing changed.
 type Due struct {
 	At    time.Time
 	All   bool
 	Never bool
 }
 
-// When decides when the objects are read. What people ask for acts at once; changes of
-// objects and kinds wait for the intervals that collect them. What Sluice may not read it
-// tries again: nothing tells of a right that was granted.
+// When returns when the objects have to be read. A change of the selectors takes effect
+// at once; changes of objects and kinds are collected for a while. What Sluice lacks a
+// right to is read again from time to time, since no event tells that a right was
+// granted.
 func (s Situation) When(now time.Time) Due {
 	d, again := s.changed(now), s.Selected.Again
 	if !again.IsZero() && (d.Never || again.Before(d.At)) {
@@ -115,7 +118,7 @@ func (s Situation) When(now time.Time) Due {
 	return d
 }
 
-// changed is When for what changed.
+// changed is When without regard to missing rights.
 func (s Situation) changed(now time.Time) Due {
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
 	another := !s.Known || s.Mark.Asked != s.Selected.Asked || s.unrecorded()
@@ -135,8 +138,8 @@ func (s Situation) changed(now time.Time) Due {
 	return Due{At: at, All: all}
 }
 
-// Stands reports whether the selectors are those that were acted on before, so that what
-// came of reading what they select says nothing of them.
+// Stands reports whether the selectors took effect before, so that an error in reading
+// what they select is not a fault of the selectors.
 func (s Situation) Stands() bool {
 	if s.Mark.Asked == "" || s.Selected.Refused {
 		return false
@@ -144,9 +147,9 @@ func (s Situation) Stands() bool {
 	return s.Known && s.Selected.Asked == s.Mark.Asked || s.Snapshotted && s.Made == s.Mark.Asked
 }
 
-// unrecorded tells whether the newest snapshot is another than when the placement was
-// selected last: whoever made it ended before that was noted, and may have made it for
-// selectors that are not asked for any more; or somebody made it by hand.
+// unrecorded reports whether the newest snapshot is another one than after the last
+// selection. Either the process that created it ended before it recorded that, and the
+// selectors may have changed since, or somebody created it by hand.
 func (s Situation) unrecorded() bool {
 	return !s.Selected.Refused && s.Latest != "" && s.Selected.Latest != "" && s.Latest != s.Selected.Latest
 }

@@ -22,7 +22,7 @@ func ExemptNamespace(name string) string {
 }
 
 // ExemptKind reports whether objects of the kind are never placed: kinds whose objects
-// each cluster makes for itself, and Sluice's own kinds.
+// each cluster creates for itself, and Sluice's own kinds.
 func ExemptKind(gk schema.GroupKind) bool {
 	switch gk.Group {
 	case "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io", "networking.fleet.azure.com",
@@ -39,23 +39,23 @@ var exemptKinds = map[string]bool{
 	"coordination.k8s.io/LeaseCandidate": true, "certificates.k8s.io/CertificateSigningRequest": true,
 }
 
-// Of these kinds people make objects too, though most are a controller's.
+// Kinds whose objects are mostly created by controllers, but by people too.
 var (
 	endpoints      = schema.GroupKind{Kind: "Endpoints"}
 	endpointSlices = schema.GroupKind{Group: "discovery.k8s.io", Kind: "EndpointSlice"}
 	revisions      = schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}
 )
 
-// madeByControllers are the kinds of which nothing is placed that a controller
-// owns: each cluster makes its own from the owner.
+// madeByControllers are kinds whose objects are not placed if a controller owns them:
+// each cluster creates its own from the owner.
 var madeByControllers = map[schema.GroupKind]bool{
 	{Group: "apps", Kind: "ReplicaSet"}: true, revisions: true, {Group: "batch", Kind: "Job"}: true,
 	endpoints: true, endpointSlices: true,
 }
 
-// Exempt returns why an object is never placed, whatever selects it; empty if it may be.
-// hasService says whether the object's namespace has a Service of its name; it matters
-// for Endpoints only (NeedsService).
+// Exempt returns why an object is never placed, whatever selects it; empty if it may
+// be. hasService says whether the object's namespace has a Service of its name; it
+// matters only for Endpoints (NeedsService).
 func Exempt(key propagation.TemplateKey, obj map[string]any, hasService bool) string {
 	gk := key.GroupVersionKind().GroupKind()
 	meta, _ := obj["metadata"].(map[string]any)
@@ -88,7 +88,7 @@ func NeedsService(key propagation.TemplateKey) bool {
 	return key.GroupVersionKind().GroupKind() == endpoints
 }
 
-// owned tells whether a controller owns the object.
+// owned reports whether a controller owns the object.
 func owned(meta map[string]any) bool {
 	refs, _ := meta["ownerReferences"].([]any)
 	for _, r := range refs {

@@ -8,8 +8,8 @@ import (
 	"sluice.dev/pkg/core/scheduling/placement"
 )
 
-// PickedBy reports whether the placement's policy is the one in force by what its bindings
-// say: all were picked by it, and they are as many as it wants, if it wants a number.
+// PickedBy reports whether the bindings show that the placement's policy is in force:
+// all were picked by it, and they are as many as it asks for, if it asks for a number.
 func PickedBy(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) bool {
 	hash, picked := string(policySpec(p).PolicyHash), 0
 	for _, b := range bindings {

@@ -17,22 +17,23 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// ReasonNotGenuine of a Kubernetes event: a snapshot is not what the placer made.
+// ReasonNotGenuine is the reason of a Kubernetes event: a snapshot is not what the
+// placer wrote.
 const ReasonNotGenuine = "SnapshotNotGenuine"
 
-// AnnotationSeal of a snapshot, or a part of one, of either kind, is a hash over whose it
-// is and what it says of itself. It is no secret: it tells a copy, or an edit, from what
-// the placer wrote.
+// AnnotationSeal on a snapshot of either kind, or a part of one, is a hash of its
+// placement and of its own labels and annotations. It is no secret: it only
+// distinguishes what the placer wrote from a copy or an edit.
 const AnnotationSeal = "sluice.dev/seal"
 
-// Forged is a stored snapshot, or a part of one, that is not what the placer made.
+// Forged is a stored snapshot, or a part of one, that is not what the placer wrote.
 type Forged[O any] struct {
 	Object O
-	// Why, for people.
+	// Why says for people what is wrong with it.
 	Why string
 }
 
-// seal is that of a snapshot of a placement, with the hash of what it holds.
+// seal returns the seal of a snapshot of a placement, given the hash of its content.
 func seal(of types.UID, m *metav1.ObjectMeta, hash string) string {
 	h := sha256.New()
 	for _, said := range []string{
@@ -46,7 +47,7 @@ func seal(of types.UID, m *metav1.ObjectMeta, hash string) string {
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// Seal writes the seal of a snapshot that is about to be made for the placement.
+// Seal writes the seal of a snapshot that is about to be created for the placement.
 func Seal(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, hash string) {
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
@@ -54,9 +55,10 @@ func Seal(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, hash st
 	m.Annotations[AnnotationSeal] = seal(p.UID, m, hash)
 }
 
-// GenuineSnapshots tells the stored snapshots that the placer made for the placement from
-// others that say that they are of it. Of what they hold they tell by their generation
-// that nobody edited it; that it is what their hash says, whoever reads it checks.
+// GenuineSnapshots separates the stored snapshots that the placer wrote for the
+// placement from others that claim to be. The generation shows whether somebody edited
+// the content. Whether the content has the recorded hash is not checked here, but by
+// whoever reads it (Held).
 func GenuineSnapshots(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterResourceSnapshot) ([]*placementv1.ClusterResourceSnapshot, []Forged[*placementv1.ClusterResourceSnapshot]) {
 	return genuine(stored, func(s *placementv1.ClusterResourceSnapshot) (index int, sealed bool, why string) {
 		part, ok := PartOf(&s.ObjectMeta)
@@ -89,8 +91,8 @@ func GenuinePolicies(p *placementv1.ClusterResourcePlacement, stored []*placemen
 	})
 }
 
-// authentic tells whether a snapshot has a seal, and why it is not the placement's; empty:
-// it is.
+// authentic returns whether a snapshot has a seal, and why it does not belong to the
+// placement; empty: it does.
 func authentic(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, name, hash string) (sealed bool, why string) {
 	owner := types.UID("")
 	if ref := metav1.GetControllerOfNoCopy(m); ref != nil && ref.Kind == placementv1.KindClusterResourcePlacement && ref.Name == p.Name {
@@ -108,8 +110,8 @@ func authentic(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, na
 	return sealed, why
 }
 
-// genuine sorts what is stored. What has no seal is what an earlier version made, and
-// older than whatever has one.
+// genuine separates stored snapshots. One without a seal was written by an earlier
+// version, so it must be older than all that have a seal.
 func genuine[O metav1.Object](stored []O, look func(O) (index int, sealed bool, why string)) (real []O, forged []Forged[O]) {
 	first, named := -1, ""
 	for _, s := range stored {
@@ -131,9 +133,10 @@ func genuine[O metav1.Object](stored []O, look func(O) (index int, sealed bool, 
 	return real, forged
 }
 
-// Held returns an error if what the parts of a whole snapshot hold is not what its hash
-// says. One without a seal is what an earlier version made, with the same hash, or the
-// released controller, whose hash is another.
+// Held returns an error if the content of a complete snapshot does not have the
+// recorded hash. A snapshot without a seal was written by an earlier version, which
+// computed the same hash, or by the released controller, whose hash is another and is
+// not checked.
 func Held(parts []*placementv1.ClusterResourceSnapshot) error {
 	i := slices.IndexFunc(parts, func(p *placementv1.ClusterResourceSnapshot) bool {
 		return p.Annotations[placementv1.AnnotationResourceHash] != "" && (p.Annotations[AnnotationSeal] != "" || p.Annotations[AnnotationAsked] != "")
@@ -163,8 +166,8 @@ func bySubindex(a, b *placementv1.ClusterResourceSnapshot) int {
 	return x.Subindex - y.Subindex
 }
 
-// Identity returns what tells a whole snapshot from any other, and from one that was made
-// again under its name.
+// Identity returns a string that identifies a complete snapshot, also among snapshots
+// that are created again under its name.
 func Identity(parts []Part) string {
 	if len(parts) == 0 {
 		return ""
@@ -176,7 +179,7 @@ func Identity(parts []Part) string {
 	return strconv.Itoa(parts[0].Index) + "@" + hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// IndexOf is the index in an identity; -1: it has none.
+// IndexOf returns the index in an identity; -1: it has none.
 func IndexOf(identity string) int {
 	index, _, _ := strings.Cut(identity, "@")
 	if n, err := strconv.Atoi(index); err == nil {

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// maxRights are named in a message.
+	// maxRights is how many rights a message names.
 	maxRights = 5
-	// TryFor and TrySeldom are how soon, and how seldom, what may not be read is tried
-	// again.
+	// TryFor and TrySeldom are the shortest and the longest time between two attempts
+	// to read what Sluice lacks a right to.
 	TryFor, TrySeldom = time.Minute, 15 * time.Minute
 )
 
-// Granted returns the conditions of a placement of that generation which selects what
-// Sluice lacks these rights to, and whether they differ from the list. Where it lacks none
-// there is no condition KindsGranted.
+// Granted returns the conditions of a placement of that generation that selects objects
+// which Sluice lacks these rights to, and whether they differ from the list. If no
+// right is missing, there is no condition KindsGranted.
 func Granted(list []metav1.Condition, generation int64, missing []propagation.Right, now time.Time) ([]metav1.Condition, bool) {
 	was, rest := conditions.Only(list, reporting.ConditionKindsGranted), conditions.Without(list, reporting.ConditionKindsGranted)
 	if len(missing) == 0 {
@@ -41,8 +41,8 @@ func Granted(list []metav1.Condition, generation int64, missing []propagation.Ri
 	return append(rest, said...), changed
 }
 
-// notGranted names some of the rights, and what grants them. A role for Secrets is bound by
-// namespace, to whom its owner chooses.
+// notGranted names some of the missing rights, and what grants them. For Secrets that
+// is a role which their owner binds in each namespace.
 func notGranted(missing []propagation.Right) string {
 	missing = slices.SortedFunc(slices.Values(missing), func(a, b propagation.Right) int { return strings.Compare(a.String(), b.String()) })
 	secret := func(r propagation.Right) bool { return r.Resource == schema.GroupResource{Resource: "secrets"} }
@@ -60,8 +60,8 @@ func notGranted(missing []propagation.Right) string {
 	return strings.Join(said, "; ")
 }
 
-// TryAgain returns when what may not be read is tried again: the longer the conditions say
-// so, the more seldom. It is zero where they do not.
+// TryAgain returns when to read again what Sluice lacks a right to: the longer the
+// condition has said so, the longer the wait. It is zero if there is no such condition.
 func TryAgain(list []metav1.Condition, now time.Time) time.Time {
 	c := meta.FindStatusCondition(list, reporting.ConditionKindsGranted)
 	if c == nil {

@@ -32,10 +32,10 @@ func Newest(parts []Part) []Part {
 	return nil
 }
 
-// Latest is Newest as long as it is labelled as the latest, and nil else: as a new
-// snapshot is labelled before the old one loses its label, a newest one without the label
-// is an older one, and what was newer was deleted. It does not act; the placer makes the
-// newer one anew.
+// Latest returns Newest if that is labelled as the latest, and nil otherwise. A new
+// snapshot gets the label before the old one loses it, so a newest one without the
+// label is an older one, and the latest was deleted. An older snapshot does not take
+// effect; the placer creates the latest again.
 func Latest(parts []Part) []Part {
 	newest := Newest(parts)
 	if len(newest) == 0 || !newest[0].Latest {
@@ -44,7 +44,7 @@ func Latest(parts []Part) []Part {
 	return newest
 }
 
-// Wanted returns the parts of the snapshot that members have to have: the latest, or the
+// Wanted returns the parts of the snapshot that members should have: the latest, or the
 // one that the placement is rolled back to; nil if there is none.
 func Wanted(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterResourceSnapshot) []Part {
 	parts := PartsOf(p, stored)

@@ -16,30 +16,31 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Mistake is an object that would leave the members because of selectors that select
-// nothing, which looks like a wrong word in them. As an error it tells people why the
-// selection is not acted on.
+// Mistake is an object that would be removed from the members while some selectors
+// select nothing, which looks like a typing error in them. As an error it tells people
+// why the selection does not take effect.
 type Mistake struct {
 	Left propagation.TemplateKey
-	// Idle are the selectors, as people call them.
+	// Idle are the selectors that select nothing, as a message names them.
 	Idle []string
 }
 
-// Error is for people.
+// Error describes the mistake for people.
 func (m Mistake) Error() string {
 	return fmt.Sprintf("%s is selected and not there, and %s %s, which is there, would be removed from members: "+
 		"nothing is; correct that selector, or take it out", strings.Join(m.Idle, ", "), m.Left.Kind, m.Left.Name)
 }
 
-// Mistakes are the objects without a namespace that latest has, that the selectors have
-// left out of read, and that would be missed if they are still there; what is in a
-// namespace goes with it. dark tells of which kinds nobody can tell.
+// Mistakes returns the objects without a namespace that latest has and read has not,
+// where a selector looks wrong. Objects in namespaces follow their namespace. dark
+// reports kinds whose objects could not be read. The caller checks whether the objects
+// still exist.
 //
-// A selector by a name that is not there, or of a dark kind, is to blame for each of
-// them. One by labels, or by its kind alone, that selects nothing of its kind is to
-// blame for objects of that kind, and for all if nothing at all is selected. An object
-// that the selectors still select by the labels that latest has was relabelled, or
-// deleted, by its owner: it leaves.
+// A selector that names an object which does not exist, or one of a dark kind, is
+// suspected for each of them. A selector by labels, or by kind alone, that selects
+// nothing is suspected for objects of its kind, and for all objects if nothing at all
+// is selected. An object that the selectors would still select with the labels in
+// latest was relabelled or deleted by its owner: it is removed as usual.
 func (s Selectors) Mistakes(latest, read Content, dark func(schema.GroupKind) bool) []Mistake {
 	idle := s.idle(read, dark)
 	if len(idle) == 0 {
@@ -63,7 +64,7 @@ func (s Selectors) Mistakes(latest, read Content, dark func(schema.GroupKind) bo
 	return all
 }
 
-// idle are the selectors that select nothing of what was read.
+// idle returns the selectors that select nothing of what was read.
 func (s Selectors) idle(read Content, dark func(schema.GroupKind) bool) Selectors {
 	var idle Selectors
 	for _, sel := range s {
@@ -74,9 +75,9 @@ func (s Selectors) idle(read Content, dark func(schema.GroupKind) bool) Selector
 	return idle
 }
 
-// finds tells whether the selector selects anything of the content. Content has no
-// labels that are the system's own: a selector that asks for these is taken to find
-// something where there is an object of its kind.
+// finds reports whether the selector selects anything in the content. Content lacks the
+// system's own labels, so a selector that asks for one of these counts as selecting
+// something if there is any object of its kind.
 func finds(sel placementv1.ClusterResourceSelector, c Content) bool {
 	if sel.Name != "" {
 		return c.Has(propagation.TemplateKey{APIVersion: versioned(sel).GroupVersion().String(), Kind: sel.Kind, Name: sel.Name})
@@ -92,7 +93,7 @@ func finds(sel placementv1.ClusterResourceSelector, c Content) bool {
 	return false
 }
 
-// hidden tells whether a selector asks for labels that Scrub takes away.
+// hidden reports whether a selector asks for labels that Scrub removes.
 func hidden(s *metav1.LabelSelector) bool {
 	if s == nil {
 		return false
@@ -110,7 +111,7 @@ func hidden(s *metav1.LabelSelector) bool {
 	return false
 }
 
-// selectsAsKept tells whether the selectors select an object as a snapshot has it.
+// selectsAsKept reports whether the selectors select an object as the snapshot has it.
 func (s Selectors) selectsAsKept(i Item) bool {
 	var obj map[string]any
 	if utiljson.Unmarshal(i.Raw, &obj) != nil {
@@ -121,7 +122,7 @@ func (s Selectors) selectsAsKept(i Item) bool {
 	return ok || errors.As(err, &twice)
 }
 
-// called is what people call a selector.
+// called returns the name of a selector for messages.
 func called(s placementv1.ClusterResourceSelector) string {
 	switch {
 	case s.Name != "":

@@ -9,8 +9,8 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// AnnotationRollback of a placement is the index of the snapshot that it is rolled
-// back to, and stays at until the annotation goes.
+// AnnotationRollback on a placement is the index of the snapshot that it is rolled back
+// to. The placement stays at that snapshot until the annotation is removed.
 const AnnotationRollback = "sluice.dev/rollback-to-index"
 
 // Pinned returns the index that the placement is rolled back to; false if it is not
@@ -27,7 +27,7 @@ func Pinned(p *placementv1.ClusterResourcePlacement) (int, bool) {
 	return index, true
 }
 
-// InForce returns the parts among which the members get the newest snapshot: all, or
+// InForce returns the parts from which members get the newest snapshot: all parts, or
 // those of the index that the placement is rolled back to.
 func InForce(p *placementv1.ClusterResourcePlacement, parts []Part) []Part {
 	index, pinned := Pinned(p)
@@ -43,8 +43,8 @@ func InForce(p *placementv1.ClusterResourcePlacement, parts []Part) []Part {
 	return out
 }
 
-// Needed returns the names of the first parts of those snapshots that are kept whatever
-// the history limit: a member has them, or the placement is rolled back to them.
+// Needed returns the names of the first parts of the snapshots that are kept regardless
+// of the history limit: a member has them, or the placement is rolled back to them.
 func Needed(p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) map[string]bool {
 	needed := map[string]bool{}
 	for _, b := range bindings {

@@ -14,7 +14,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// defaultHistory is how many snapshots are kept where the placement does not say.
+// defaultHistory is how many snapshots are kept if the placement does not set a limit.
 const defaultHistory = 10
 
 // History returns how many snapshots of either kind the placement keeps.
@@ -26,26 +26,26 @@ func History(p *placementv1.ClusterResourcePlacement) int {
 }
 
 // PolicyEdit is a change of a stored policy snapshot's metadata: whether it is the
-// latest, and annotations; an empty one goes.
+// latest, and its annotations, of which one with an empty value is removed.
 type PolicyEdit struct {
 	*placementv1.ClusterSchedulingPolicySnapshot
 	Latest      bool
 	Annotations map[string]string
 }
 
-// PolicyPlan is what has to be written, in this order.
+// PolicyPlan lists the writes to be done, in this order.
 type PolicyPlan struct {
-	// Create is the new snapshot; nil: the latest says what there is to say.
+	// Create is the new snapshot; nil: the newest one has the policy already.
 	Create *placementv1.ClusterSchedulingPolicySnapshot
 	Edit   []PolicyEdit
 	Prune  []*placementv1.ClusterSchedulingPolicySnapshot
-	// Latest is the name of the latest when all is done.
+	// Latest is the name of the latest snapshot after these writes.
 	Latest string
 }
 
-// NextPolicy plans the writes after which the latest policy snapshot holds the
-// placement's policy. The number of clusters is an annotation of the snapshot, so its
-// change makes no new snapshot.
+// NextPolicy plans the writes after which the latest policy snapshot has the
+// placement's policy. The number of clusters is an annotation of the snapshot, so a
+// change of it needs no new snapshot.
 func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) PolicyPlan {
 	all, _ := GenuinePolicies(p, stored)
 	slices.SortFunc(all, func(a, b *placementv1.ClusterSchedulingPolicySnapshot) int { return policyIndex(b) - policyIndex(a) }) // the newest first
@@ -76,14 +76,14 @@ func NextPolicy(p *placementv1.ClusterResourcePlacement, stored []*placementv1.C
 	return plan
 }
 
-// PolicyWaits reports whether the placement's policy is another than the one in force.
+// PolicyWaits reports whether the placement's policy differs from the one in force.
 func PolicyWaits(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) bool {
 	latest := LatestPolicy(p, stored)
 	return latest != nil && (string(latest.Spec.PolicyHash) != string(policySpec(p).PolicyHash) ||
 		latest.Annotations[placementv1.AnnotationNumberOfClusters] != policyAnnotations(p)[placementv1.AnnotationNumberOfClusters])
 }
 
-// policyIndex is the index of a policy snapshot; -1: it says none.
+// policyIndex returns the index of a policy snapshot; -1: it has none.
 func policyIndex(s *placementv1.ClusterSchedulingPolicySnapshot) int {
 	index, err := strconv.Atoi(s.Labels[placementv1.LabelPolicyIndex])
 	if err != nil || index < 0 {
@@ -105,7 +105,7 @@ func policySpec(p *placementv1.ClusterResourcePlacement) placementv1.SchedulingP
 
 func hashPolicy(policy *placementv1.PlacementPolicy) []byte {
 	raw, err := json.Marshal(policy)
-	if err != nil { // API types always encode; anything else equals nothing
+	if err != nil { // API types always encode; anything else is equal to nothing
 		raw = []byte(err.Error())
 	}
 	sum := sha256.Sum256(raw)
@@ -116,7 +116,8 @@ func policyName(placement string, index int) string {
 	return fmt.Sprintf("%s-%d", placement, index)
 }
 
-// policyAnnotations are what a policy snapshot says beside the policy; empty: none.
+// policyAnnotations returns the annotations of a policy snapshot; one with an empty
+// value must be absent.
 func policyAnnotations(p *placementv1.ClusterResourcePlacement) map[string]string {
 	a := map[string]string{placementv1.AnnotationCRPGeneration: strconv.FormatInt(p.Generation, 10), placementv1.AnnotationNumberOfClusters: ""}
 	if p.Spec.Policy != nil && p.Spec.Policy.NumberOfClusters != nil {

@@ -17,20 +17,20 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Selectors are those of a placement. Each selects cluster-scoped objects of a
-// kind: the one of a name, those with labels, or all; with a Namespace comes
-// everything in it. Two that select the same object are an error of who wrote them.
+// Selectors are the selectors of a placement. Each selects cluster-scoped objects of a
+// kind: the one of a name, those with labels, or all. With a Namespace, everything in
+// it is selected. It is an error if two selectors select the same object.
 type Selectors []placementv1.ClusterResourceSelector
 
 // Duplicate is the error of selectors that select one object twice.
 type Duplicate struct{ Key propagation.TemplateKey }
 
-// Error is for people.
+// Error describes the error for people.
 func (d *Duplicate) Error() string { return fmt.Sprintf("%s is selected more than once", d.Key) }
 
-// Concern reports whether a change of the object may change what is selected. It looks
-// at the key alone, since nothing else is known of an object that is gone; labels are
-// looked at by Select.
+// Concern reports whether a change of the object may change what is selected. It
+// considers only the key, since nothing else is known of a deleted object; Select
+// considers labels.
 func (s Selectors) Concern(key propagation.TemplateKey) bool {
 	gk := key.GroupVersionKind().GroupKind()
 	if ExemptKind(gk) {
@@ -69,7 +69,7 @@ func (s Selectors) Select(key propagation.TemplateKey, obj map[string]any) (bool
 	return times == 1, nil
 }
 
-// labelled tells whether the object has the labels that the selector asks for.
+// labelled reports whether the object has the labels that the selector asks for.
 func labelled(s placementv1.ClusterResourceSelector, obj map[string]any) (bool, error) {
 	if s.LabelSelector == nil {
 		return true, nil
@@ -112,7 +112,7 @@ func (s Selectors) Kinds() (kinds []schema.GroupVersionKind, inNamespaces bool) 
 }
 
 // Names returns the names of the kind's objects that the selectors name; all is true if
-// they select others, too.
+// there is a selector without a name.
 func (s Selectors) Names(gk schema.GroupKind) (names []string, all bool) {
 	for _, sel := range s {
 		switch {
@@ -134,8 +134,8 @@ func versioned(s placementv1.ClusterResourceSelector) schema.GroupVersionKind {
 	return groupKind(s).WithVersion(s.Version)
 }
 
-// Kinds are the kinds whose objects placements may select, sorted: those that they
-// ask for, and where any asks for namespaces, what is in these.
+// Kinds returns the kinds whose objects placements may select, sorted: those that
+// selectors name, and if any selects namespaces, inNamespaces.
 func Kinds(placements []*placementv1.ClusterResourcePlacement, inNamespaces []schema.GroupVersionKind) []schema.GroupVersionKind {
 	found, inside := map[schema.GroupVersionKind]bool{}, false
 	for _, p := range placements {

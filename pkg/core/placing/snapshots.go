@@ -21,17 +21,18 @@ import (
 const master = -1
 
 // AnnotationPartOf, on each part of a snapshot but the first, is the hash of the whole
-// content: parts of two contents never make one snapshot.
+// content, so that parts of different contents are never combined.
 const AnnotationPartOf = "sluice.dev/part-of"
 
-// AnnotationObjects, on the first part of a snapshot, is how many objects all parts have.
+// AnnotationObjects, on the first part of a snapshot, is the number of objects in all
+// parts.
 const AnnotationObjects = "sluice.dev/objects"
 
-// UnfinishedFor is how long parts without a first one may be those of somebody who is
-// making it this moment.
+// UnfinishedFor is how long parts without a first one may belong to a process that is
+// still writing the snapshot.
 const UnfinishedFor = time.Minute
 
-// Part is a stored snapshot, or a part of one that was split, by its metadata.
+// Part is the metadata of a stored snapshot, or of a part of one that was split.
 type Part struct {
 	Name    string
 	UID     types.UID
@@ -39,12 +40,12 @@ type Part struct {
 	Created time.Time
 	Latest  bool
 	Index   int
-	// Subindex of the part; -1 for the first, which says the next two.
+	// Subindex of the part; -1 for the first, which has the next two fields.
 	Subindex int
-	// Hash of the whole content; empty on a part that an earlier version made.
+	// Hash of the whole content; empty on a part that an earlier version wrote.
 	Hash  string
 	Parts int
-	// Asked is Mark.Asked of the placement that the snapshot was made for.
+	// Asked is Mark.Asked of the placement that the snapshot was created for.
 	Asked   string
 	Leaving bool
 }
@@ -95,7 +96,7 @@ func PlacementsOf(snapshot string) []string {
 	return of
 }
 
-// cutNumber takes a number, and the dash in front of it, off the end.
+// cutNumber removes a number, and the dash in front of it, from the end.
 func cutNumber(s string) (string, bool) {
 	i := strings.LastIndexByte(s, '-')
 	if i <= 0 {
@@ -107,14 +108,14 @@ func cutNumber(s string) (string, bool) {
 	return s[:i], true
 }
 
-// group is the parts of one index.
+// group is the parts with one index.
 type group struct {
 	index int
 	first *Part // nil: it was never finished
 	rest  []Part
 }
 
-// whole tells whether all parts are there.
+// whole reports whether all parts exist.
 func (g group) whole() bool {
 	if g.first == nil || g.first.Leaving || g.first.Parts != len(g.rest)+1 {
 		return false
@@ -127,7 +128,8 @@ func (g group) whole() bool {
 	return true
 }
 
-// made are the names of the parts that a snapshot of this content need not make again.
+// made returns the names of the parts that already exist for a snapshot with this
+// content.
 func (g group) made(hash string) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range g.rest {
@@ -138,7 +140,7 @@ func (g group) made(hash string) map[string]bool {
 	return names
 }
 
-// parts are all parts, the first one first.
+// parts returns all parts, the first one first.
 func (g group) parts() []Part {
 	if g.first == nil {
 		return g.rest
@@ -146,7 +148,7 @@ func (g group) parts() []Part {
 	return append([]Part{*g.first}, g.rest...)
 }
 
-// groups are the parts by index, the oldest first.
+// groups returns the parts by index, the oldest first.
 func groups(parts []Part) []group {
 	byIndex := map[int]*group{}
 	for _, p := range parts {
@@ -170,7 +172,7 @@ func groups(parts []Part) []group {
 	return all
 }
 
-// New is a snapshot, or a part of one, that is to be made.
+// New is a snapshot, or a part of one, to be created.
 type New struct {
 	Name        string
 	Labels      map[string]string
@@ -178,51 +180,52 @@ type New struct {
 	Items       []Item
 }
 
-// Relabel says of a stored snapshot whether it is the latest.
+// Relabel sets or removes the label of the latest snapshot on a stored one.
 type Relabel struct {
 	Part
 	Latest bool
 }
 
-// Plan is what has to be written, in this order: each step may be the last before
-// a crash, and the next plan goes on.
+// Plan lists the writes to be done, in this order. A crash may come after any of them:
+// the next plan goes on from there.
 type Plan struct {
-	// Drop are parts of what was never finished.
+	// Drop are parts of snapshots that were never finished.
 	Drop []Part
-	// Unfinished says that parts stay which somebody may be about to finish, and that
-	// nobody needs if not: it is worth looking again after UnfinishedFor.
+	// Unfinished reports that parts stay which another process may be about to finish.
+	// If it does not, they are useless: look again after UnfinishedFor.
 	Unfinished bool
-	// Create are the parts of the new snapshot, its first one last.
+	// Create are the parts of the new snapshot, with the first one last.
 	Create []New
-	// Relabel first what is the latest, then what is not any more.
+	// Relabel sets the label on the latest first, and then removes it from others.
 	Relabel []Relabel
-	// Prune is the history that nobody keeps.
+	// Prune are the snapshots beyond the history limit.
 	Prune []Part
-	// Index of the latest snapshot when all is done; -1: there is none.
+	// Index of the latest snapshot after these writes; -1: there is none.
 	Index int
 }
 
-// Stored is what a plan starts from.
+// Stored is the stored state that a plan starts from.
 type Stored struct {
 	Placement string
 	Parts     []Part
-	// Seen is the highest index that anybody has heard of; -1: none. An older snapshot is
-	// not labelled as the latest but for what is selected.
+	// Seen is the highest index that is known to have been used; -1: none. A snapshot
+	// with a lower index is not labelled as the latest, unless it has the content that
+	// is selected.
 	Seen int
 	// Asked is Mark.Asked of the placement.
 	Asked string
 	// Limit is how many snapshots are kept.
 	Limit int
-	// Now tells what is unfinished for long.
+	// Now is compared with the age of unfinished parts.
 	Now time.Time
-	// Needed are the names of snapshots' first parts that are kept beside them: members
-	// have them, or the placement is rolled back to them.
+	// Needed are the names of the first parts of snapshots that are kept beyond the
+	// limit: members have them, or the placement is rolled back to them.
 	Needed map[string]bool
 }
 
-// Next plans the writes after which the latest snapshot holds the content; with nil its
-// content stays as it is. Two processes that plan at once share the parts that have the
-// same content.
+// Next plans the writes after which the latest snapshot has the content; nil: the
+// content stays as it is. Two processes that plan at the same time share the parts that
+// have the same content.
 func (s Stored) Next(c *Content) Plan {
 	p := Plan{Index: -1}
 	all := groups(s.Parts)
@@ -254,7 +257,7 @@ func (s Stored) Next(c *Content) Plan {
 		}
 	}
 	if c == nil && latest.first != nil && !latest.first.Latest && latest.index < s.Seen {
-		p.Index = -1 // a newer one was deleted: this one does not act in its place
+		p.Index = -1 // a newer one was deleted: this one does not take its place
 	}
 	if p.Index < 0 {
 		return p
@@ -271,8 +274,8 @@ func (s Stored) Next(c *Content) Plan {
 	return p
 }
 
-// drop plans for what was never finished: what is made anew stands in its way, what is
-// older or has been so for long is nobody's.
+// drop plans the deletion of unfinished parts: those in the way of new ones, those
+// older than the latest snapshot, and those that have been unfinished for too long.
 func (p *Plan) drop(g group, made map[string]bool, now time.Time) {
 	for _, part := range g.rest {
 		switch {
@@ -292,8 +295,9 @@ func number(yes bool) int {
 	return 0
 }
 
-// prune plans for the history: as many snapshots as are kept, with the latest, those
-// that are needed, and none that lacks a part. What goes needs no label.
+// prune plans the deletion of old snapshots. It keeps as many as the limit allows,
+// including the latest, and those that are needed; an incomplete snapshot is not kept.
+// What is deleted needs no relabelling.
 func (p *Plan) prune(all []group, s Stored) {
 	left := max(s.Limit, 1) - 1
 	for _, g := range slices.Backward(all) {
@@ -311,8 +315,8 @@ func (p *Plan) prune(all []group, s Stored) {
 	})
 }
 
-// parts are the parts of a new snapshot: the first one, which holds what comes first and
-// says how many there are, is made last.
+// parts returns the parts of a new snapshot. The first one, which has the first objects
+// and says how many parts there are, is created last.
 func (s Stored) parts(c Content, hash string, index int) []New {
 	split := c.Split(SizeLimit, propagation.MaxManifests)
 	var out []New

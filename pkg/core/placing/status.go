@@ -55,7 +55,7 @@ func Accept(p *placementv1.ClusterResourcePlacement, now time.Time) ([]metav1.Co
 	}, now)
 }
 
-// Resources lists the items as a placement's status does.
+// Resources returns the items in the form that a placement's status has.
 func Resources(items []Item) []placementv1.ResourceIdentifier {
 	var all []placementv1.ResourceIdentifier
 	for _, i := range items {
@@ -70,5 +70,5 @@ func Identifier(k propagation.TemplateKey) placementv1.ResourceIdentifier {
 	return placementv1.ResourceIdentifier{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: k.Namespace, Name: k.Name}
 }
 
-// SelectorsOf are the selectors of a placement.
+// SelectorsOf returns the selectors of a placement.
 func SelectorsOf(p *placementv1.ClusterResourcePlacement) Selectors { return p.Spec.ResourceSelectors }

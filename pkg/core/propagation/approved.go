@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// mostApproved is how many approvals a Work keeps.
+// mostApproved is how many approvals a Work keeps; the oldest go first.
 const mostApproved = 20
 
-// Approves reports whether a person let go the removal that the approval is for.
+// Approves reports whether a person approved the removal.
 func (w *Work) Approves(approval string) bool { return slices.Contains(w.approvals(), approval) }
 
-// Approving is a copy of the Work with the approval.
+// Approving returns a copy of the Work with the approval added.
 func (w *Work) Approving(approval string) *Work {
 	all := append(slices.DeleteFunc(w.approvals(), func(a string) bool { return a == "" || a == approval }), approval)
 	next := *w

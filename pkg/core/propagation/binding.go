@@ -32,23 +32,23 @@ type Binding struct {
 	Status          workv1alpha2.ResourceBindingStatus
 }
 
-// Template is the key of the binding's template.
+// Template returns the key of the binding's template.
 func (b *Binding) Template() TemplateKey {
 	r := b.Spec.Resource
 	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// IsOf tells whether the binding is that of the template, as far as it says whose it is.
-// One that says so of another only has its name: of the hashes of 40 bits that names end
-// in, somebody can make two that are alike. Of a template whose binding has another name
-// it does not say so: somebody edited it.
+// IsOf reports whether the binding belongs to the template. It does not if it names
+// another template that has the same binding name: names end in hashes of 40 bits, so
+// somebody can produce a collision. A binding that names no template, or one whose
+// binding has another name (somebody edited it), counts as the template's.
 func (b *Binding) IsOf(key TemplateKey) bool {
 	names := b.Template()
 	return names.Kind == "" || names.ID() == key.ID() || BindingOf(names) != b.Key
 }
 
-// Wanting is the binding with the word that another template waits for its name; the very
-// binding where it says so already.
+// Wanting returns the binding with AnnotationNameWanted for that template, or the
+// binding itself if it has that already.
 func (b *Binding) Wanting(key TemplateKey) *Binding {
 	raw, err := json.Marshal(key)
 	if err != nil || b.Annotations[AnnotationNameWanted] == string(raw) {
@@ -63,8 +63,9 @@ func (b *Binding) Wanting(key TemplateKey) *Binding {
 	return &next
 }
 
-// WantedBy is the template that waits for the binding's name; false: none does. What
-// anybody may write there is believed only where that template's binding has the name.
+// WantedBy returns the template that waits for the binding's name; false: none does.
+// Anybody may write the annotation, so it counts only if the binding of that template
+// has this name.
 func (b *Binding) WantedBy() (TemplateKey, bool) {
 	var key TemplateKey
 	if err := json.Unmarshal([]byte(b.Annotations[AnnotationNameWanted]), &key); err != nil {
@@ -73,8 +74,8 @@ func (b *Binding) WantedBy() (TemplateKey, bool) {
 	return key, BindingOf(key) == b.Key && !b.IsOf(key)
 }
 
-// AwaitsTemplate tells whether others refer to the binding's template while there
-// is none.
+// AwaitsTemplate reports whether the binding exists because others refer to a template
+// that does not exist.
 func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
 
 // OutlivesTemplate reports whether the binding exists only because others depend on its
@@ -84,7 +85,7 @@ func (b *Binding) OutlivesTemplate() bool {
 	return b.AwaitsTemplate() || len(b.Spec.RequiredBy) > 0 && b.Annotations[AnnotationActivePolicy] == ""
 }
 
-// Claim is the claim as the binding records it.
+// Claim returns the claim that the binding records.
 func (b *Binding) Claim() Claim { return ClaimFrom(b.Labels, b.Annotations) }
 
 // ActedHash returns the hash of the content last acted on; empty if there is none yet.
@@ -114,9 +115,9 @@ func (b *Binding) ForeignScheduler() string {
 	return b.Spec.SchedulerName
 }
 
-// Lost tells whether a policy is in force whose content is kept no more, as the
-// gate takes the binding then: members keep what they have until it lets a content
-// through again. On the hub the binding names that content still.
+// Lost reports whether the content that is in force is no longer kept, as the gate
+// represents such a binding: members keep what they have until the gate passes another
+// content. On the hub the binding still names the lost content.
 func (b *Binding) Lost() bool {
 	return b.ActedHash() == "" && b.Annotations[AnnotationActivePolicy] != ""
 }
@@ -145,8 +146,8 @@ func (b *Binding) OnlyRequiredIn(cluster string) bool {
 		slices.ContainsFunc(b.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool { return slices.ContainsFunc(r.Clusters, named) })
 }
 
-// SuspendedOn tells whether dispatching to the cluster is suspended: by the
-// binding itself, or by one that depends on its template.
+// SuspendedOn reports whether dispatching to the cluster is suspended: by the binding
+// itself, or by a binding that depends on its template.
 func (b *Binding) SuspendedOn(cluster string) bool {
 	all, clusters := b.Spec.Suspension.Dispatch()
 	return all || slices.Contains(clusters, cluster) || slices.Contains(b.InheritedSuspensions(), cluster)
@@ -165,7 +166,7 @@ func (b *Binding) InheritedSuspensions() []string {
 	return slices.Compact(clusters)
 }
 
-// Work is what one member gets, as it was read.
+// Work is a Work of either form, as it was read: the manifests for one member.
 type Work struct {
 	Key             WorkKey
 	UID             types.UID
@@ -173,23 +174,23 @@ type Work struct {
 	Generation      int64
 	Created         time.Time
 	Deleting        bool
-	// Deleted is when somebody asked for its deletion.
+	// Deleted is when its deletion was requested.
 	Deleted     time.Time
 	Labels      map[string]string
 	Annotations map[string]string
 	Finalizers  []string
 	Spec        workv1alpha1.WorkSpec
 	Status      workv1alpha1.WorkStatus
-	// Strategy is how a placement's objects are written; nil: as by default.
+	// Strategy says how a placement's objects are applied; nil: by default.
 	Strategy *placementv1.ApplyStrategy
-	// Results are what came of each of a placement's objects.
+	// Results has the outcome for each of a placement's objects.
 	Results []placementv1.ManifestCondition
-	// Contents are what its Secrets hold, where the Work has just been rendered:
-	// they are no part of the Work, and kept beside it.
+	// Contents has the content of its Secrets if the Work has just been rendered. It is
+	// stored beside the Work, not in it.
 	Contents Contents
 }
 
-// Binding is the key of the Work's binding.
+// Binding returns the key of the Work's binding.
 func (w *Work) Binding() BindingKey {
 	if name := w.Annotations[AnnotationClusterBindingName]; name != "" {
 		return BindingKey{Name: name}
@@ -228,13 +229,13 @@ func (w *Work) PlacementNamed() string {
 // it, and no policy places it there.
 func (w *Work) FollowsOthers() bool { return w.Annotations[AnnotationDependency] == "true" }
 
-// Suspended tells whether the Work's own field suspends it.
+// Suspended reports whether the Work's own field suspends it.
 func (w *Work) Suspended() bool {
 	return w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching
 }
 
-// Template is the key of the Work's template, as its annotation says; that of a
-// placement's is the placement.
+// Template returns the key of the Work's template, from its annotation; for a Work of a
+// placement, that is the placement.
 func (w *Work) Template() (TemplateKey, error) {
 	var k TemplateKey
 	if w.Key.Form == PlacementForm {

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BindingIDLabel is the label that holds the permanent id of a binding of that key.
+// BindingIDLabel returns the label that holds the permanent id of a binding with that
+// key.
 func BindingIDLabel(k BindingKey) string {
 	if k.Scope() == Cluster {
 		return LabelClusterBindingID
@@ -18,14 +19,14 @@ func BindingIDLabel(k BindingKey) string {
 	return LabelBindingID
 }
 
-// PermanentID is the binding's permanent id. Empty: it has none yet, for its content was
-// let through by a Sluice that gave none. It gets one with its next content, and until
-// then its Works are rendered as they were.
+// PermanentID returns the binding's permanent id; empty if a version of Sluice without
+// such ids passed its content. The binding gets an id with its next content, and until
+// then its Works are rendered without one.
 func (b *Binding) PermanentID() string { return b.Labels[BindingIDLabel(b.Key)] }
 
-// NewPermanentID is the id of the binding of that template, in the form of a UUID
-// (version 8, RFC 9562). A binding that is deleted and made anew for the same template
-// gets the same id, so that members are not written for that.
+// NewPermanentID returns the id for the binding of that template, in the form of a UUID
+// (version 8, RFC 9562). A binding that is deleted and created again for the same
+// template gets the same id, so that members are not written for that.
 func NewPermanentID(k BindingKey, template types.UID) string {
 	sum := sha256.Sum256([]byte(k.ID() + "/" + string(template)))
 	id := sum[:16]
@@ -35,7 +36,7 @@ func NewPermanentID(k BindingKey, template types.UID) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// ActiveClaim is the claim of the policy that is in force; the zero Claim: none is.
+// ActiveClaim returns the claim of the policy in force; the zero Claim if none is.
 func (b *Binding) ActiveClaim() Claim {
 	key, err := ParsePolicyID(b.Annotations[AnnotationActivePolicy])
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// skipAutoPropagation is the one label of the system's domain that a user sets.
+// skipAutoPropagation is the only label under a system domain that is the user's own.
 const skipAutoPropagation = "namespace.karmada.io/skip-auto-propagation"
 
-// systemMetadata are the fields of metadata that no user writes. Finalizers and
-// owner references are not among them: Sluice never touches a template's.
+// systemMetadata are the fields of metadata that no user writes. Finalizers and owner
+// references are not among them: Sluice never changes a template's.
 var systemMetadata = []string{
 	"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds",
 }
 
-// instructions are labels and annotations of the system's domain that people
-// set and members have to see. They are frozen with the content, and their
-// change alone is no change of the template.
+// instructions are labels and annotations under a system domain that people set, and
+// that members have to get. They are part of the frozen content, but a change of them
+// alone does not count as a change of the template.
 var instructions = map[string]bool{
 	LabelRetainReplicas:                   true,
 	"work.karmada.io/conflict-resolution": true,
@@ -36,9 +36,9 @@ func IsSystemKey(key string) bool {
 	return strings.Contains(key, ".karmada.io") || strings.Contains(key, "sluice.dev/")
 }
 
-// Content is the user-owned part of an object: everything but its status, the
-// metadata that the API server writes, and the labels and annotations that are
-// the system's own. It shares no map with obj that it changes.
+// Content returns the user-owned part of an object: everything but its status, the
+// metadata that the API server writes, and the system's own labels and annotations.
+// Maps that it has to change are copied, so obj stays as it is.
 func Content(obj map[string]any) map[string]any {
 	return contentWith(obj, func(key string) bool { return !IsSystemKey(key) || instructions[key] })
 }
@@ -70,8 +70,8 @@ func contentWith(obj map[string]any, keep func(key string) bool) map[string]any 
 	return out
 }
 
-// keepKeys replaces the map m[field] by one of the keys to keep, and by nothing
-// where none is left: an empty map and none are the same content.
+// keepKeys replaces the map m[field] by a copy with the keys to keep, or deletes it if
+// no key is left: an empty map and no map are the same content.
 func keepKeys(m map[string]any, field string, keep func(key string) bool) {
 	old, ok := m[field].(map[string]any)
 	if !ok {
@@ -91,9 +91,9 @@ func keepKeys(m map[string]any, field string, keep func(key string) bool) {
 	m[field] = kept
 }
 
-// HashContent is the hash of what a user changes: Content without instructions,
-// 32 hexadecimal digits. Equal content has equal hashes, whatever the order of
-// keys.
+// HashContent returns the hash of what a user changes: Content without instructions, in
+// 32 hexadecimal digits. Equal content has equal hashes, in whatever order the keys
+// are.
 func HashContent(obj map[string]any) string {
 	return HashJSON(contentWith(obj, func(key string) bool { return !IsSystemKey(key) }))
 }
@@ -111,14 +111,15 @@ func HashJSON(v any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// What is kept of a template, and what a Work carries of it, is one object each,
-// of which etcd takes 1.5 MiB, and which says a little besides.
+// The frozen content of a template, and the Work that carries it, are one object each.
+// etcd stores at most 1.5 MiB for each, some of which is metadata.
 const (
-	// MaxManifest is how many bytes a manifest has at most.
+	// MaxManifest is the maximum size of a manifest in bytes.
 	MaxManifest = 1400 << 10
-	// MaxManifests is how many manifests a Work has at most: its status tells of each.
+	// MaxManifests is the maximum number of manifests in a Work: its status describes
+	// each.
 	MaxManifests = 500
-	// maxSecret is how many bytes the API server takes in one Secret.
+	// maxSecret is the maximum size in bytes that the API server accepts for a Secret.
 	maxSecret = 1 << 20
 )
 
@@ -129,7 +130,7 @@ func TooLarge(key TemplateKey, content map[string]any) (has, may int, tooLarge b
 	if gvk := key.GroupVersionKind(); gvk.Group == "" && gvk.Kind == "Secret" {
 		may = maxSecret
 	}
-	const longest = 6 // bytes of JSON for one of text
+	const longest = 6 // bytes of JSON for one byte of text
 	if n := SizeOf(content); n*longest < may {
 		return n, may, false
 	}

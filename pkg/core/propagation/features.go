@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Features are the gates: keys of the ConfigMap config-features in
-// SystemNamespace, read live. The zero value is the default, of a ConfigMap without keys.
+// Features are the feature gates: keys of the ConfigMap config-features in
+// SystemNamespace, read live. The zero value has the defaults, as a ConfigMap without
+// keys does.
 type Features struct {
 	// Preemption is PropagationPolicyPreemption.
 	Preemption bool
@@ -21,24 +22,24 @@ type Features struct {
 	Failover bool
 	// Budget is RemovalBudget.
 	Budget RemovalBudget
-	// Missing: there is no ConfigMap, so that nobody knows what was set.
+	// Missing: the ConfigMap does not exist, so that it is not known what was set.
 	Missing bool `json:",omitempty"`
 }
 
-// RemovalBudget says which removals from a member have a budget.
+// RemovalBudget says which removals from a member the budget limits.
 type RemovalBudget string
 
-// The budgets. The zero one is that of a gate that nobody set.
+// The values of RemovalBudget. The zero value is the default.
 const (
-	// BudgetIndirect: those that nobody asked for by name.
+	// BudgetIndirect: removals that nobody asked for by name.
 	BudgetIndirect RemovalBudget = ""
-	// BudgetAll: those, too, that follow from an edit of what places a template.
+	// BudgetAll: these, and removals that follow from editing what places a template.
 	BudgetAll RemovalBudget = "all"
 	// BudgetOff: none.
 	BudgetOff RemovalBudget = "off"
 )
 
-// The ConfigMap of the gates and its keys.
+// The ConfigMap of the feature gates and its keys.
 const (
 	FeaturesName      = "config-features"
 	FeaturePreemption = "PropagationPolicyPreemption"
@@ -47,12 +48,12 @@ const (
 	FeatureBudget     = "RemovalBudget"
 )
 
-// FeaturesKey names the ConfigMap of the gates.
+// FeaturesKey is the key of the ConfigMap of the feature gates.
 func FeaturesKey() TemplateKey {
 	return TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: SystemNamespace, Name: FeaturesName}
 }
 
-// values are what each gate may say.
+// values are the valid values of each gate.
 var values = map[string][]string{
 	FeaturePreemption: {"true", "false"},
 	FeatureStatic:     {"true", "false"},
@@ -60,9 +61,9 @@ var values = map[string][]string{
 	FeatureBudget:     {"indirect", string(BudgetAll), string(BudgetOff)},
 }
 
-// cautious is what each gate is taken to say while its value is not known: that by which
-// nothing moves, acts or leaves. A misspelled word switches nothing off that holds back,
-// nor does the deletion of the ConfigMap.
+// cautious is the value assumed for a gate whose value is not known: the one with which
+// the fewest changes happen. So neither a misspelled value nor the deletion of the
+// ConfigMap switches off what holds changes back.
 var cautious = map[string]string{
 	FeaturePreemption: "false",
 	FeatureStatic:     "true",
@@ -70,9 +71,9 @@ var cautious = map[string]string{
 	FeatureBudget:     string(BudgetAll),
 }
 
-// FeaturesFrom reads the gates. A key that is absent has its default, one with a value
-// that is not known holds back what it can. unknown says, for people, which keys and
-// values are not known, sorted; keys that begin with an underscore are ignored.
+// FeaturesFrom reads the gates. An absent key has its default, and a key with an
+// invalid value counts as cautious says. unknown lists, for people, the unknown keys
+// and the invalid values, sorted. Keys that begin with an underscore are ignored.
 func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
 	said := maps.Clone(data)
 	for key, value := range data {
@@ -96,10 +97,11 @@ func FeaturesFrom(data map[string]string) (f Features, unknown []string) {
 	return f, unknown
 }
 
-// FeaturesMissing says so in a few words, where something waits because of it.
+// FeaturesMissing says in a few words that the ConfigMap is missing, for messages about
+// what waits because of that.
 const FeaturesMissing = "while ConfigMap " + SystemNamespace + "/" + FeaturesName + " is missing, StaticPolicy counts as on"
 
-// missing tells people of a hub without the ConfigMap, and how that is mended.
+// missing tells people that the hub has no such ConfigMap, and how to fix that.
 func missing() string {
 	said := make([]string, 0, len(cautious))
 	for _, key := range slices.Sorted(maps.Keys(cautious)) {
@@ -110,8 +112,9 @@ func missing() string {
 		SystemNamespace, FeaturesName, strings.Join(said, ", "))
 }
 
-// FeaturesOf reads the gates of their ConfigMap. Without one, t is nil, and all gates hold
-// back what they can: somebody deleted it, and what it said nobody knows.
+// FeaturesOf reads the gates from their ConfigMap. If that does not exist, t is nil and
+// each gate counts as cautious says: somebody deleted the ConfigMap, and what it said
+// is not known.
 func FeaturesOf(t *Template) (f Features, unknown []string) {
 	if t == nil {
 		f, _ = FeaturesFrom(cautious)

@@ -12,25 +12,25 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// PolicyHistory is how many contents of a policy are kept, the present one included.
+// PolicyHistory is how many specs of a policy are kept, including the present one.
 const PolicyHistory = 10
 
-// mostRevisions is above every number that a revision can come to have.
+// mostRevisions is a limit above every number that a revision can reach.
 const mostRevisions = 1 << 53
 
-// PolicyRevision is what a policy said once. Who may write ControllerRevisions may write
-// anything into it: it is believed as far as PolicyRevision.Of tells.
+// PolicyRevision is a spec that a policy had at some time. Whoever may write
+// ControllerRevisions may forge one: PolicyRevision.Of tells whether it is genuine.
 type PolicyRevision struct {
 	Namespace string
 	Name      string
 	UID       types.UID
-	// Number grows by one with each content that was not kept already.
+	// Number grows by one with each spec that is not kept yet.
 	Number int64
-	// Spec of the policy as decoded JSON; nil: there is none.
+	// Spec of the policy as decoded JSON; nil: the revision has none.
 	Spec map[string]any
 }
 
-// Revision is what the policy says now, as it is kept, without a number.
+// Revision returns the revision of the policy's present spec, without a number.
 func (p *Policy) Revision() *PolicyRevision {
 	spec := jsonOf(p.Spec)
 	return &PolicyRevision{
@@ -38,14 +38,15 @@ func (p *Policy) Revision() *PolicyRevision {
 	}
 }
 
-// Of tells whether the revision is one of that policy: its name is that of its content.
+// Of reports whether the revision is genuine and the policy's: its name is derived from
+// its content.
 func (r *PolicyRevision) Of(p *Policy) bool {
 	return r.Spec != nil && r.Name == PolicyRevisionName(p.Key, p.UID, HashJSON(r.Spec))
 }
 
-// Keep is the revision that is missing of what the policy says, and those that go
-// beyond PolicyHistory with it: the oldest, of what is kept under the policy's label.
-// What is there already keeps its number; then nothing is to be done, and next is nil.
+// Keep returns the revision to store for the policy's present spec, and those to
+// delete, the oldest beyond PolicyHistory among those kept under the policy's label. If
+// the present spec is stored already, it keeps its number, and next and drop are nil.
 func (p *Policy) Keep(kept []*PolicyRevision) (next *PolicyRevision, drop []*PolicyRevision) {
 	next = p.Revision()
 	next.Number = 1
@@ -71,7 +72,7 @@ func (p *Policy) Keep(kept []*PolicyRevision) (next *PolicyRevision, drop []*Pol
 	return next, drop
 }
 
-// compareBool has what is not true first.
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -82,7 +83,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// jsonOf is v as decoded JSON.
+// jsonOf returns v as decoded JSON.
 func jsonOf(v any) map[string]any {
 	var m map[string]any
 	if raw, err := json.Marshal(v); err == nil {

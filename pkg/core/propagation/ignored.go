@@ -11,21 +11,24 @@ import (
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 )
 
-// Field is one that is served, and not acted on or not as it is released. The lists
-// below are all of them: docs/fields.md is generated from them, and what a policy sets
-// in vain is told by them.
+// Field is a field that the API has, and that has no effect, or not the effect that the
+// released API gives it. The lists below are complete: docs/fields.md is generated from
+// them, and a policy's condition about fields without effect comes from them.
 type Field struct {
 	// Path in the object, as in spec.placement.clusterTolerations[].tolerationSeconds.
 	Path string
-	// Part of what the field can say that this is about, after the path; empty: all.
+	// Part is the value of the field that this is about, after the path; empty: all
+	// values.
 	Part string
-	// Today is what happens.
+	// Today is what happens now.
 	Today string
-	// By is who is going to act on it.
+	// By is the component that will act on the field.
 	By string
-	// Instead is what happens in a few words, for the condition; empty: as without it.
+	// Instead is what happens, in a few words, for the condition; empty: the same as
+	// without the field.
 	Instead string
-	// Vain tells whether a policy sets it in vain; nil: that is told nowhere else.
+	// Vain reports whether a policy sets the field without effect; nil: no condition
+	// mentions it.
 	Vain func(s *policyv1alpha1.PropagationSpec) bool
 }
 
@@ -37,7 +40,7 @@ func (f Field) Name() string {
 	return f.Path + " " + f.Part
 }
 
-// Who will act on fields.
+// The components that will act on fields.
 const (
 	byScheduler = "the scheduler"
 	byEstimator = "the scheduler, with an estimator"
@@ -47,7 +50,7 @@ const (
 
 const weight = "spec.placement.replicaScheduling.weightPreference.dynamicWeight"
 
-// PolicyFields are those of policies.
+// PolicyFields are the fields of policies.
 var PolicyFields = []Field{
 	{
 		Path: "spec.failover", By: byEvictor,
@@ -83,7 +86,7 @@ var PolicyFields = []Field{
 	},
 }
 
-// BindingFields are those of bindings.
+// BindingFields are the fields of bindings.
 var BindingFields = []Field{
 	{Path: "spec.replicaRequirements", Today: "not filled in; kept where somebody else does", By: byEstimator},
 	{Path: "spec.components", Today: "not filled in; kept where somebody else does", By: byEstimator},
@@ -93,12 +96,12 @@ var BindingFields = []Field{
 	{Path: "status.lastScheduledTime", Today: "not written", By: "the reporter"},
 }
 
-// WorkFields are those of Works.
+// WorkFields are the fields of Works.
 var WorkFields = []Field{
 	{Path: "status.conditions", Part: "Progressing, Available, Degraded", Today: "not written. `Applied`, `Dispatching` and the health in `status.manifestStatuses` are", By: noPlan},
 }
 
-// ClusterFields are those of Clusters.
+// ClusterFields are the fields of Clusters.
 var ClusterFields = []Field{
 	{Path: "spec.syncMode", Part: "Pull", Today: "treated as `Push`; there is no agent", By: "an agent, to come"},
 	{Path: "spec.impersonatorSecretRef", Today: "ignored; nobody passes people's requests on", By: noPlan},
@@ -109,8 +112,8 @@ var ClusterFields = []Field{
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
 }
 
-// aggregated tells whether replicas are divided so that few clusters have them; then no
-// weight counts.
+// aggregated reports whether replicas are divided among as few clusters as possible;
+// then weights have no effect.
 func aggregated(r *policyv1alpha1.ReplicaSchedulingStrategy) bool {
 	return r != nil && r.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDuplicated &&
 		r.ReplicaDivisionPreference == policyv1alpha1.ReplicaDivisionPreferenceAggregated

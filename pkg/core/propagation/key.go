@@ -21,9 +21,9 @@ type (
 	PolicyKey = keys.PolicyKey
 	// BindingKey names a binding.
 	BindingKey = keys.BindingKey
-	// Form says in which of the two APIs a Work is written.
+	// Form says which of the two Work APIs a Work is written in.
 	Form = keys.Form
-	// WorkKey names what one member gets for one binding, or for one part of a
+	// WorkKey names the Work of one member for one binding, or for one part of a
 	// placement.
 	WorkKey = keys.WorkKey
 )

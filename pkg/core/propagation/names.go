@@ -3,27 +3,27 @@
 
 package propagation
 
-// SystemNamespace is where Sluice keeps its own objects on the hub: the gates,
-// the members' credentials, frozen content of cluster-scoped templates.
+// SystemNamespace is the namespace of Sluice's own objects on the hub: the feature
+// gates, the members' credentials, the frozen content of cluster-scoped templates.
 const SystemNamespace = "sluice-system"
 
-// Labels and annotations that Sluice writes. All of them are the system's own
-// in the sense of Content: their change is no change of a template.
+// Labels and annotations that Sluice writes. All of them are the system's own as
+// Content defines it: changing one does not count as a change of the template.
 const (
 	// ClaimLabelNamespaced and ClaimLabelCluster carry the claiming policy's
 	// permanent id, on the template and on its binding; never both.
 	ClaimLabelNamespaced = "propagationpolicy.karmada.io/permanent-id"
 	ClaimLabelCluster    = "clusterpropagationpolicy.karmada.io/permanent-id"
 
-	// Where the claiming policy is. Namespaced policies have both.
+	// The key of the claiming policy. Namespaced policies have both.
 	ClaimNamespacedNamespace = "propagationpolicy.karmada.io/namespace"
 	ClaimNamespacedName      = "propagationpolicy.karmada.io/name"
 	ClaimClusterName         = "clusterpropagationpolicy.karmada.io/name"
 
-	// AnnotationBaseline on a template is the content that a Lazy policy found
-	// when it claimed a template that was there before: no change by itself.
-	// Its value is "<resourceVersion>/<content hash>"; the version makes each
-	// claim's baseline unique.
+	// AnnotationBaseline on a template is the content that the template had when a Lazy
+	// policy claimed it. That content is no change, so the policy waits for another.
+	// The value is "<resourceVersion>/<content hash>"; the version makes each claim's
+	// baseline unique.
 	AnnotationBaseline = "sluice.dev/baseline"
 
 	// On a binding: what is in force.
@@ -35,61 +35,66 @@ const (
 	AnnotationRevision         = "sluice.dev/revision"                 // name of the frozen content
 	AnnotationConsumedBaseline = "sluice.dev/consumed-baseline"        // AnnotationBaseline when last acted on
 
-	// AnnotationActivate on a binding is a person's request to let the pending
-	// policy change act now: "<policy permanent id>/<policy generation>".
+	// AnnotationActivate on a binding is a person's request to let the pending policy
+	// change take effect now: "<policy permanent id>/<policy generation>".
 	AnnotationActivate = "sluice.dev/activate"
 
-	// AnnotationScheduledFor on a binding is the hash of what its own clusters were
-	// chosen for, but for the fleet: while it is the same, nobody asked for others.
+	// AnnotationScheduledFor on a binding is the hash of what the choice of its own
+	// clusters depended on, apart from the clusters themselves. As long as it is the
+	// same, nobody asked for other clusters.
 	AnnotationScheduledFor = "sluice.dev/scheduled-for"
 
-	// AnnotationAffinity on a binding is the name of the term of clusterAffinities that
-	// its own clusters were chosen by; absent: its placement has none.
+	// AnnotationAffinity on a binding is the name of the clusterAffinities term that
+	// its own clusters were chosen by; absent: its placement has no such terms.
 	AnnotationAffinity = "sluice.dev/affinity"
 
 	// AnnotationSpreadsByGroup on a binding, "true", says that its placement came into
-	// force since Sluice spreads by region, zone, provider and label. Without it that is
-	// left alone: an update of Sluice moves nothing.
+	// force when Sluice already supported spreading by region, zone, provider and
+	// label. Without it such constraints are ignored, so that updating Sluice moves
+	// nothing.
 	AnnotationSpreadsByGroup = "sluice.dev/spreads-by-group"
 
-	// AnnotationRemovals on a binding is what is held, or was let go lately, of
-	// those removals that nobody asked for: Removals as JSON.
+	// AnnotationRemovals on a binding has the removals that nobody asked for by name
+	// and that are held, or were allowed recently: Removals as JSON.
 	AnnotationRemovals = "sluice.dev/removals"
 
-	// AnnotationDependencies on a binding is what its template refers to, as a
-	// JSON list of TemplateKeys, where that shall follow it.
+	// AnnotationDependencies on a binding is what its template refers to and is to be
+	// propagated along with it, as a JSON list of TemplateKeys.
 	AnnotationDependencies = "sluice.dev/dependencies"
 
-	// AnnotationPolicyConflict on the binding of what others refer to is in what their
-	// policies want contrary things of it; absent: in nothing.
+	// AnnotationPolicyConflict on the binding of a dependency names the settings in
+	// which the policies of those that refer to it contradict each other; absent: there
+	// are none.
 	AnnotationPolicyConflict = "sluice.dev/policy-conflict"
 
-	// LabelLinked on a binding, "true", says that its template refers to others
-	// that follow it, or follows others: these bindings have to be found by what
-	// they name, among all of a namespace.
+	// LabelLinked on a binding, "true", says that its template has dependencies, or is
+	// one. Such bindings are found by the names that they contain, so all those of a
+	// namespace have to be listed.
 	LabelLinked = "sluice.dev/linked"
-	// AnnotationApplier on a Cluster is who brings Works to the member; none: Sluice's
-	// own applier.
+	// AnnotationApplier on a Cluster names who applies Works to the member; absent:
+	// Sluice's own applier.
 	AnnotationApplier = "sluice.dev/applier"
-	// AnnotationNameWanted on a binding is the template, in JSON, that waits for its
-	// name, and has its turn when the binding goes.
+	// AnnotationNameWanted on a binding is another template, in JSON, whose binding
+	// would have the same name, and which gets it when this binding is deleted.
 	AnnotationNameWanted = "sluice.dev/name-wanted"
-	// LabelRemoving on a binding, "true", says that a removal is held, or may go and
-	// has not gone yet: so these are found without all others.
+	// LabelRemoving on a binding, "true", says that a removal is held, or is allowed
+	// and not done yet, so that these bindings can be listed by label.
 	LabelRemoving = "sluice.dev/removing"
-	// LabelAsked on a binding says that a person asks for something in it, which the
-	// gate hears by taking the label away. Knative's sources watch bindings without
-	// it: to them such a binding seems to go, and of that, unlike of all that Sluice
-	// writes into bindings, they tell.
+	// LabelAsked on a binding says that a person requests something in it. The gate
+	// removes the label when it has seen the request. Knative's sources watch only
+	// bindings without the label: such a binding leaves their watch, which they report
+	// as a deletion, while they report no other write to bindings.
 	LabelAsked = "sluice.dev/asked"
 
-	// LabelBinding on a Work and on a revision is BindingLabel(key): an index.
+	// LabelBinding on a Work and on a revision is BindingLabel(key), so that they can
+	// be listed by binding.
 	LabelBinding = "sluice.dev/binding"
 
-	// LabelPolicyUID on a revision of a policy is the policy's uid: an index.
+	// LabelPolicyUID on a revision of a policy is the policy's uid, so that revisions
+	// can be listed by policy.
 	LabelPolicyUID = "sluice.dev/policy-uid"
 
-	// On a Work: its binding and its template, in the released form.
+	// On a Work: its binding, under the released names, and its template.
 	AnnotationBindingNamespace   = "resourcebinding.karmada.io/namespace"
 	AnnotationBindingName        = "resourcebinding.karmada.io/name"
 	AnnotationClusterBindingName = "clusterresourcebinding.karmada.io/name"
@@ -99,47 +104,49 @@ const (
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
 	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it there
 
-	// AnnotationMemberFields on a Work are the fields of its object that belong to the
-	// member, as "spec.a,spec.b.c".
+	// AnnotationMemberFields on a Work lists the fields of its object that belong to
+	// the member, as "spec.a,spec.b.c".
 	AnnotationMemberFields = "sluice.dev/member-fields"
 	// LabelBindingID and LabelClusterBindingID hold the permanent id of a binding, on
-	// itself, its Works and what these bring to members; never both.
+	// the binding, on its Works and on their objects in members; never both.
 	LabelBindingID        = "resourcebinding.karmada.io/permanent-id"
 	LabelClusterBindingID = "clusterresourcebinding.karmada.io/permanent-id"
 
-	// AnnotationApproved on a Work are the removals that a person let go, of those that
-	// are held because others would lose what is in the object: applying.Approval of
-	// each, separated by commas.
+	// AnnotationApproved on a Work lists the removals that a person approved, among
+	// those that are held because objects of others would be deleted with the object:
+	// applying.Approval of each, separated by commas.
 	AnnotationApproved = "sluice.dev/approved"
-	// AnnotationRivals on a Work are other Works of its member that want what it has there,
-	// which their applier notes: Rival of each, in JSON.
+	// AnnotationRivals on a Work lists other Works of the same member that want an
+	// object which this Work has there, as JSON of Rivals. Their applier writes it.
 	AnnotationRivals = "sluice.dev/rivals"
 
 	// FinalizerWork keeps a Work until its objects have left the member.
 	FinalizerWork = "sluice.dev/member-object"
 
-	// LabelMemberWork on a member's object names the Work that it comes from:
-	// without it an object is not ours.
+	// LabelMemberWork on an object in a member names its Work. An object without it is
+	// not Sluice's.
 	LabelMemberWork = "sluice.dev/work"
 
 	// LabelRetainReplicas on a template leaves spec.replicas to the members.
 	LabelRetainReplicas = "resourcetemplate.karmada.io/retain-replicas"
 )
 
-// inheritedSuspension and the label of a binding are the key of an annotation on
-// what that binding's template depends on: the clusters, separated by commas,
-// on which the binding is suspended, and so what it depends on.
+// inheritedSuspension begins the key of an annotation on the binding of a dependency;
+// the label of the binding that depends on it follows. The value lists the clusters,
+// separated by commas, on which that binding is suspended, and therefore the dependency
+// too.
 const inheritedSuspension = "suspended-by.sluice.dev/"
 
-// InheritedSuspension is the key of the annotation for one parent.
+// InheritedSuspension returns the key of the annotation for one binding that depends on
+// this one.
 func InheritedSuspension(parent BindingKey) string { return inheritedSuspension + BindingLabel(parent) }
 
 // DefaultScheduler is the name of Sluice's own scheduler.
 const DefaultScheduler = "default-scheduler"
 
-// FieldManager is the owner of Sluice's fields in hub and members.
+// FieldManager is the field manager of what Sluice applies on the hub and in members.
 const FieldManager = "sluice"
 
-// ReplicasManager is the owner of a template's number of replicas where that is brought
-// back from the members: what it writes is a change like a user's.
+// ReplicasManager is the field manager of a template's number of replicas if that is
+// copied back from a member. What it writes counts as a user's change.
 const ReplicasManager = "sluice-replicas"

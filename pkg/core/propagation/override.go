@@ -11,9 +11,9 @@ import (
 
 // Override is an override policy of either scope, as it was read.
 type Override struct {
-	// Key: of scope Cluster or Namespaced, as policies'.
+	// Key of scope Cluster or Namespaced, as a policy's.
 	Key  PolicyKey
 	Spec policyv1alpha1.OverrideSpec
-	// NotServed is as that of a Policy.
+	// NotServed is the same as in a Policy.
 	NotServed []schema.GroupVersionKind
 }

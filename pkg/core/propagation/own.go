@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OwnWrite reports whether the last write of an object was certainly Sluice's own, on the
-// hub or in a member. Times are whole seconds: of two in one
-// second either may be the last.
+// OwnWrite reports whether the last write of an object was certainly Sluice's own, on
+// the hub or in a member. Managed fields have times in whole seconds, so if somebody
+// else wrote in the same second, it is not certain.
 func OwnWrite(m *metav1.ObjectMeta) bool {
 	var own, others time.Time
 	for _, f := range m.ManagedFields {

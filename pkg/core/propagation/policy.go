@@ -18,28 +18,28 @@ type Policy struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
-	// ID is the permanent id: the policy's label, and its UID where it has none.
+	// ID is the permanent id: the policy's label, or its UID if it has no such label.
 	ID      string
 	Created time.Time
-	// LastUserWrite is when somebody other than Sluice last wrote anything but
-	// the status (one second's resolution, from managedFields).
+	// LastUserWrite is when somebody other than Sluice last wrote anything but the
+	// status, from managedFields, in whole seconds.
 	LastUserWrite time.Time
 	Deleting      bool
 	Spec          policyv1alpha1.PropagationSpec
-	// NotServed are the kinds that the selectors name and that the hub does not
-	// serve, in that group, version and spelling, as it was when this was read.
+	// NotServed are the kinds that the selectors name and the hub did not serve, in
+	// that group, version and spelling, when the policy was read.
 	NotServed []schema.GroupVersionKind
-	// Status as it was written last. No decision depends on it.
+	// Status as it was last written. No decision depends on it.
 	Status policyv1alpha1.PropagationStatus
 }
 
-// Lazy tells whether the policy's changes wait for the template's.
+// Lazy reports whether the policy's changes wait for the template to change.
 func (p *Policy) Lazy() bool { return p.Spec.ActivationPreference == policyv1alpha1.LazyActivation }
 
-// Preempts tells whether the policy may take a template from another one.
+// Preempts reports whether the policy may take a template from another one.
 func (p *Policy) Preempts() bool { return p.Spec.Preemption == policyv1alpha1.PreemptAlways }
 
-// Priority is the explicit priority; 0 where none is set.
+// Priority returns the explicit priority; 0 if none is set.
 func (p *Policy) Priority() int32 {
 	if p.Spec.Priority == nil {
 		return 0
@@ -47,5 +47,5 @@ func (p *Policy) Priority() int32 {
 	return *p.Spec.Priority
 }
 
-// Claim is the claim of a template that this policy holds.
+// Claim returns the claim that this policy has on a template that it holds.
 func (p *Policy) Claim() Claim { return Claim{Policy: p.Key, ID: p.ID} }

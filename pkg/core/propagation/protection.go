@@ -3,25 +3,24 @@
 
 package propagation
 
-// LabelDeletionProtected with the value DeletionProtected keeps an object from
-// being deleted, which the API server sees to (config/400-config). Where somebody
-// gets around that, members keep what was made of a template that had it, or that
-// went with a namespace that had it.
+// LabelDeletionProtected with the value DeletionProtected protects an object from being
+// deleted: the API server refuses that (config/400-config). If somebody bypasses it,
+// members keep the objects of a template that had the label, or whose namespace had it.
 const (
 	LabelDeletionProtected = "resourcetemplate.karmada.io/deletion-protected"
 	DeletionProtected      = "Always"
 )
 
-// AnnotationShielded on a Work, "true", records that the namespace of its template
-// was protected when it was rendered: if that goes nevertheless, what was made of
-// its templates stays in the members.
+// AnnotationShielded on a Work, "true", records that the namespace of its template was
+// protected when the Work was rendered: if the namespace is deleted all the same, the
+// objects stay in the members.
 const AnnotationShielded = "sluice.dev/namespace-deletion-protected"
 
-// Shielded tells whether the namespace of the Work's template was protected.
+// Shielded reports whether the namespace of the Work's template was protected.
 func (w *Work) Shielded() bool { return w.Annotations[AnnotationShielded] == "true" }
 
 // AnnotationDeletionProtected on a binding, "true", records that its template was
-// protected while it was there.
+// protected while it existed.
 const AnnotationDeletionProtected = "sluice.dev/deletion-protected"
 
 // Protected reports whether the labels protect an object from deletion.
@@ -29,7 +28,7 @@ func Protected(labels map[string]string) bool {
 	return labels[LabelDeletionProtected] == DeletionProtected
 }
 
-// Protected tells whether the binding's template is, or was, protected itself.
+// Protected reports whether the binding's template itself is, or was, protected.
 func (b *Binding) Protected() bool { return b.Annotations[AnnotationDeletionProtected] != "" }
 
 // Preserves reports whether the members keep the object when its template is deleted,

@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// Removal is how far the removal of a template from one cluster has come, where
-// nobody asked for it by name.
+// Removal is the state of the removal of a template from one cluster, where nobody
+// asked for it by name.
 type Removal struct {
-	// Held is since when the cluster keeps the template; zero: nothing is held.
+	// Held is since when the cluster keeps the template; zero: no removal is held.
 	Held time.Time `json:"held,omitzero"`
-	// Let is when the budget let it go. It stays held until it is scheduled.
+	// Let is when the budget allowed the removal. The cluster keeps the template until
+	// the binding is scheduled.
 	Let time.Time `json:"let,omitzero"`
-	// Approved tells that a person let it go.
+	// Approved reports that a person allowed the removal.
 	Approved bool `json:"approved,omitempty"`
-	// Left is when the budget let the last one go that has left.
+	// Left is when the budget allowed the last removal that is done.
 	Left time.Time `json:"left,omitzero"`
 }
 
@@ -60,7 +61,7 @@ func (b *Binding) HeldRemovals() []string {
 	return out
 }
 
-// WithRemovals is a copy of the binding with these removals.
+// WithRemovals returns a copy of the binding with these removals.
 func (b *Binding) WithRemovals(removals map[string]Removal) *Binding {
 	next := *b
 	next.Annotations = maps.Clone(b.Annotations)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Revision is frozen content: what the gate let through.
+// Revision is frozen content: a template's content that the gate passed.
 type Revision struct {
 	Namespace string
 	Name      string
@@ -17,15 +17,15 @@ type Revision struct {
 	Hash      string
 	// Number grows by one with each revision of a binding.
 	Number int64
-	// Content is Content(template) at that time, as decoded JSON.
+	// Content is Content(template) as of that time, as decoded JSON.
 	Content map[string]any
-	// Owner is the uid of the binding with which it goes.
+	// Owner is the uid of the binding that owns it.
 	Owner types.UID
 }
 
-// Who may write ControllerRevisions and Secrets of a namespace may write what is
-// kept there. So it is believed only as far as it can be checked: against the
-// hash that the binding holds, and the template that it names.
+// Whoever may write ControllerRevisions and Secrets of a namespace may forge frozen
+// content. So it is used only if it agrees with the hash that the binding records, and
+// is of the template that the binding names.
 var (
 	errOtherContent = errors.New("its content is not what was let through")
 	errOtherName    = errors.New("its name is not that of its content")

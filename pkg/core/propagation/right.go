@@ -5,20 +5,21 @@ package propagation
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Right is something that an account may or may not do on the hub.
+// Right is something that an account may be allowed to do on the hub.
 type Right struct {
 	// Account is the name of a ServiceAccount of SystemNamespace.
 	Account string
 	Verb    string
-	// Resource in the spelling of discovery.
+	// Resource as discovery spells it.
 	Resource schema.GroupResource
-	// Status: of the status of objects, not of the objects.
+	// Status: the right is about the subresource status.
 	Status bool
-	// Namespace; empty: everywhere.
+	// Namespace in which; empty: in all.
 	Namespace string
 }
 
-// String is the right in words: "account detector may patch widgets.example.com in shop".
+// String returns the right in words: "account detector may patch widgets.example.com in
+// shop".
 func (r Right) String() string {
 	what, where := r.Resource.String(), "in all namespaces"
 	if r.Status {

@@ -11,26 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// MaxRivals are what a Work names at most.
+// MaxRivals is how many rivals a Work records at most.
 const MaxRivals = 20
 
-// Rival is what another Work of the same member wants in vain: this one has it.
+// Rival is another Work of the same member that wants an object which this Work has.
 type Rival struct {
 	// Name and Form of the other Work.
 	Name   string      `json:"name"`
 	Form   Form        `json:"form,omitempty"`
 	Object TemplateKey `json:"object"`
-	// By says for people who wants it.
+	// By says for people whose Work it is.
 	By string `json:"by"`
 }
 
-// Work is the key of the other Work, in the member of w.
+// Work returns the key of the other Work, in the member of w.
 func (r Rival) Work(w *Work) WorkKey {
 	return WorkKey{Cluster: w.Key.Cluster, Name: r.Name, Form: r.Form}
 }
 
-// Rivals are those that the Work says it has. What cannot be read names none; nor does
-// what Sluice never writes, for these names become paths of requests.
+// Rivals returns the rivals that the Work records. An annotation that cannot be decoded
+// counts as none, and so does one that Sluice cannot have written, because the names
+// become paths of requests.
 func (w *Work) Rivals() []Rival {
 	var all []Rival
 	if said := w.Annotations[AnnotationRivals]; said == "" || json.Unmarshal([]byte(said), &all) != nil {
@@ -47,7 +48,7 @@ func (r Rival) forged() bool {
 	return len(validation.IsDNS1123Subdomain(r.Name)) > 0 || !slices.Contains(Forms, r.Form)
 }
 
-// WithRivals is a copy of the Work that says that it has these.
+// WithRivals returns a copy of the Work that records these rivals.
 func (w *Work) WithRivals(all []Rival) *Work {
 	next := *w
 	next.Annotations = maps.Clone(w.Annotations)

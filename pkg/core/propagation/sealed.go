@@ -12,18 +12,18 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// AnnotationSealed, on the manifest of a Secret in a Work, says that the manifest
-// is without its content, and is the hash of the whole one. That is kept in the
-// Secret of the Work's name, under the hash.
+// AnnotationSealed on the manifest of a Secret in a Work says that the data is left
+// out. Its value is the hash of the complete manifest, which is kept under that hash in
+// the Secret with the Work's name.
 const AnnotationSealed = "sluice.dev/sealed"
 
-// annotationLastApplied is what kubectl keeps of an object, content and all.
+// annotationLastApplied is kubectl's copy of an object, which includes the data.
 const annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// MaxContents is how many bytes the contents of one Work have at most.
+// MaxContents is the maximum size of the contents of one Work in bytes.
 const MaxContents = maxSecret
 
-// Contents are the whole manifests of a Work's Secrets, as JSON, by their hashes.
+// Contents are the complete manifests of a Work's Secrets, as JSON, by their hashes.
 type Contents map[string][]byte
 
 // Has reports whether a content with the hash is among the contents.
@@ -32,16 +32,16 @@ func (c Contents) Has(hash string) bool {
 	return utiljson.Unmarshal(c[hash], &whole) == nil && whole != nil && HashJSON(whole) == hash
 }
 
-// KeptContents are contents as they were read.
+// KeptContents are the contents of a Work's Secrets as they were read.
 type KeptContents struct {
 	UID             types.UID
 	ResourceVersion string
-	// Owner is the uid of the Work that they were kept for.
+	// Owner is the uid of the Work that they are kept for.
 	Owner    types.UID
 	Contents Contents
 }
 
-// IsSecret tells whether the object is a Secret.
+// IsSecret reports whether the object is a Secret.
 func IsSecret(obj map[string]any) bool {
 	return obj["kind"] == "Secret" && obj["apiVersion"] == "v1"
 }
@@ -76,7 +76,7 @@ func Seal(manifest map[string]any) (sealed map[string]any, hash string, whole []
 	return sealed, hash, whole, nil
 }
 
-// withoutAnnotations is a copy of the object that lacks the annotation.
+// withoutAnnotations returns a copy of the object without the annotation.
 func withoutAnnotations(obj map[string]any, key string) map[string]any {
 	out := maps.Clone(obj)
 	meta, _ := obj["metadata"].(map[string]any)
@@ -132,7 +132,8 @@ func Open(manifest map[string]any, kept Contents) (map[string]any, bool) {
 func (w *Work) Sealed() []string {
 	var hashes []string
 	for _, m := range w.Spec.Workload.Manifests {
-		// Most Works carry no Secret, which is told without reading them whole.
+		// Most Works contain no Secret, and that shows without decoding the whole
+		// manifest.
 		var head struct {
 			APIVersion string `json:"apiVersion"`
 			Kind       string `json:"kind"`

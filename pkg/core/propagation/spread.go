@@ -39,8 +39,9 @@ func (b *Binding) groupConstraints() []policyv1alpha1.SpreadConstraint {
 	return slices.DeleteFunc(slices.Clone(b.Spec.Placement.SpreadConstraints), func(c policyv1alpha1.SpreadConstraint) bool { return !ByGroup(c) })
 }
 
-// NoteSpread notes on the binding, whose annotations are changed in place, that from now
-// on it spreads by group, if another placement than its own comes into force.
+// NoteSpread sets or removes AnnotationSpreadsByGroup, in place, if next is another
+// placement than the binding's: next comes into force, and its constraints by group
+// count.
 func (b *Binding) NoteSpread(next *policyv1alpha1.Placement) {
 	switch {
 	case b.Spec.Placement != nil && equality.Semantic.DeepEqual(b.Spec.Placement, next):

@@ -11,14 +11,15 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// AnnotationSuspended holds a thing back: "true" in all members, else in those that it
-// names, separated by commas. On a placement it holds its Works. On a template it holds
-// that alone, whatever its policy says; it stands on the template's binding, too, so
-// that it outlives either of them: what one of the two says is in force.
+// AnnotationSuspended suspends dispatching: "true" in all members, otherwise in those
+// that it names, separated by commas. On a placement it suspends that placement's
+// Works. On a template it suspends this template only, whatever its policy says. It is
+// then on the template's binding, too, so that it survives the deletion of either; a
+// suspension on one of the two suffices.
 const AnnotationSuspended = "sluice.dev/suspended"
 
-// PlacementSuspended tells whether the annotations of a placement hold its Works
-// back in the cluster.
+// PlacementSuspended reports whether the annotations of a placement suspend its Works
+// in the cluster.
 func PlacementSuspended(annotations map[string]string, cluster string) bool {
 	all, clusters := ParseSuspended(annotations[AnnotationSuspended])
 	return all || slices.Contains(clusters, cluster)
@@ -57,7 +58,7 @@ func (b *Binding) WithSuspendedIn(value string) *Binding {
 	return &next
 }
 
-// PlacementKey is the key of a placement, as of any object of the hub.
+// PlacementKey returns the key of a placement as an object of the hub.
 func PlacementKey(name string) TemplateKey {
 	return TemplateKey{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement, Name: name}
 }

@@ -17,15 +17,15 @@ type Template struct {
 	UID             types.UID
 	ResourceVersion string
 	Created         time.Time
-	// LastUserWrite is when somebody other than Sluice last wrote anything but
-	// the status (one second's resolution, from managedFields).
+	// LastUserWrite is when somebody other than Sluice last wrote anything but the
+	// status, from managedFields, in whole seconds.
 	LastUserWrite time.Time
-	// Ours: the last write was Sluice's own, its status included. False where
-	// somebody else may have written in the same second.
+	// Ours reports that the last write, of the status or anything else, was Sluice's
+	// own. It is false if somebody else may have written in the same second.
 	Ours     bool
 	Deleting bool
 	Labels   map[string]string
-	// Claim is what the template's metadata says; the zero Claim: nobody's.
+	// Claim is the claim in the template's metadata; the zero Claim: there is none.
 	Claim Claim
 	// Baseline is AnnotationBaseline, or empty.
 	Baseline Baseline
@@ -38,8 +38,8 @@ type Template struct {
 // Claim says which policy holds a template.
 type Claim struct {
 	Policy PolicyKey
-	// ID is the policy's permanent id: a policy made anew under an old name is
-	// another policy.
+	// ID is the policy's permanent id: a policy that is created again under the same
+	// name is another policy.
 	ID string
 }
 
@@ -49,8 +49,8 @@ func (c Claim) Held() bool { return c.ID != "" }
 // By reports whether p is the policy that holds the template.
 func (c Claim) By(p *Policy) bool { return p != nil && c.Policy == p.Key && c.ID == p.ID }
 
-// Metadata is the claim as labels and annotations; all of ClaimKeys, with nil
-// for those that must not be there.
+// Metadata returns the claim as labels and annotations: all keys of claims, with nil
+// for those that must be absent.
 func (c Claim) Metadata() (labels, annotations map[string]*string) {
 	labels = map[string]*string{ClaimLabelNamespaced: nil, ClaimLabelCluster: nil}
 	annotations = map[string]*string{ClaimNamespacedNamespace: nil, ClaimNamespacedName: nil, ClaimClusterName: nil}
@@ -67,8 +67,8 @@ func (c Claim) Metadata() (labels, annotations map[string]*string) {
 	return labels, annotations
 }
 
-// ClaimFrom reads a claim from labels and annotations. A claim that lacks a
-// part, as after somebody removed a label, is none.
+// ClaimFrom reads a claim from labels and annotations. If a part is missing, because
+// somebody removed a label for example, there is no claim.
 func ClaimFrom(labels, annotations map[string]string) Claim {
 	if id, ns, name := labels[ClaimLabelNamespaced], annotations[ClaimNamespacedNamespace], annotations[ClaimNamespacedName]; id != "" && ns != "" && name != "" {
 		return Claim{Policy: PolicyKey{Scope: Namespaced, Namespace: ns, Name: name}, ID: id}
@@ -79,9 +79,8 @@ func ClaimFrom(labels, annotations map[string]string) Claim {
 	return Claim{}
 }
 
-// ClaimMetadataMatches tells whether labels and annotations say exactly c: all
-// of its keys and none of another claim's. A forged or half removed claim does
-// not match.
+// ClaimMetadataMatches reports whether labels and annotations say exactly c: all of its
+// keys and none of another claim. A forged or partly removed claim does not match.
 func ClaimMetadataMatches(c Claim, labels, annotations map[string]string) bool {
 	l, a := c.Metadata()
 	return same(l, labels) && same(a, annotations)
@@ -97,29 +96,29 @@ func same(want map[string]*string, have map[string]string) bool {
 	return true
 }
 
-// Baseline is the content that a Lazy policy found when it claimed a template
-// that was there before. Empty: none.
+// Baseline is the content that a template had when a Lazy policy claimed it; empty:
+// none.
 type Baseline string
 
-// NewBaseline is the baseline of a template as read.
+// NewBaseline returns the baseline of a template as it was read.
 func NewBaseline(t *Template) Baseline {
 	return Baseline(t.ResourceVersion + "/" + t.Hash)
 }
 
-// Hash is the content's hash.
+// Hash returns the hash of the content.
 func (b Baseline) Hash() string {
 	_, hash, _ := strings.Cut(string(b), "/")
 	return hash
 }
 
-// Sighting is when a template was first seen with a content. What Sluice and
-// others write of the rest, later, does not make the content any newer.
+// Sighting records when a template was first seen with its content. Later writes that
+// leave the content as it is do not change that.
 type Sighting struct {
-	// Content tells contents, of one object and of others, apart.
+	// Content identifies the object and its content.
 	Content string
-	// Version is the resourceVersion then.
+	// Version is the resourceVersion at that time.
 	Version uint64
-	// Written is LastUserWrite then, in seconds since 1970.
+	// Written is LastUserWrite at that time, in seconds since 1970.
 	Written int64
 }
 
@@ -142,7 +141,8 @@ func Version(resourceVersion string) uint64 {
 	return n
 }
 
-// Annotations are the template's, as far as they are strings.
+// Annotations returns the template's annotations; values that are not strings are left
+// out.
 func (t *Template) Annotations() map[string]string {
 	meta, _ := t.Object["metadata"].(map[string]any)
 	raw, _ := meta["annotations"].(map[string]any)

@@ -5,11 +5,11 @@ package propagation
 
 import "maps"
 
-// A version is how an object is read, and no part of who it is, nor of what its
-// owner says. Hashes were always taken of the object as it was read, its apiVersion
-// included: they are compared as of the version of then.
+// An object may be read in one version or another. The version identifies neither the
+// object nor what its owner wrote. But hashes cover the apiVersion in which the object
+// was read, so two hashes can be compared only as of the same version.
 
-// As returns the template with another apiVersion, one that has the same fields.
+// As returns the template with another apiVersion, which has to have the same fields.
 func (t *Template) As(apiVersion string) *Template {
 	if t.Object["apiVersion"] == apiVersion {
 		return t
@@ -21,10 +21,11 @@ func (t *Template) As(apiVersion string) *Template {
 	return &as
 }
 
-// KnownTo is the template by the name, in all but its object, that the binding has
-// for it, in whatever version it was read. Where it says what was acted on, in the
-// words of the version of then, it says so in these; and so it does where nobody has
-// written it since, and the API server has put fields into it that were not there.
+// KnownTo returns the template under the apiVersion that the binding has for it,
+// whatever version it was read in. The object and its hash stay as they were read, with
+// two exceptions. If the content was acted on under the binding's version, object and
+// hash are given in that version. If nobody has written the template since, and only
+// the API server filled in fields, the hash is the one acted on.
 func (t *Template) KnownTo(b *Binding) *Template {
 	if b == nil || !b.IsOf(t.Key) || b.AwaitsTemplate() || b.Spec.Resource.APIVersion == "" {
 		return t

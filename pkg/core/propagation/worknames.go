@@ -5,8 +5,8 @@ package propagation
 
 import "slices"
 
-// names are those that the Work's binding may give it, the present one first; nil:
-// the Work does not say whose it is, or its name is none of these.
+// names are the names that the Work's binding may give it, the present one first; nil:
+// the Work does not name its binding, or has neither of these names.
 func (w *Work) names() []string {
 	if w.Key.Form != PolicyForm {
 		return nil
@@ -25,9 +25,9 @@ func (w *Work) names() []string {
 	return nil
 }
 
-// Owners are the values of LabelMemberWork by which an object in the member is this
-// Work's, its own name first: it may have come by a Work of the same binding that had
-// the other name.
+// Owners returns the values of LabelMemberWork that mark an object in the member as
+// this Work's, its own name first: the object may have been applied by a Work of the
+// same binding with the other name.
 func (w *Work) Owners() []string {
 	owners := []string{w.Key.Owner()}
 	for _, n := range w.names() {
@@ -48,8 +48,8 @@ func (w *Work) Successor() (WorkKey, bool) {
 	return WorkKey{Cluster: w.Key.Cluster, Name: names[0], Form: w.Key.Form}, true
 }
 
-// Effective returns those of the binding's Works that count, one in a cluster: where
-// a Work of the former name is left beside one of the present name, the latter. It
+// Effective returns the binding's Works that count, one for each cluster: where a Work
+// with the former name remains beside one with the present name, the latter counts. It
 // changes the slice.
 func Effective(key BindingKey, works []*Work) []*Work {
 	present, name := map[string]bool{}, WorkName(key)

@@ -5,9 +5,9 @@ package propagation
 
 import "strconv"
 
-// An API server that is upgraded, or a changed schema, gives default values to fields
-// that stored objects do not have. No generation and no version tells of it: nobody
-// has written anything, and so nobody has changed the template.
+// After an upgrade of the API server or a change of a schema, default values appear in
+// fields that stored objects do not have. Neither generation nor resourceVersion
+// changes: nobody has written the template, so it counts as unchanged.
 
 // Written identifies what the user wrote last, whatever fields the API server fills in. It
 // is the generation, which counts the changes of the spec, with a hash of the rest; for
@@ -30,8 +30,8 @@ func Generation(obj map[string]any) int64 {
 	return generation
 }
 
-// unwritten tells whether nobody has written the template since the binding acted on
-// it, though its content is another.
+// unwritten reports whether nobody has written the template since the binding acted on
+// it, although its content differs.
 func (t *Template) unwritten(b *Binding) bool {
 	acted := b.ActedHash()
 	return acted != "" && acted != t.Hash && b.Spec.Resource.UID == t.UID && b.Annotations[AnnotationWritten] == t.Written()

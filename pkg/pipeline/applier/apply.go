@@ -26,7 +26,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// The reasons of a Work that its member does not have as it says.
+// The reasons of a Work whose member does not have what is in it.
 const (
 	reasonNotJoined    = reporting.ReasonNotJoined
 	reasonUnreachable  = reporting.ReasonUnreachable
@@ -36,17 +36,17 @@ const (
 	skipNamespaceLabel = "namespace.karmada.io/skip-auto-propagation"
 )
 
-// done is what became of one manifest.
+// done is the outcome for one manifest.
 type done struct {
 	manifest map[string]any
-	// object is the member's, as it was observed; nil: it does not have to be there.
+	// object is the member's object as it was read; nil: it need not exist.
 	object map[string]any
 	state  workv1alpha1.AppliedState
 }
 
-// apply brings the member up to the Work, and says on the Work how that went.
-// What was applied and has not settled is said by the reporter when it has, so
-// that it costs one write, unless somebody waits for it (urgent).
+// apply applies the Work to its member, and writes the outcome to the Work's status. If
+// objects have not settled, the reporter writes the status when they have, so that one
+// write is enough, unless somebody waits for the status (urgent).
 func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagation.Binding, urgent bool) (result, error) {
 	applied, err := s.write(ctx, w, bound)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	return r, nil
 }
 
-// kinds is what is known of kinds.
+// kinds returns what is known of kinds.
 func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
 	known, err := s.hub.Kinds(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
 	return known, nil
 }
 
-// statuses are what the Work says of its objects. One that has come to its end and
-// is gone is as it was last.
+// statuses returns the statuses of the Work's objects. An object that finished and is
+// gone has its last status.
 func statuses(known kinds.Table, w *propagation.Work, bound *propagation.Binding, applied []done) []workv1alpha1.ManifestStatus {
 	out := make([]workv1alpha1.ManifestStatus, len(applied))
 	for i, a := range applied {
@@ -101,7 +101,7 @@ func statuses(known kinds.Table, w *propagation.Work, bound *propagation.Binding
 	return out
 }
 
-// fail says on the Work why its member does not have what it says.
+// fail writes to the Work's status why its member does not have what is in the Work.
 func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (result, error) {
 	reason := reasonOf(failure)
 	if reason == "" {
@@ -130,8 +130,7 @@ func (s *Stage) fail(ctx context.Context, w *propagation.Work, failure error) (r
 	return r, nil
 }
 
-// write applies the Work's manifests in their order; the first that fails ends
-// it.
+// write applies the Work's manifests in order, up to the first that fails.
 func (s *Stage) write(ctx context.Context, w *propagation.Work, bound *propagation.Binding) ([]done, error) {
 	manifests, err := s.whole(ctx, w)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s *Stage) write(ctx context.Context, w *propagation.Work, bound *propagati
 	return applied, nil
 }
 
-// takeOver is what the policy says of objects that are not ours.
+// takeOver returns what the policy says about objects that are not Sluice's.
 func takeOver(w *propagation.Work) applying.TakeOver {
 	if w.Annotations[propagation.AnnotationConflictResolution] == string(policyv1alpha1.ConflictOverwrite) {
 		return applying.TakeOverAlways
@@ -166,7 +165,7 @@ func takeOver(w *propagation.Work) applying.TakeOver {
 	return applying.TakeOverNever
 }
 
-// writeOne looks at the member's object, decides, and does what was decided.
+// writeOne reads the member's object, decides, and executes the decision.
 func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done, error) {
 	ref, err := refOf(in.Manifest), error(nil)
 	in.Live, err = m.Look(ctx, ref, member.Looking{First: in.Known == nil, Whole: in.TakeOver == applying.TakeOverIfNoDiff})
@@ -205,8 +204,8 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 	}}, nil
 }
 
-// newest makes sure that the Work was not read in an older form than it has: what
-// another process brought to the member since is not taken back.
+// newest returns an error if the Work was read in an outdated form, so that what
+// another process has applied since is not reverted.
 func (s *Stage) newest(ctx context.Context, w *propagation.Work) error {
 	now, err := s.hub.WorkNow(ctx, w.Key)
 	switch {
@@ -220,8 +219,8 @@ func (s *Stage) newest(ctx context.Context, w *propagation.Work) error {
 	return nil
 }
 
-// put writes the manifest; the namespace that it lives in is made where the
-// member has none, unless its owner on the hub asked for the contrary.
+// put applies the manifest. If the member does not have the object's namespace, it is
+// created, unless the namespace's owner on the hub forbids that.
 func (s *Stage) put(ctx context.Context, m Member, in applying.Input) (*applying.Observed, error) {
 	now, err := m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value)
 	var missing *member.NoNamespace
@@ -241,17 +240,17 @@ func (s *Stage) put(ctx context.Context, m Member, in applying.Input) (*applying
 	return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value)
 }
 
-// waiting is a decision to wait: the member does not have what the Work says, or
-// still has what it does not say any more.
+// waiting is a decision to wait: the member does not have what is in the Work, or still
+// has what is no longer in it.
 type waiting struct {
 	reason  applying.Reason
 	message string
-	held    *held // the object, where another Work has it
+	held    *held // the object, if another Work has it
 }
 
 func (e *waiting) Error() string { return e.message }
 
-// undone says why the object was left as it is.
+// undone returns why the object was left as it is.
 func undone(cluster string, ref member.Ref, d applying.Decision) *waiting {
 	e := &waiting{reason: d.Reason, message: fmt.Sprintf("%s in %s: %s", ref, cluster, d.Message)}
 	switch d.Reason {
@@ -263,8 +262,8 @@ func undone(cluster string, ref member.Ref, d applying.Decision) *waiting {
 	return e
 }
 
-// reasonOf names a failure that people have to know of; empty: it is ours to
-// try again.
+// reasonOf returns the reason of a failure that people have to know of; empty: the
+// stage only has to try again.
 func reasonOf(err error) string {
 	var (
 		wait        *waiting
@@ -293,13 +292,14 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// hold says on the Work that it is suspended, and does nothing else.
+// hold writes to the Work's status that it is suspended, and does nothing else.
 func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (result, error) {
 	s.tell(ctx, w, metav1.ConditionFalse)
 	status := w.Status
 	status.Conditions = s.dispatching(w, metav1.ConditionFalse)
 	if len(status.ManifestStatuses) == 0 {
-		// A Work that was made anew does not know yet how what it holds back is doing.
+		// A Work that was created again has no statuses yet for the objects in its
+		// member.
 		status.ManifestStatuses = s.seen(ctx, w)
 	} else if manifests, err := manifestsOf(w); err == nil {
 		status.ManifestStatuses = reporting.Named(status.ManifestStatuses, manifests)
@@ -310,8 +310,8 @@ func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (resu
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
 }
 
-// seen is how the objects of the Work are doing that are in the member already. What
-// cannot be seen now, the reporter says when it hears of it.
+// seen returns the statuses of the Work's objects that exist in the member already. For
+// those that cannot be read now, the reporter adds them later.
 func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.ManifestStatus {
 	manifests, err := manifestsOf(w)
 	if err != nil {
@@ -335,7 +335,7 @@ func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.Ma
 	return out
 }
 
-// dispatching is the Work's conditions with Dispatching set.
+// dispatching returns the Work's conditions with Dispatching set.
 func (s *Stage) dispatching(w *propagation.Work, on metav1.ConditionStatus) []metav1.Condition {
 	c := metav1.Condition{
 		Type: workv1alpha1.ConditionDispatching, Status: on, Reason: workv1alpha1.ReasonDispatching,
@@ -348,7 +348,7 @@ func (s *Stage) dispatching(w *propagation.Work, on metav1.ConditionStatus) []me
 	return list
 }
 
-// tell records suspension and resumption.
+// tell records Kubernetes events for suspension and resumption.
 func (s *Stage) tell(ctx context.Context, w *propagation.Work, on metav1.ConditionStatus) {
 	list := w.Status.Conditions
 	if conditions.Is(list, workv1alpha1.ConditionDispatching, on) || on == metav1.ConditionTrue && !conditions.Has(list, workv1alpha1.ConditionDispatching) {
@@ -361,12 +361,12 @@ func (s *Stage) tell(ctx context.Context, w *propagation.Work, on metav1.Conditi
 	s.hub.Record(ctx, hub.AboutWork(w), hub.Normal, workv1alpha1.EventReasonWorkDispatching, message)
 }
 
-// invalidManifest says which manifest of a Work cannot be read.
+// invalidManifest says which manifest of a Work cannot be decoded.
 type invalidManifest struct{ error }
 
 func (e *invalidManifest) Unwrap() error { return e.error }
 
-// genuine says which manifest is of another object than the Work's template.
+// genuine returns an error if a manifest is not of the Work's template.
 func genuine(w *propagation.Work, manifests []map[string]any) error {
 	template, err := w.Template()
 	if err != nil {

@@ -18,28 +18,29 @@ import (
 )
 
 const (
-	// patience is how long others wait when half of them have their answers. A member
-	// that is merely busy answers in a part of that.
+	// patience is how long the members of an event are waited for once half of them
+	// have answered. A member that is merely busy answers in a fraction of that.
 	patience = 3 * time.Second
-	// utmost is how long they wait in any case.
+	// utmost is how long they are waited for in any case.
 	utmost = 4 * patience
-	// attempts are those at a Work of several, where somebody else wrote it meanwhile.
+	// attempts is how often a Work out of several is tried if somebody else writes it
+	// meanwhile.
 	attempts = 4
 )
 
-// errAlone says that the Work has to be brought to its member by itself.
+// errAlone says that the Work has to be handled in an event of its own.
 var errAlone = errors.New("the member takes longer than others shall wait")
 
-// ended is what became of one Work of several.
+// ended is the outcome for one Work out of several.
 type ended struct {
 	result result
 	work   *propagation.Work
 	err    error
 }
 
-// batch brings members up to their Works side by side. Who does not answer in time,
-// or fails otherwise, gets an event of its own, so that neither the others wait nor
-// what was done is done again. Where all failed by themselves, the event fails.
+// batch applies Works to their members in parallel. A member that does not answer in
+// time, or fails, is handled in an event of its own, so that the others do not wait and
+// nothing is done twice. If all of them failed, the event itself fails.
 func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]event.Event, error) {
 	ends := make([]ended, len(all))
 	wait := s.begin(len(all))
@@ -77,8 +78,9 @@ func (s *Stage) batch(ctx context.Context, e event.Event, all []events.Data) ([]
 	return out.Events()
 }
 
-// within brings one member up to its Work, if it does so in time. The request that is
-// cut off says nothing of the member: that is found out by who has time for it.
+// within applies one Work to its member, if that takes no longer than the others wait.
+// That a request was cut off says nothing about the member: the member's own event
+// finds out.
 func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) ended {
 	if s.slow.has(msg.Cluster) {
 		return ended{err: errAlone}
@@ -100,18 +102,18 @@ func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) 
 	return end
 }
 
-// waitingRoom says how long the members of an event wait for each other. Where all of
-// them are slow it is not a member's fault, and nobody is left behind.
+// waitingRoom limits how long the members of an event wait for each other. If all of
+// them are slow, the cause is not a member, and all are waited for up to utmost.
 type waitingRoom struct {
-	// over ends when nobody waits any longer. It is a signal, and not made of the event's
-	// context: that the event is over is no member's fault.
+	// over ends when the others wait no longer. It is not derived from the event's
+	// context, whose end is no member's fault.
 	over     context.Context
 	close    context.CancelFunc
 	patience time.Duration
 	utmost   *time.Timer
 
 	mu    sync.Mutex
-	half  int // how many have to end until there are as many as still wait
+	half  int // how many more have to end until half of them have
 	later *time.Timer
 }
 
@@ -122,7 +124,7 @@ func (s *Stage) begin(n int) *waitingRoom {
 	return w
 }
 
-// ended takes note that a member's answer is there.
+// ended records that a member has answered.
 func (w *waitingRoom) ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,8 +143,8 @@ func (w *waitingRoom) stop() {
 	w.close()
 }
 
-// alone brings one member up to its Work, and takes note of whether others might
-// have waited for that.
+// alone applies one Work to its member, and records whether others could have waited
+// for that.
 func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	began := time.Now()
 	r, w, err := s.locked(ctx, msg)
@@ -163,7 +165,7 @@ func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]ev
 	return out.Events()
 }
 
-// locked brings one member up to its Work, holding the lock of that.
+// locked applies one Work to its member while holding the Work's lock.
 func (s *Stage) locked(ctx context.Context, msg events.Data) (result, *propagation.Work, error) {
 	if s.locks != nil {
 		unlock, err := s.locks.lock(ctx, *msg.Work)
@@ -175,7 +177,8 @@ func (s *Stage) locked(ctx context.Context, msg events.Data) (result, *propagati
 	return s.one(ctx, msg)
 }
 
-// sideBySide does n things at once. What panics does so when all have ended.
+// sideBySide calls do n times in parallel. If a call panics, sideBySide does so after
+// all have ended.
 func sideBySide(n int, do func(i int)) {
 	var all sync.WaitGroup
 	panics := make([]any, n)
@@ -193,8 +196,8 @@ func sideBySide(n int, do func(i int)) {
 	}
 }
 
-// Sequential has the Works of an event handled one after the other, however long each
-// takes, for tests that choose the order of requests.
+// Sequential makes the stage handle the Works of an event one after the other, however
+// long each takes. It is for tests that choose the order of requests.
 func (s *Stage) Sequential() *Stage {
 	s.locks, s.patience, s.utmost = nil, math.MaxInt64, math.MaxInt64
 	s.together = func(n int, do func(i int)) {
@@ -205,8 +208,8 @@ func (s *Stage) Sequential() *Stage {
 	return s
 }
 
-// slow are the members whose Works others do not wait for. It is a hint: what another
-// replica knows, this one finds out.
+// slow are the members that others do not wait for. It is only a hint: each replica
+// finds out for itself.
 type slow struct {
 	mu      sync.Mutex
 	members map[string]bool

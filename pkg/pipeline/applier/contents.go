@@ -14,7 +14,7 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// contents are what the Secrets of the Work hold, as far as it carries any.
+// contents returns the content of the Work's Secrets, if it has any.
 func (s *Stage) contents(ctx context.Context, w *propagation.Work) (propagation.Contents, error) {
 	if len(w.Sealed()) == 0 {
 		return nil, nil
@@ -29,8 +29,8 @@ func (s *Stage) contents(ctx context.Context, w *propagation.Work) (propagation.
 	return kept.Contents, nil
 }
 
-// whole are the Work's manifests with what its Secrets hold. Without that nobody
-// can tell what the member has to have: it keeps what it has.
+// whole returns the Work's manifests with the content of its Secrets. If that is
+// missing, the desired state is not known, and the member keeps what it has.
 func (s *Stage) whole(ctx context.Context, w *propagation.Work) ([]map[string]any, error) {
 	manifests, err := manifestsOf(w)
 	if err != nil {
@@ -52,10 +52,11 @@ func (s *Stage) whole(ctx context.Context, w *propagation.Work) ([]map[string]an
 	return manifests, nil
 }
 
-// renew has a Work made anew that is being deleted and has to be there, one taken away
-// that another has taken the place of, and what the
-// Secrets of a Work hold put back beside it, where it is missing: once when that is
-// found, and whenever somebody asks again, and once for all Works of a binding.
+// renew emits the event that makes the renderer render the Works again. It does so if
+// the Work is being deleted although it is wanted, if another Work has replaced it, or
+// if the content of its Secrets is missing: then when that is found, and whenever the
+// Work is handled because it is unfinished. For all Works of a binding there is one
+// event.
 func renew(out *events.Batch, msg events.Data, r result) {
 	missing := r.reason == string(applying.ReasonContentMissing) && (r.news || msg.Reason == events.ReasonUnfinished)
 	misplaced := r.event == events.WorkFailed && (r.reason == string(applying.ReasonWanted) || r.reason == string(applying.ReasonSuperseded))

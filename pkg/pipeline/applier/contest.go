@@ -21,7 +21,8 @@ type held struct {
 	by     propagation.WorkKey
 }
 
-// heldBy is whose the object is that the Work wants in vain; nil: no Work's of this hub.
+// heldBy returns the Work that has the object which in.Work wants; nil: no Work of this
+// hub.
 func heldBy(in applying.Input) *held {
 	if in.Live.Value == nil {
 		return nil
@@ -33,7 +34,7 @@ func heldBy(in applying.Input) *held {
 	return &held{propagation.KeyOf(in.Manifest), by}
 }
 
-// conflicting is the outcome where another has the object.
+// conflicting returns the outcome for an object that another has.
 func conflicting(o telling.Outcome, in applying.Input, message string) telling.Outcome {
 	o.Reason, o.Message = telling.ReasonConflict, message
 	if h := heldBy(in); h != nil {
@@ -42,7 +43,7 @@ func conflicting(o telling.Outcome, in applying.Input, message string) telling.O
 	return o
 }
 
-// inVain are the objects that the outcomes say another Work has.
+// inVain returns the objects that another Work has, according to the outcomes.
 func inVain(outcomes []telling.Outcome) []held {
 	var all []held
 	for _, o := range outcomes {
@@ -53,9 +54,9 @@ func inVain(outcomes []telling.Outcome) []held {
 	return all
 }
 
-// contest notes on the Works that have what w wants that it does, and returns those that
-// did not say so. It costs one read of each as long as that lasts, and nothing where
-// nothing is wanted in vain.
+// contest records w on the Works that have what w wants, and returns those that did not
+// record it before. It costs one read of each of them as long as that lasts, and
+// nothing otherwise.
 func (s *Stage) contest(ctx context.Context, w *propagation.Work, all []held) ([]propagation.WorkKey, error) {
 	var order, news []propagation.WorkKey
 	objects := map[propagation.WorkKey][]propagation.TemplateKey{}
@@ -87,8 +88,8 @@ func (s *Stage) contest(ctx context.Context, w *propagation.Work, all []held) ([
 	return news, nil
 }
 
-// settle takes off the Work what it says of others that do not want what it has any more.
-// One that says nothing of others costs nothing.
+// settle removes the rivals from the Work that do not want what it has any more. For a
+// Work without rivals it makes no request.
 func (s *Stage) settle(ctx context.Context, w *propagation.Work) (*propagation.Work, error) {
 	all := w.Rivals()
 	if len(all) == 0 || w.Deleting {

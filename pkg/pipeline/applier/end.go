@@ -20,15 +20,15 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// accounting is what is asked of a holder that would leave.
+// accounting says how to decide about a Holder that would be removed.
 type accounting struct {
-	// account is what the removal accounts for.
+	// account returns what the removal accounts for.
 	account func() (applying.Account, error)
-	// leaves marks those that leave by themselves; nil: none does.
+	// leaves marks the objects that have removals of their own; nil: none has.
 	leaves func(a applying.Account, found []applying.Inhabitant) error
 }
 
-// inside is what the object holds for which nobody accounts.
+// inside returns the objects inside the object that the removal does not account for.
 func (s *Stage) inside(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Read[[]applying.Inhabitant], error) {
 	a, err := holds.account()
 	if err != nil {
@@ -44,9 +44,8 @@ func (s *Stage) inside(ctx context.Context, m Member, ref member.Ref, in applyin
 	return found, err
 }
 
-// end does what is decided about an object that shall not be there any more, which the
-// member was asked for, and returns what there is to do then. What an object holds is
-// asked only where it would leave.
+// end executes the decision about an object that has to go and was read, and returns
+// the final decision. The contents of an object are read only if it would be removed.
 func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Decision, error) {
 	d := applying.Decide(in)
 	if d.AsksInside {
@@ -81,23 +80,23 @@ func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.I
 	return d, nil
 }
 
-// removing is a round of removals of a placement's Work.
+// removing is one pass over the removals of a placement's Work.
 type removing struct {
 	stage    *Stage
 	work     *propagation.Work
 	identity string
-	// heads are the Works of the placement in the member, without what they say.
+	// heads returns the Works of the placement in the member, without their manifests.
 	heads func() ([]*propagation.Work, error)
 
 	mu sync.Mutex
-	// evidence is what the hub said last, when it was asked, and rivals are what other
-	// placements want by then.
+	// evidence is the hub's last answer, at the time asked, and rivals returns what
+	// other placements want since then.
 	evidence applying.PlacementEvidence
 	asked    time.Time
 	rivals   func() (applying.Others, error)
-	// released are the objects, by ID, that this round has let go of: they stay.
+	// released are the objects, by ID, that this pass released: they stay.
 	released map[string]bool
-	// whole are the Works that were read as a whole; nil where one is gone.
+	// whole are the Works that were read completely; nil for one that is gone.
 	whole map[propagation.WorkKey]*propagation.Work
 }
 
@@ -109,7 +108,7 @@ func (s *Stage) removing(ctx context.Context, w *propagation.Work, identity stri
 	return r, r.ask(ctx)
 }
 
-// ask asks what the hub says.
+// ask reads the evidence from the hub.
 func (r *removing) ask(ctx context.Context) error {
 	asked := r.stage.now()
 	e, err := r.stage.evidence(ctx, r.work)
@@ -120,9 +119,9 @@ func (r *removing) ask(ctx context.Context) error {
 	return err
 }
 
-// may is asked before each object is looked at, and asks again what the hub says where
-// that is old: a suspension, or that an object has to be there after all, holds for all
-// that has not left yet. It fails as inTime does.
+// may is called before each object is handled, and reads the evidence again if it is
+// old: so a suspension, or a placement that wants the object again, applies to
+// everything that is not removed yet. It fails as inTime does.
 func (r *removing) may(ctx context.Context) error {
 	if err := inTime(ctx); err != nil {
 		return err
@@ -133,14 +132,15 @@ func (r *removing) may(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
-// known is what the hub said last.
+// known returns the hub's last answer.
 func (r *removing) known() (applying.PlacementEvidence, func() (applying.Others, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.evidence, r.rivals
 }
 
-// headsOf are the Works that the placement of w has in the member, without what they say.
+// headsOf returns the Works that the placement of w has in the member, without their
+// manifests.
 func (s *Stage) headsOf(ctx context.Context, w *propagation.Work) ([]*propagation.Work, error) {
 	all, err := s.hub.PlacementHeads(ctx, w.Key.Cluster)
 	if err != nil {
@@ -149,15 +149,15 @@ func (s *Stage) headsOf(ctx context.Context, w *propagation.Work) ([]*propagatio
 	return slices.DeleteFunc(slices.Clone(all), func(o *propagation.Work) bool { return o.Placement() != w.Placement() }), nil
 }
 
-// let takes note that an object stays, and is nobody's any more.
+// let records that an object stays, and is nobody's any more.
 func (r *removing) let(object propagation.TemplateKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.released[object.ID()] = true
 }
 
-// accounting is what the removal of a placement's object accounts for: each object that
-// the placement has in the member leaves by a removal of its own.
+// accounting says how to decide about a Holder of a placement: each object that the
+// placement has inside it has a removal of its own.
 func (r *removing) accounting(ctx context.Context) accounting {
 	return accounting{
 		account: func() (applying.Account, error) {
@@ -181,8 +181,9 @@ func (r *removing) accounting(ctx context.Context) accounting {
 	}
 }
 
-// leaves tells whether the Work that an object is marked by takes it out of the member:
-// it records the object, and the placement does not give it on. What nobody records stays.
+// leaves reports whether the Work that the object's label names removes it from the
+// member: the Work records it, and the placement no longer contains it. An object that
+// no Work records stays.
 func (r *removing) leaves(ctx context.Context, i applying.Inhabitant) (bool, error) {
 	key := propagation.TemplateKey{APIVersion: i.Group + "/v", Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
 	r.mu.Lock()
@@ -213,22 +214,23 @@ func (r *removing) leaves(ctx context.Context, i applying.Inhabitant) (bool, err
 	return false, nil
 }
 
-// first is the key of the placement's first Work in the member, which has its Namespaces
-// and definitions, where that waits for what w has in them: w is through.
+// first returns the key of the placement's first Work in the member, which contains its
+// Namespaces and CustomResourceDefinitions; true if that one is being deleted, and may
+// have waited for the objects of w, which are gone now.
 func (s *Stage) first(ctx context.Context, w *propagation.Work) (propagation.WorkKey, bool) {
 	key := w.Key
 	if key.Name = propagation.PlacementWorkName(w.Placement(), -1); key == w.Key {
 		return key, false
 	}
 	first, err := s.hub.Work(ctx, key)
-	return key, err == nil && first.Deleting // else the sweeper finds it
+	return key, err == nil && first.Deleting // otherwise the sweeper finds it
 }
 
-// sayAfter is how long what keeps an object of a Work that is deleted is not told of: most
-// of it goes in a moment.
+// sayAfter is how long it is not reported what delays the removal of an object of a
+// Work that is being deleted: most go in a moment.
 const sayAfter = 2 * time.Second
 
-// sayLeft says on a Work that is being deleted what of it stays, and why.
+// sayLeft writes to a Work that is being deleted which of its objects stay, and why.
 func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) error {
 	if s.now().Sub(w.Deleted) < sayAfter {
 		return nil
@@ -254,7 +256,7 @@ func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placeme
 	if err != nil {
 		return fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
-	if said.ResourceVersion != w.ResourceVersion { // else there is no room for more
+	if said.ResourceVersion != w.ResourceVersion { // otherwise the status has no room for more
 		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, reason, news)
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// share tells which Works are for whoever has the event, and which another applier has
-// to have. One that was handed over is for whoever has it.
+// share separates the Works for this applier from those for another one. A Work that
+// was handed over is for the applier that has the event.
 func (s *Stage) share(ctx context.Context, msg events.Data) (mine, others []events.Data, err error) {
 	if msg.Applier != "" {
 		return msg.Each(), nil, nil
@@ -36,8 +36,8 @@ func (s *Stage) share(ctx context.Context, msg events.Data) (mine, others []even
 	return mine, others, nil
 }
 
-// handedOver is the reason of what is handed over. That somebody waits for a word is said
-// on.
+// handedOver returns the reason for a Work that is handed over. ReasonUnfinished is
+// kept, since somebody waits for the outcome.
 func handedOver(reason string) string {
 	if reason == events.ReasonUnfinished {
 		return reason
@@ -45,8 +45,9 @@ func handedOver(reason string) string {
 	return events.ReasonHandedOver
 }
 
-// handOver gives others their Works, and does the rest. What fails of that is tried again
-// by itself, so that nothing is handed over because of it again.
+// handOver emits events for the Works of other appliers, and handles the rest. A Work
+// of the rest that fails is tried again in an event of its own, so that the others are
+// not handed over again.
 func (s *Stage) handOver(ctx context.Context, e event.Event, mine, others []events.Data) ([]event.Event, error) {
 	out := events.From(Name, e)
 	for _, d := range others {

@@ -10,9 +10,9 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// keyLock is a lock for each Work: of this process one event at a time handles a
-// Work, so that one about several members and one about a single member do not
-// conflict with each other.
+// keyLock is a lock for each Work: in this process only one event at a time handles a
+// Work, so that an event for several members and one for a single member do not
+// conflict.
 type keyLock struct {
 	mu   sync.Mutex
 	open map[propagation.WorkKey]*keyed // those that have users
@@ -20,7 +20,7 @@ type keyLock struct {
 
 type keyed struct {
 	token chan struct{} // held by the owner of the lock
-	users int           // the owner, and who waits for the lock
+	users int           // the owner, and those that wait for the lock
 }
 
 // lock waits for the lock of a Work, until ctx ends. The function that it returns

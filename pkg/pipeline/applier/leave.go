@@ -17,13 +17,13 @@ import (
 	"sluice.dev/pkg/pipeline/proving"
 )
 
-// leave does what is proven about the object of a Work that is being deleted, and
-// lets the Work go when nothing is left to do: whoever deleted it, only what the
-// hub says of template and binding takes the object out of the member. A Work that
-// should be there is not let go: the renderer makes it anew.
+// leave handles a Work that is being deleted. Whoever deleted it, the object is removed
+// from the member only if the hub's state of template and binding proves that it may
+// go. The finalizer is removed when nothing is left to do. If the Work is wanted, it
+// keeps the finalizer, and the renderer creates it again.
 func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propagation.TemplateKey, bound *propagation.Binding, urgent bool) (result, error) {
-	// Suspended or not, Redis has to know of it. It is asked first: nothing comes between
-	// the proof and what is done because of it.
+	// Suspended or not, Redis has to record the version. This comes first, so that
+	// nothing comes between the proof and the removal.
 	if _, err := s.check(ctx, template, w); err != nil {
 		return result{}, err
 	}
@@ -60,7 +60,7 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 	case d.Action == applying.Wait && d.Reason == applying.ReasonWanted:
 		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil
 	case d.Action == applying.Wait && d.Reason == applying.ReasonMayReturn, !urgent && d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || d.Reason == applying.ReasonHoldsOthers):
-		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil // most go in a moment
+		return result{event: events.WorkFailed, reason: string(d.Reason), message: d.Message}, nil // most are gone in a moment
 	case d.Action == applying.Wait:
 		return s.fail(ctx, w, undone(w.Key.Cluster, member.Ref(template), d))
 	}
@@ -74,9 +74,9 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 	return r, nil
 }
 
-// remove takes the object out of the member, if that is decided, and returns what
-// there is to do then. The member is asked only where that matters. The object is
-// the template's, whatever the Work says by now.
+// remove removes the object from the member, if that is decided, and returns the final
+// decision. The member is only asked if its answer matters. ref is the template's
+// object, whatever manifest the Work has by now.
 func (s *Stage) remove(ctx context.Context, in applying.Input, ref member.Ref) (applying.Decision, error) {
 	cluster := in.Work.Key.Cluster
 	if d := applying.Decide(in); d.Reason != applying.ReasonCannotTell || !in.Finding.Proof.Holds() {

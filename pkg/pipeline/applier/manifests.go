@@ -20,26 +20,27 @@ import (
 )
 
 const (
-	// abreast is how many objects of one kind of a placement's Work are written to its
-	// member, or taken from it, at once: to a member that is far away most of the time is
-	// that of the way.
+	// abreast is how many objects of one kind of a placement's Work are applied to its
+	// member, or removed, in parallel: for a distant member most of the time is
+	// latency.
 	abreast = 4
-	// suspensionEvery is how long objects of a Work are written until it is checked again
-	// whether they are suspended: a Work may have hundreds, and a member may be slow.
+	// suspensionEvery is how long objects of a Work are applied before it is checked
+	// again whether they are suspended: a Work may have hundreds of objects, and a
+	// member may be slow.
 	suspensionEvery = time.Second
-	// reserve is how long before the end of an event's time no object is begun any more:
-	// what was begun ends, and what was done is written down.
+	// reserve is how long before an event's deadline no further object is begun, so
+	// that what was begun can end and be recorded.
 	reserve = 30 * time.Second
 )
 
 var (
-	// errSuspended says that the placement has been suspended meanwhile.
+	// errSuspended says that the placement was suspended meanwhile.
 	errSuspended = errors.New("the placement is suspended")
-	// errLater says that the rest is for another event.
+	// errLater says that another event has to handle the rest.
 	errLater = errors.New("the member takes longer than an event has")
 )
 
-// inTime fails with errLater where the event's time comes to its end.
+// inTime returns errLater if the event's deadline is near.
 func inTime(ctx context.Context) error {
 	if end, ends := ctx.Deadline(); ends && time.Until(end) < reserve {
 		return errLater
@@ -47,22 +48,22 @@ func inTime(ctx context.Context) error {
 	return nil
 }
 
-// continued is the event that goes on where time has ended.
+// continued returns the event that continues at a position.
 func continued(msg events.Data, at string) events.Data {
 	msg.Reason, msg.Continue = events.ReasonContinued, at
 	return msg
 }
 
-// place is where another event goes on with the Work: at a manifest of its present form, or,
-// behind these, at an object that has to leave.
+// place returns the position at which another event continues with the Work: a manifest
+// of its present generation or, after these, an object that has to go.
 func place(w *propagation.Work, i int) string { return fmt.Sprintf("%d/%d", w.Generation, i) }
 
-// startOf is the manifest that an event begins with.
+// startOf returns the manifest that an event begins with.
 func startOf(w *propagation.Work, at string) int {
 	return min(placeOf(w, at), len(w.Spec.Workload.Manifests))
 }
 
-// seenOf is how many of the objects that have to leave were seen already.
+// seenOf returns how many of the objects that have to go were handled already.
 func seenOf(w *propagation.Work, at string) int {
 	return max(placeOf(w, at)-len(w.Spec.Workload.Manifests), 0)
 }
@@ -76,10 +77,10 @@ func placeOf(w *propagation.Work, at string) int {
 	return max(i, 0)
 }
 
-// inOrder does something with each of n objects, those of one kind that follow each other
-// abreast: what is in front of them, which they may need, is done then. Before each it asks
-// whether it may go on; the first error ends it, when what was begun is done. It returns
-// the first that was not begun.
+// inOrder calls do for each of n objects. Consecutive objects of one kind are handled
+// in parallel, after those before them, which they may need. Before each object it
+// calls may; after the first error no further object is begun. It returns the first
+// object that was not begun.
 func (s *Stage) inOrder(kinds []schema.GroupKind, may func() error, do func(i int) error) (next int, err error) {
 	for from, to := 0, 0; from < len(kinds); from = to {
 		for to = from + 1; to < len(kinds) && kinds[to] == kinds[from]; to++ {
@@ -107,7 +108,7 @@ type queue struct {
 	err       error
 }
 
-// take is the next object; false where there is none, or it is over.
+// take returns the next object; false if there is none, or after an error.
 func (q *queue) take() (int, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,9 +130,9 @@ func (q *queue) stop(err error) {
 	}
 }
 
-// unlessSuspended is asked before each object of the Work is written, and fails with
-// errSuspended where the placement has been suspended in the Work's member, and as inTime
-// does.
+// unlessSuspended returns a function to call before each object of the Work is applied.
+// It returns errSuspended if the placement has been suspended in the Work's member, and
+// fails as inTime does.
 func (s *Stage) unlessSuspended(ctx context.Context, w *propagation.Work) func() error {
 	asked := s.now()
 	return func() error {
@@ -156,7 +157,8 @@ func (s *Stage) unlessSuspended(ctx context.Context, w *propagation.Work) func()
 	}
 }
 
-// kindsOf are the kinds of the Work's manifests; one that cannot be read has none.
+// kindsOf returns the kinds of the Work's manifests; one that cannot be decoded has
+// none.
 func kindsOf(w *propagation.Work) []schema.GroupKind {
 	all := make([]schema.GroupKind, len(w.Spec.Workload.Manifests))
 	for i, m := range w.Spec.Workload.Manifests {
@@ -171,7 +173,7 @@ func kindsOf(w *propagation.Work) []schema.GroupKind {
 	return all
 }
 
-// kindsOfResults are the kinds of recorded objects.
+// kindsOfResults returns the kinds of recorded objects.
 func kindsOfResults(results []placementv1.ManifestCondition) []schema.GroupKind {
 	all := make([]schema.GroupKind, len(results))
 	for i, r := range results {

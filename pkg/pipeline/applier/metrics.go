@@ -12,7 +12,7 @@ import (
 	"sluice.dev/pkg/core/placing/telling"
 )
 
-// Of the Works of placements, under their released names.
+// Metrics of placements' Works, under their released names.
 var (
 	applyTime = promauto.NewHistogram(prometheus.HistogramOpts{
 		Name:    "work_apply_time_seconds",
@@ -29,8 +29,8 @@ var (
 	}, []string{"apply_status"})
 )
 
-// measure notes what came of a Work of a placement; an outcome without a reason was
-// not come to.
+// measure counts the outcomes of a placement's Work; an outcome without a reason was
+// not reached.
 func measure(began time.Time, outcomes []telling.Outcome) {
 	status := telling.ReasonApplied
 	for _, o := range outcomes {

@@ -14,7 +14,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// siblings are the Works that the placement of w has in its member, read once.
+// siblings returns a function that reads the Works that the placement of w has in its
+// member, once.
 func (s *Stage) siblings(ctx context.Context, w *propagation.Work) func() ([]*propagation.Work, error) {
 	return sync.OnceValues(func() ([]*propagation.Work, error) {
 		all, err := s.hub.WorksOfPlacementOn(ctx, w.Placement(), w.Key.Cluster)
@@ -25,8 +26,8 @@ func (s *Stage) siblings(ctx context.Context, w *propagation.Work) func() ([]*pr
 	})
 }
 
-// anothers tells of an object that is another Work's whether it is this one's by now, or
-// whom it belongs to.
+// anothers decides about an object that is marked as another Work's: it belongs to this
+// Work by now (ours), or conflict says whose it is.
 func anothers(in applying.Input, siblings func() ([]*propagation.Work, error)) (ours bool, conflict string, err error) {
 	live, w := in.Live.Value, in.Work
 	if live == nil || live.Work == "" || live.Ours(w) {
@@ -38,9 +39,9 @@ func anothers(in applying.Input, siblings func() ([]*propagation.Work, error)) (
 	return false, fmt.Sprintf("%s in %s belongs to the Work %s, which another placement or policy has made", refOf(in.Manifest), w.Key.Cluster, live.Work), nil
 }
 
-// moved tells whether the object, which is another Work's, has come by one of the same
-// placement that does not say any more that the member shall have it: then it is this
-// one's, for the parts of a snapshot do not have the objects for ever that they had.
+// moved reports whether the object is marked as a Work's of the same placement that
+// does not contain it any more. Then it belongs to this Work: objects move between the
+// parts of a snapshot.
 func moved(in applying.Input, key propagation.TemplateKey, siblings func() ([]*propagation.Work, error)) (bool, error) {
 	live, w := in.Live.Value, in.Work
 	if live.Hub != "" && live.Hub != in.Hub || !propagation.OwnsAsPlacement(w.Placement(), live.Work) {

@@ -21,8 +21,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// wants keeps what Works of placements want, which is read once for each form of a Work:
-// they may be large. What is there now is asked each time.
+// wants caches which objects the Works of placements want, for each generation of a
+// Work, since Works may be large. Which Works exist is read each time.
 type wants struct {
 	mu    sync.Mutex
 	known map[propagation.WorkKey]want
@@ -34,7 +34,7 @@ type want struct {
 	ids        []string
 }
 
-// mostWants are the Works of which it is known what they want.
+// mostWants is how many Works wants remembers.
 const mostWants = 4096
 
 func (k *wants) get(head *propagation.Work) ([]string, bool) {
@@ -53,9 +53,9 @@ func (k *wants) put(w *propagation.Work, ids []string) {
 	k.known[w.Key] = want{w.UID, w.Generation, ids}
 }
 
-// others are the Works of other placements in the Work's member, and what they want, as
-// it is now. Where Works are not watched it costs one request, and one more for each Work
-// that it has not seen as it is. Where that fails nobody knows, and nothing is removed.
+// others returns the objects that Works of other placements in the same member want at
+// this moment. If Works are not watched, it makes one request, and one more for each
+// Work that is not cached. If it fails, nothing is removed.
 func (s *Stage) others(ctx context.Context, w *propagation.Work) (applying.Others, error) {
 	heads, err := s.hub.PlacementHeads(ctx, w.Key.Cluster)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Stage) others(ctx context.Context, w *propagation.Work) (applying.Other
 	return all, nil
 }
 
-// wantedBy are the objects that a Work wants, of which the head is known as it is now.
+// wantedBy returns the objects that a Work wants, whose metadata (head) was just read.
 func (s *Stage) wantedBy(ctx context.Context, head *propagation.Work) ([]string, error) {
 	if ids, ok := s.wants.get(head); ok {
 		return ids, nil
@@ -99,7 +99,8 @@ func (s *Stage) wantedBy(ctx context.Context, head *propagation.Work) ([]string,
 	return ids, nil
 }
 
-// there is another Work of the member; nil: there is none, or none of its form.
+// there returns another Work of the member; nil: there is none, or its kind is not
+// served.
 func (s *Stage) there(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error) {
 	w, err := s.hub.Work(ctx, key)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
@@ -108,8 +109,8 @@ func (s *Stage) there(ctx context.Context, key propagation.WorkKey) (*propagatio
 	return w, err
 }
 
-// othersOf adds to the others the Work of a policy, if one wants the object: it has one of
-// two names, and of these the present one is the first.
+// othersOf adds the Work of a policy to the others, if one wants the object: it has one
+// of two names, of which the present one is tried first.
 func (s *Stage) othersOf(ctx context.Context, all applying.Others, w *propagation.Work, object propagation.TemplateKey) error {
 	for _, name := range propagation.WorkNames(propagation.BindingOf(object)) {
 		o, err := s.there(ctx, propagation.WorkKey{Cluster: w.Key.Cluster, Name: name})
@@ -127,8 +128,9 @@ func (s *Stage) othersOf(ctx context.Context, all applying.Others, w *propagatio
 	return nil
 }
 
-// finding is what follows about an object of a placement's Work. Who else wants it is asked
-// where it may leave; rivals are what other placements want, asked once for all objects.
+// finding returns what follows for an object of a placement's Work. What others want is
+// only read if the object may leave; rivals reads what other placements want, once for
+// all objects.
 func (s *Stage) finding(ctx context.Context, e applying.PlacementEvidence, rivals func() (applying.Others, error)) (applying.Finding, error) {
 	f := applying.ExaminePlacement(e)
 	if !f.AsksOthers {
@@ -145,8 +147,9 @@ func (s *Stage) finding(ctx context.Context, e applying.PlacementEvidence, rival
 	return applying.ExaminePlacement(e), nil
 }
 
-// told is what an answer about others tells. That the hub may not be asked is no failure:
-// people see why nothing is removed. Whatever else went wrong is asked again.
+// told turns the result of reading what others want into a Read. If the hub forbids the
+// read, that is not an error: people see why nothing is removed. After any other error
+// the read is tried again.
 func told(all applying.Others, err error) (applying.Read[applying.Others], error) {
 	switch {
 	case err == nil:
@@ -157,7 +160,7 @@ func told(all applying.Others, err error) (applying.Read[applying.Others], error
 	return applying.Read[applying.Others]{}, err
 }
 
-// heirs are the Works that got objects of another.
+// heirs are the Works that got objects of another Work.
 type heirs struct {
 	mu   sync.Mutex
 	keys []propagation.WorkKey
@@ -179,12 +182,12 @@ func (s *Stage) passOn(ctx context.Context, m Member, object propagation.Templat
 	return nil
 }
 
-// inherit has the Works handled that got an object.
+// inherit emits events for the Works that got an object.
 func (s *Stage) inherit(ctx context.Context, out *events.Batch, heirs []propagation.WorkKey) {
 	for _, key := range heirs {
 		w, err := s.hub.Work(ctx, key)
 		if err != nil {
-			continue // the sweeper finds that it has not come to an end
+			continue // the sweeper finds that it is not finished
 		}
 		template, err := w.Template()
 		if err != nil {

@@ -21,9 +21,9 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// placed brings one member up to the Work of a placement, or sees it off: each of
-// its objects by itself, so that one that fails stops no other. At is where an earlier event
-// about it came to.
+// placed applies the Work of a placement to its member, or removes its objects if the
+// Work is being deleted. Each object is handled by itself, so that one that fails does
+// not stop others. at is the position that an earlier event reached.
 func (s *Stage) placed(ctx context.Context, w *propagation.Work, at string) (result, error) {
 	p, err := s.hub.PlacementNow(ctx, w.Placement())
 	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
@@ -49,8 +49,8 @@ func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, er
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
 }
 
-// applyPlaced applies what the Work says, from the manifest at from on, and takes away what
-// it said before, of which so many were seen already.
+// applyPlaced applies the Work's manifests from that index on, and removes objects that
+// are no longer in it, of which seen were handled already.
 func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen int) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil {
@@ -106,10 +106,10 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	return r, nil
 }
 
-// concluded is what became of a Work all of whose manifests were looked after.
+// concluded returns the result for a Work all of whose manifests were handled.
 func concluded(outcomes []telling.Outcome, status placementv1.WorkStatus, news bool) result {
 	for _, o := range outcomes {
-		if o.Manifest != nil && propagation.SealedHash(o.Manifest) != "" { // it could not be opened
+		if o.Manifest != nil && propagation.SealedHash(o.Manifest) != "" { // its content is missing
 			return result{event: events.WorkFailed, reason: string(applying.ReasonContentMissing), message: o.Message, news: news}
 		}
 	}
@@ -119,7 +119,7 @@ func concluded(outcomes []telling.Outcome, status placementv1.WorkStatus, news b
 	return result{event: events.WorkApplied, reason: telling.ReasonApplied}
 }
 
-// reach finds the Work's member, and who this hub is.
+// reach returns the client for the Work's member, and the identity of this hub.
 func (s *Stage) reach(ctx context.Context, w *propagation.Work) (Member, string, error) {
 	m, err := s.members(ctx, w.Key.Cluster)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Stage) reach(ctx context.Context, w *propagation.Work) (Member, string,
 	return m, identity, err
 }
 
-// unreached says on the Work that its member could not be asked.
+// unreached writes to the Work's status that its member could not be asked.
 func (s *Stage) unreached(ctx context.Context, w *propagation.Work, failure error) (result, error) {
 	reason := reasonOf(failure)
 	if reason == "" {
@@ -141,8 +141,7 @@ func (s *Stage) unreached(ctx context.Context, w *propagation.Work, failure erro
 	return result{event: events.WorkFailed, reason: reason, message: failure.Error()}, nil
 }
 
-// applyManifest brings one object up to its manifest. An error is one of the member
-// as a whole.
+// applyManifest applies one manifest. An error concerns the member as a whole.
 func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work, identity string, raw workv1alpha1.Manifest, contents propagation.Contents, siblings func() ([]*propagation.Work, error)) (telling.Outcome, error) {
 	var sealed map[string]any
 	if err := decode(raw.RawExtension, &sealed); err != nil {
@@ -203,7 +202,8 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	return o, nil
 }
 
-// inputOf is what a decision about the manifest depends on, but for the member.
+// inputOf returns the input of the decision about the manifest, except for what is read
+// from the member.
 func inputOf(w *propagation.Work, identity string, manifest map[string]any) applying.Input {
 	in := applying.Input{Work: w, Manifest: manifest, Hub: identity, TakeOver: applying.TakeOverAlways, When: applying.WhenAlways}
 	if r := telling.ResultOf(w.Results, telling.Identify(0, manifest)); r != nil && r.Applied != nil {
@@ -223,8 +223,8 @@ func inputOf(w *propagation.Work, identity string, manifest map[string]any) appl
 	return in
 }
 
-// failed is the outcome where the member refuses the object; where it does not
-// answer at all that is an error.
+// failed returns the outcome for an object that the member rejects; it is an error if
+// the member does not answer at all.
 func (s *Stage) failed(o telling.Outcome, err error) (telling.Outcome, error) {
 	var unreachable *member.Unreachable
 	if errors.As(err, &unreachable) || reasonOf(err) == "" {
@@ -239,7 +239,7 @@ func (s *Stage) failed(o telling.Outcome, err error) (telling.Outcome, error) {
 
 const messageDiffers = "the member has the object already, with other content, and whenToTakeOver is IfNoDiff"
 
-// refused is the outcome where the object is left as it is.
+// refused returns the outcome for an object that is left as it is.
 func refused(w *propagation.Work, o telling.Outcome, d applying.Decision) telling.Outcome {
 	o.Reason, o.Message = telling.ReasonFailedToApply, d.Message
 	switch {
@@ -254,9 +254,10 @@ func refused(w *propagation.Work, o telling.Outcome, d applying.Decision) tellin
 	return o
 }
 
-// strict is the outcome where the strategy asks for more than the decision did: an
-// object that others own is not shared, and with FullComparison nothing may stand
-// beside what the manifest sets. Nil: it does not.
+// strict returns the outcome if the strategy is stricter than the decision: without
+// allowCoOwnership an object with other owners is not taken over, and with
+// FullComparison the object may have no fields beyond the manifest's. Nil: it is not
+// stricter.
 func strict(w *propagation.Work, o telling.Outcome, d applying.Decision) *telling.Outcome {
 	s := w.Strategy
 	if s == nil || o.Object == nil {
@@ -283,13 +284,13 @@ func strict(w *propagation.Work, o telling.Outcome, d applying.Decision) *tellin
 	return &o
 }
 
-// owned tells whether the object has owners in the member.
+// owned reports whether the object has owners in the member.
 func owned(object map[string]any) bool {
 	u := unstructured.Unstructured{Object: object}
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// differences are those that the strategy counts.
+// differences returns the differences that the strategy counts.
 func differences(w *propagation.Work, o telling.Outcome) []placementv1.PatchDetail {
 	if w.Strategy != nil && w.Strategy.ComparisonOption == placementv1.ComparisonOptionTypeFullComparison {
 		return telling.AllDifferences(o.Manifest, o.Object)
@@ -297,7 +298,7 @@ func differences(w *propagation.Work, o telling.Outcome) []placementv1.PatchDeta
 	return telling.Differences(o.Manifest, o.Object)
 }
 
-// reported is the outcome where differences are only told.
+// reported returns the outcome if differences are only reported.
 func reported(w *propagation.Work, o telling.Outcome) telling.Outcome {
 	o.Differs = differences(w, o)
 	o.Reason, o.Message = telling.ReasonNoDiffFound, "No configuration diff has been found"

@@ -25,9 +25,10 @@ import (
 	"sluice.dev/pkg/pipeline/carrying"
 )
 
-// seeOff takes the objects of a Work that is being deleted out of the member, each
-// with a proof, and lets the Work go when none is left. A Work that should be there
-// is not let go: the renderer makes it anew. At is where an earlier event about it came to.
+// seeOff removes the objects of a Work that is being deleted from the member, each with
+// a proof, and removes the finalizer when none is left. If the Work is wanted, it keeps
+// the finalizer, and the renderer creates it again. at is the position that an earlier
+// event reached.
 func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
@@ -59,8 +60,8 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (res
 	return result{event: events.WorkDeleted, reason: string(applying.ReasonDeleted), heirs: to.keys}, nil
 }
 
-// leavesLater writes down which objects of the Work are left, so that another event does not
-// ask for the others again, and goes on behind those that were looked at.
+// leavesLater records which objects of the Work are left, so that another event does
+// not handle the others again, and continues after those that were handled.
 func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, rest remains, to *heirs) (result, error) {
 	if len(rest.left) < len(telling.Former(w, nil)) {
 		if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: rest.left}); err != nil {
@@ -70,18 +71,19 @@ func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, rest remai
 	return result{later: true, next: place(w, len(w.Spec.Workload.Manifests)+rest.seen), heirs: to.keys}, nil
 }
 
-// remains are what is left of objects that have to leave, in the order in which they were
-// applied.
+// remains are the objects that are left of those that have to go, in the order in which
+// they were applied.
 type remains struct {
 	left []placementv1.ManifestCondition
-	// seen is how many of them, from the last on, were looked at.
+	// seen is how many of them, from the end, were handled.
 	seen int
-	// wanted: the placement gives some of them to the member by this very Work.
+	// wanted: the placement wants some of them in the member by this very Work.
 	wanted bool
 }
 
-// removeAll takes objects out of the member, the last first, but for the first from of
-// these, which were looked at before. With errLater those that were not come to are left.
+// removeAll removes objects from the member, the last one first. The last from of them
+// are skipped, since they were handled before. With errLater, those that were not
+// reached are left.
 func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, identity string, former []placementv1.ManifestCondition, from int, to *heirs) (rest remains, err error) {
 	if len(former) == 0 {
 		return rest, nil
@@ -116,8 +118,8 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 	return rest, err
 }
 
-// remove takes one object out of the member. It returns what is said of it if it stays; nil:
-// it does not, or is nobody's any more.
+// remove removes one object from the member. It returns the object's result if it
+// stays; nil: it is gone, or nobody's any more.
 func (r *removing) remove(ctx context.Context, m Member, former placementv1.ManifestCondition, to *heirs) (stays *placementv1.ManifestCondition, wanted bool, err error) {
 	s, w := r.stage, r.work
 	evidence, rivals := r.known()
@@ -142,7 +144,7 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 		return nil, false, err
 	case d.Action == applying.Pass:
 		to.add(*in.Finding.Heir)
-	case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // it is under way
+	case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // the removal is under way
 		return &former, in.Finding.Wanted, nil
 	case d.Action == applying.Wait:
 		return new(telling.Held(w, former, string(d.Reason), d.Message, s.now())), false, nil
@@ -162,7 +164,7 @@ func keyOf(i placementv1.WorkResourceIdentifier) propagation.TemplateKey {
 	return propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
 }
 
-// evidence is what the hub says of the objects of a Work, read now.
+// evidence reads what the hub says about the objects of a Work.
 func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.PlacementEvidence, err error) {
 	e.Work, e.Now = w, s.now()
 	name := w.Placement()
@@ -203,7 +205,7 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 	return e, err
 }
 
-// alias is another name of the member by which the policies pick it.
+// alias returns another name of the member under which the policies pick it.
 func (s *Stage) alias(ctx context.Context, c *clusterv1alpha1.Cluster, p *placementv1.ClusterResourcePlacement, policies []*placementv1.ClusterSchedulingPolicySnapshot) (string, error) {
 	clusters, err := s.hub.Clusters(ctx)
 	if err != nil {
@@ -217,8 +219,8 @@ func (s *Stage) alias(ctx context.Context, c *clusterv1alpha1.Cluster, p *placem
 	return "", nil
 }
 
-// gives are the objects that the binding gives to its member: those of its snapshot,
-// but for those that an override keeps from it.
+// gives returns the objects that the binding propagates to its member: those of its
+// snapshot, without those that an override leaves out.
 func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) (applying.Read[map[string]propagation.WorkKey], error) {
 	var none applying.Read[map[string]propagation.WorkKey]
 	in, err := carrying.Load(ctx, s.hub, placement, b)
@@ -232,7 +234,7 @@ func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.Clus
 	works, err := rendering.PlacementWorks(in)
 	if err != nil {
 		none.Why = err.Error()
-		return none, nil //nolint:nilerr // nobody can tell
+		return none, nil //nolint:nilerr // not known
 	}
 	keys := map[string]propagation.WorkKey{}
 	for _, w := range works {
@@ -246,7 +248,7 @@ func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.Clus
 	return applying.Have(keys), nil
 }
 
-// answer is what an answer of the hub tells.
+// answer turns the hub's answer into a Read.
 func answer[T any](v T, err error) (applying.Read[T], error) {
 	switch {
 	case err == nil:

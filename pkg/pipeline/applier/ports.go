@@ -20,10 +20,10 @@ import (
 	"sluice.dev/pkg/redis/suspension"
 )
 
-// Works are what members get.
+// Works reads and writes Works.
 type Works interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
-	// WorkNow is Work, whatever a watch told.
+	// WorkNow is Work, read from the API server.
 	WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
 	CommitRivals(ctx context.Context, w *propagation.Work, rivals []propagation.Rival) (*propagation.Work, error)
@@ -31,28 +31,30 @@ type Works interface {
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 }
 
-// Inputs are what else a decision depends on.
+// Inputs reads what else a decision depends on.
 type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Namespace(ctx context.Context, name string) (labels map[string]string, err error)
-	// WorksLeave tells whether the namespace that the Work is in, or its kind, is being
+	// WorksLeave reports whether the namespace of the Work, or the kind Work, is being
 	// deleted at this moment.
 	WorksLeave(ctx context.Context, key propagation.WorkKey) (bool, error)
 	Identity(ctx context.Context) (string, error)
-	// Cluster may be what a watch told.
+	// Cluster may come from a watch.
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
-	// Kinds is what is known of kinds.
+	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
-// Placements are what decides about the objects of a placement's Works.
+// Placements reads what decisions about the objects of placements' Works depend on, and
+// writes their results.
 type Placements interface {
 	carrying.Hub
 	PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	PlacementsRetired(ctx context.Context) (bool, error)
 	MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
-	// PlacementHeads are the Works of placements in a member, without what they say.
+	// PlacementHeads returns the Works of placements in a member, without their
+	// manifests.
 	PlacementHeads(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error)
 	PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
@@ -69,10 +71,10 @@ type Hub interface {
 	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
-// Suspensions are the suspensions of policies and bindings, in Redis.
+// Suspensions reads the suspensions of policies and bindings in Redis.
 type Suspensions interface {
-	// Check also takes note that the hub has come to the version at which it said what
-	// is to be done in the member.
+	// Check returns the suspension. It also records the version of the Work that the
+	// decision is based on, as a version that the hub has reached.
 	Check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (suspension.Verdict, error)
 }
 
@@ -81,12 +83,12 @@ type Member interface {
 	Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error)
 	Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error)
 	Delete(ctx context.Context, ref member.Ref, r applying.Removal) (gone bool, err error)
-	// Pass marks an object as another Work's.
+	// Pass marks an object as another Work's, or as nobody's.
 	Pass(ctx context.Context, ref member.Ref, p applying.Passing) error
-	// Inside is what an object holds for which the account does not account.
+	// Inside returns the objects in a Holder that the account does not account for.
 	Inside(ctx context.Context, h applying.Holder, a applying.Account) (applying.Read[[]applying.Inhabitant], error)
 	EnsureNamespace(ctx context.Context, name string, labels map[string]string) error
 }
 
-// Members finds a cluster; outcome.ErrGone where it is not joined.
+// Members returns the client for a cluster; outcome.ErrGone if it is not joined.
 type Members func(ctx context.Context, cluster string) (Member, error)

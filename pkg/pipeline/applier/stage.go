@@ -31,12 +31,12 @@ type Stage struct {
 	now         func() time.Time
 	slow        slow
 	wants       wants
-	locks       *keyLock // nil: several events may be about one Work at once
-	atOnce      bool     // what was applied is said before it has settled
-	// patience is how long most Works of an event wait for the others, utmost how long
-	// any does.
+	locks       *keyLock // nil: several events may handle one Work at the same time
+	atOnce      bool     // the status is written before objects have settled
+	// patience is how long the others are waited for once most Works of an event are
+	// done, utmost how long in any case.
 	patience, utmost time.Duration
-	// together does several things, which know nothing of each other.
+	// together calls do n times, for things that are independent of each other.
 	together func(n int, do func(i int))
 }
 
@@ -48,25 +48,25 @@ func New(h Hub, b Suspensions, m Members, now func() time.Time) *Stage {
 	}
 }
 
-// AtOnce has the stage say on each Work at once what was applied, also where the object
-// is on its way. Without it that is said when the object has settled, or with the sweep
-// that finds that it does not: for where that is seconds away.
+// AtOnce makes the stage write the status of each Work at once, also if its objects
+// have not settled. Without it, the status is written when they have, or at the sweep
+// that finds that they do not settle. It is for installations where sweeps are rare.
 func (s *Stage) AtOnce() *Stage {
 	s.atOnce = true
 	return s
 }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Lane has what is one member's alone handled apart, so that a dead one holds up none
-// of the others.
+// Lane separates the events of each member, so that a dead member does not delay
+// others.
 func (s *Stage) Lane(e event.Event) string {
 	cluster, _ := e.Extensions()[events.ExtCluster].(string)
 	return cluster + "/" + coalesce.Lane(e)
 }
 
-// Handle brings members up to Works, one in each. It is safe to call twice.
+// Handle applies Works to members, one in each. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.DecodeFor(e, events.FieldTemplate, events.FieldWork)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return s.bringAll(ctx, e, mine)
 }
 
-// bringAll brings each member up to its Work.
+// bringAll applies each Work to its member.
 func (s *Stage) bringAll(ctx context.Context, e event.Event, all []events.Data) ([]event.Event, error) {
 	if len(all) == 1 {
 		return s.alone(ctx, e, all[0])
@@ -90,7 +90,7 @@ func (s *Stage) bringAll(ctx context.Context, e event.Event, all []events.Data) 
 	return s.batch(ctx, e, all)
 }
 
-// one brings one member up to one Work, which is nil where it is gone.
+// one applies one Work, and returns it; nil if it is gone.
 func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.Work, error) {
 	w, err := s.hub.Work(ctx, *msg.Work)
 	if errors.Is(err, outcome.ErrGone) {
@@ -100,7 +100,7 @@ func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.
 		return result{}, nil, fmt.Errorf("get %s: %w", msg.Work, err)
 	}
 	if msg.Binding != nil && !w.IsOf(*msg.Binding) {
-		return result{event: events.WorkDeleted, reason: "Gone"}, nil, nil // of that name there is another's
+		return result{event: events.WorkDeleted, reason: "Gone"}, nil, nil // the Work of that name is another binding's
 	}
 	if w, err = s.settle(ctx, w); err != nil {
 		return result{}, nil, err
@@ -110,9 +110,9 @@ func (s *Stage) one(ctx context.Context, msg events.Data) (result, *propagation.
 	return r, w, err
 }
 
-// templateOf is the template of the Work, whatever the event says: its suspensions are
-// asked for, and its object is the one that leaves. Only a Work that does not say whose
-// it is any more leaves that to the event.
+// templateOf returns the template of the Work, whatever the event says: its suspensions
+// count, and its object is the one to be removed. The event's is used only if the Work
+// does not name its template any more.
 func templateOf(msg events.Data, w *propagation.Work) *propagation.TemplateKey {
 	if key, err := w.Template(); err == nil && (w.Key.Form == propagation.PlacementForm || propagation.BindingOf(key) == w.Binding()) {
 		return &key
@@ -120,7 +120,7 @@ func templateOf(msg events.Data, w *propagation.Work) *propagation.TemplateKey {
 	return msg.Template
 }
 
-// bring brings the member up to the Work.
+// bring applies the Work to its member.
 func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work) (result, error) {
 	if w.Key.Form == propagation.PlacementForm {
 		return s.placed(ctx, w, msg.Continue)
@@ -142,8 +142,8 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	}
 	switch {
 	case held != "" && bound == nil && !w.Suspended():
-		// Nobody tells this Work of the suspension, nor of its end: it goes on saying
-		// what became of it, and its member is left as it is.
+		// No event would tell this Work when the suspension ends, so its status and its
+		// member are left as they are.
 		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: held}, nil
 	case held != "":
 		return s.hold(ctx, w, held)
@@ -151,8 +151,8 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	return s.apply(ctx, w, bound, urgent || s.atOnce)
 }
 
-// superseded tells whether another Work gives the member the object of this one. It
-// costs a Work that has the former name of its binding's one read more.
+// superseded reports whether another Work applies the object of this one. It costs one
+// read for a Work with the former name.
 func (s *Stage) superseded(ctx context.Context, w *propagation.Work) (bool, error) {
 	by, has := w.Successor()
 	if !has {
@@ -168,16 +168,16 @@ func (s *Stage) superseded(ctx context.Context, w *propagation.Work) (bool, erro
 	return applying.Superseded(w, applying.Have(successor)), nil
 }
 
-// result is what became of a Work.
+// result is the outcome for a Work.
 type result struct {
 	event, reason, message string
-	// news tells that the Work did not say so before.
+	// news reports that the Work did not record this before.
 	news bool
-	// later tells that time has ended, and another event goes on at next.
+	// later reports that the deadline is near, and another event continues at next.
 	later bool
 	next  string
 	// heirs are the Works that have objects of this one now, or that have what this one
-	// wants and did not know that.
+	// wants and did not record that.
 	heirs []propagation.WorkKey
 }
 
@@ -189,8 +189,8 @@ func about(msg events.Data, w *propagation.Work, reason, message string) events.
 	return d
 }
 
-// check asks Redis for the suspension of the Work, and has it take note of the version of
-// that.
+// check asks Redis for the suspension of the Work, and records the Work's version
+// there.
 func (s *Stage) check(ctx context.Context, template propagation.TemplateKey, w *propagation.Work) (suspension.Verdict, error) {
 	v, err := s.suspensions.Check(ctx, template, w.Binding(), w.Key.Cluster, propagation.Version(w.ResourceVersion))
 	if err != nil {
@@ -199,10 +199,10 @@ func (s *Stage) check(ctx context.Context, template propagation.TemplateKey, w *
 	return v, nil
 }
 
-// held returns what suspends the Work; empty where nothing does. It is called before
-// each write to a member, and where it fails nothing is written. It looks at the
-// binding, too, which may be suspended before its Work and Redis say so. The field of a
-// Work that is being deleted does not count, for nobody writes it any more.
+// held returns what suspends the Work; empty: nothing does. It is called before each
+// write to a member, and if it fails nothing is written. It also checks the binding,
+// which may be suspended before its Work and Redis are. The field of a Work that is
+// being deleted is ignored, since nothing updates it any more.
 func (s *Stage) held(ctx context.Context, template propagation.TemplateKey, w *propagation.Work, bound *propagation.Binding) (string, error) {
 	v, err := s.check(ctx, template, w)
 	switch {

@@ -1,14 +1,14 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package carrying reads what a placement's binding gives to its member, for who
-// renders it and for who proves that an object may leave.
+// Package carrying reads what a placement's binding propagates to its member, for the
+// stage that renders it and for the one that proves that an object may leave.
 //
 // Invariants:
-//   - Both read the same, so that nobody removes what another carries, and nobody
-//     keeps what nobody carries.
-//   - A snapshot of which a part is missing, or an override that is missing, is
-//     outcome.ErrGone: then nobody can tell what is given.
+//   - Both read the same, so that no object is removed that the binding contains, and
+//     none is kept that it does not contain.
+//   - If a part of the snapshot or an override is missing, the result is
+//     outcome.ErrGone: then what is propagated is not known.
 //
 // It must not decide.
 package carrying
@@ -26,9 +26,9 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// Hub reads what bindings name.
+// Hub reads the objects that bindings name.
 type Hub interface {
-	// ResourceSnapshotsOf are without their content.
+	// ResourceSnapshotsOf returns snapshots without their content.
 	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
 	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
 	ClusterOverrideSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceOverrideSnapshot, error)
@@ -36,7 +36,7 @@ type Hub interface {
 	Member(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 }
 
-// Load reads it.
+// Load reads what the binding of the placement propagates.
 func Load(ctx context.Context, hub Hub, placement string, b *placementv1.ClusterResourceBinding) (in rendering.Placed, err error) {
 	in.Placement, in.Binding = placement, b
 	if in.Parts, err = parts(ctx, hub, placement, b); err != nil {
@@ -66,7 +66,7 @@ func Load(ctx context.Context, hub Hub, placement string, b *placementv1.Cluster
 	return in, nil
 }
 
-// parts are those of the snapshot that the binding names, with their content.
+// parts returns the parts of the snapshot that the binding names, with their content.
 func parts(ctx context.Context, hub Hub, placement string, b *placementv1.ClusterResourceBinding) ([]*placementv1.ClusterResourceSnapshot, error) {
 	all, err := hub.ResourceSnapshotsOf(ctx, placement)
 	if err != nil {
@@ -83,7 +83,7 @@ func parts(ctx context.Context, hub Hub, placement string, b *placementv1.Cluste
 	if !rendering.WholeSnapshot(b, out) {
 		return nil, fmt.Errorf("the snapshot %s is not whole: %w", b.Spec.ResourceSnapshotName, outcome.ErrGone)
 	}
-	if err := placing.Held(out); err != nil { // as if it were not there: the placer makes it anew
+	if err := placing.Held(out); err != nil { // as if it were missing: the placer creates it again
 		return nil, fmt.Errorf("%w: %w", err, outcome.ErrGone)
 	}
 	return out, nil

@@ -1,20 +1,19 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deadletter is where the broker sends the events that no stage could
-// handle, after all attempts.
+// Package deadletter receives the events that no stage could handle after all attempts.
 //
 // Consumes: any event, with what the broker says about its failure.
-// Commits: the event in Redis, from where the sweeper sends it once more, unless
-// it is one that its stage would never take, or that is none of the contract's: the
-// room is for what somebody waits for. Where Knative has tokens, who brings a letter
-// shows one, as for each function.
+// Commits: the event in Redis, from where the sweeper sends it once more. Events that
+// their stage would never accept, and events that are not part of the contract, are not
+// stored: the space is for events that somebody waits for. On Knative with
+// authentication, the sender has to show a token, as for each function.
 // Emits: nothing.
 //
-// What it takes is one log line at level error, and one in
-// sluice_events_total{stage="deadletter"}: an alert is made of that.
+// Each event is one log line at level error, and counts in
+// sluice_events_total{stage="deadletter"}, on which an alert can be based.
 //
-// Twice is safe: it is told and counted twice, and kept once.
+// Twice is safe: the event is logged and counted twice, and stored once.
 //
-// It must not answer with a failure: its dead letters would have no place to go.
+// It must not return an error: its own dead letters would have nowhere to go.
 package deadletter

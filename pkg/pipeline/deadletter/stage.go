@@ -21,34 +21,35 @@ import (
 // Name of the stage.
 const Name = "deadletter"
 
-// The extensions in which Knative says where an event failed, and how.
+// The extensions in which Knative says where and how an event failed.
 const (
 	extDestination = "knativeerrordest"
 	extCode        = "knativeerrorcode"
 	extAnswer      = "knativeerrordata"
 )
 
-// Letters keep an event until it is sent once more; false: there are too many.
+// Letters stores an event until it is sent once more; false: there are too many.
 type Letters interface {
 	Keep(ctx context.Context, e event.Event) (bool, error)
 }
 
-// Stage is where dead letters arrive.
+// Stage receives dead letters.
 type Stage struct{ letters Letters }
 
 // New makes the stage.
 func New(l Letters) Stage { return Stage{l} }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (Stage) Name() string { return Name }
 
-// stages are those whose events are sent again. What somebody else's subscriber
-// does not take is his, and would come back to everybody with every tick.
+// stages are those whose events are sent again. If somebody else's subscriber fails,
+// that is its owner's problem: sent again, its event would go to all subscribers with
+// every tick.
 var stages = []string{"applier", "dependencies", "detector", "gate", "placer", "preemptor", "renderer", "reporter", "rollout", "scheduler", "sweeper"}
 
-// Ours tells whether an event was for a stage: for its Trigger at the Broker's
-// filter, or for its Service. Where the broker does not say, it was on its way
-// back to the Broker.
+// Ours reports whether an event was for a stage: for its Trigger at the Broker's
+// filter, or for its Service. If the broker does not say, the event was on its way back
+// to the Broker, and counts as Sluice's.
 func Ours(destination string) bool {
 	if destination == "" {
 		return true
@@ -64,9 +65,8 @@ func Ours(destination string) bool {
 	return (at == system || strings.HasPrefix(at, system+".")) && slices.ContainsFunc(stages, func(s string) bool { return name == s || strings.HasPrefix(name, s+"-") })
 }
 
-// genuine is nil for what a stage may have failed at: an event of the contract, or of
-// a source. What says nothing that a stage understands would take the place of what
-// does.
+// genuine returns nil for an event that a stage may have failed to handle: one of the
+// contract, or of a source. Others would take the space that such events need.
 func genuine(e event.Event) error {
 	switch e.Type() {
 	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
@@ -79,11 +79,11 @@ func genuine(e event.Event) error {
 	return err
 }
 
-// system is the namespace that the stages run in.
+// system is the namespace in which the stages run.
 const system = "sluice-system"
 
-// Handle tells of an event that nobody could handle, and keeps it unless its
-// stage would never take it.
+// Handle logs an event that no stage could handle, and stores it unless its stage would
+// never accept it.
 func (s Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	ext := e.Extensions()
 	kept, why := false, error(nil)

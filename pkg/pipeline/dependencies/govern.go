@@ -16,9 +16,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// govern has a dependency's binding say what the
-// policies of all that require it want. The one that is known was read already; one
-// that is missing has no say.
+// govern sets on a dependency's binding what the policies of all bindings that require
+// it ask for. known was read already. A binding that is missing is ignored.
 func (s *Stage) govern(ctx context.Context, next, known *propagation.Binding) (*propagation.Binding, error) {
 	var parents []*propagation.Binding
 	for _, r := range next.Spec.RequiredBy {
@@ -39,7 +38,7 @@ func (s *Stage) govern(ctx context.Context, next, known *propagation.Binding) (*
 	return dependencies.Governed(next, parents), nil
 }
 
-// found mentions that a template refers to others than before.
+// found records a Kubernetes event if the template refers to other objects than before.
 func (s *Stage) found(ctx context.Context, parent *propagation.Binding, before []propagation.TemplateKey) {
 	now := dependencies.Recorded(parent)
 	if len(now) == 0 || slices.Equal(now, before) {
@@ -49,7 +48,7 @@ func (s *Stage) found(ctx context.Context, parent *propagation.Binding, before [
 		fmt.Sprintf("Get dependencies of %s succeed: %d.", parent.Template(), len(now)))
 }
 
-// tell records a conflict of policies over one dependency when it arises.
+// tell records a Kubernetes event if policies begin to conflict over a dependency.
 func (s *Stage) tell(ctx context.Context, old, next *propagation.Binding) {
 	conflict := dependencies.Conflict(next)
 	if conflict == "" || old != nil && dependencies.Conflict(old) == conflict {

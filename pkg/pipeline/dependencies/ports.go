@@ -15,12 +15,12 @@ import (
 // Hub is the control plane's API.
 type Hub interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
-	// TemplateNow is the template as it is, whatever a watch told.
+	// TemplateNow reads the template from the API server.
 	TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
-	// Kinds is what is known of kinds.
+	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
@@ -29,7 +29,7 @@ type Hub interface {
 	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
-// Suspensions are the suspensions of policies and bindings, in Redis.
+// Suspensions stores the suspensions of policies and bindings in Redis.
 type Suspensions interface {
 	SetBinding(ctx context.Context, key propagation.BindingKey, f suspension.Suspension) error
 }

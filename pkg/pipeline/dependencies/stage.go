@@ -31,11 +31,11 @@ type Stage struct {
 // New makes the stage.
 func New(h Hub, b Suspensions) *Stage { return &Stage{hub: h, suspensions: b} }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle attaches what a binding's content refers to, and detaches what it no
-// longer does. It is safe to call twice.
+// Handle attaches what a binding's content refers to, and detaches what it no longer
+// refers to. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.DecodeFor(e, events.FieldTemplate, events.FieldBinding)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	if strays {
-		return out.Events() // the binding is another now, and is told of again
+		return out.Events() // the binding has changed, and will be handled again
 	}
 	before := dependencies.Recorded(parent)
 	wanted, err := s.wanted(ctx, out, *msg.Template, parent)
@@ -64,7 +64,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if len(before) == 0 && len(wanted) == 0 {
 		return out.Events()
 	}
-	// Recorded first: whatever is attached can be found again.
+	// Recorded first, so that everything that is attached can be found again.
 	if parent, err = s.record(ctx, parent, append(slices.Clone(before), wanted...)); err != nil {
 		return nil, err
 	}
@@ -92,12 +92,13 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-// strays lets go a binding that follows parents which do not say so: whoever
-// deleted them, nobody was left who knew what had been attached. A parent whose
-// binding is missing may be about to get it back, and one that was made anew about to
-// say so: that counts when the sweeper has found it so for a while (late), and of the
-// missing one no Work is left: where members have a template, they have what it refers
-// to. A binding that only a suspension kept goes with that. It tells whether there was
+// strays detaches a binding from parents that do not refer to it: when a parent's
+// binding was deleted, the record of what was attached to it was lost. A parent's
+// binding that is missing may be created again soon, and one that was created again may
+// not have recorded its references yet. So such parents count only when the sweeper has
+// found them like that for a while (late), and a missing one only if no Work of it is
+// left: where members have a template, they keep what it refers to. A binding that was
+// kept only for a suspension is deleted when that ends. strays reports whether it found
 // anything.
 func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Binding, late bool) (bool, error) {
 	var failed error
@@ -135,7 +136,7 @@ func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Bi
 	return true, nil
 }
 
-// outlived tells whether Works of a binding are left that is missing.
+// outlived reports whether Works are left of a binding that is missing.
 func (s *Stage) outlived(ctx context.Context, key propagation.BindingKey) (bool, error) {
 	works, err := s.hub.WorksOf(ctx, key)
 	if err != nil {
@@ -144,15 +145,16 @@ func (s *Stage) outlived(ctx context.Context, key propagation.BindingKey) (bool,
 	return len(works) > 0, nil
 }
 
-// wanted is what the binding's frozen content refers to, if that shall follow.
+// wanted returns what the binding's frozen content refers to, if that is to be
+// propagated along.
 func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagation.TemplateKey, parent *propagation.Binding) ([]propagation.TemplateKey, error) {
 	if !parent.Spec.PropagateDeps || parent.ActedHash() == "" {
 		return nil, nil
 	}
 	rev, err := s.hub.Revision(ctx, parent, parent.Revision())
 	if errors.Is(err, outcome.ErrGone) {
-		// It is not there yet, or kept no more. An event of the gate's follows where
-		// it keeps it again; until then all stays as it is.
+		// The content is not stored yet, or was lost. The gate emits an event when it
+		// has stored it again; until then everything stays as it is.
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
 		return dependencies.Recorded(parent), nil
 	}
@@ -164,13 +166,13 @@ func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagat
 		return nil, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	found, err := known.Of(rev.Content).References(rev.Content)
-	if err != nil { // nobody can tell: what follows goes on doing so
+	if err != nil { // not known: what is attached stays attached
 		return dependencies.Recorded(parent), nil
 	}
 	return found, nil
 }
 
-// record writes on the binding what it refers to.
+// record writes to the binding what it refers to.
 func (s *Stage) record(ctx context.Context, parent *propagation.Binding, keys []propagation.TemplateKey) (*propagation.Binding, error) {
 	next := dependencies.Record(parent, keys)
 	if next == parent {
@@ -183,8 +185,8 @@ func (s *Stage) record(ctx context.Context, parent *propagation.Binding, keys []
 	return b, nil
 }
 
-// attach makes the dependency follow the parent, wherever that is suspended
-// and wherever it is not.
+// attach makes the dependency require the parent's clusters, and inherit the parent's
+// suspensions.
 func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding) error {
 	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
@@ -194,11 +196,11 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 		b = nil
 	}
 	if b != nil && !b.IsOf(key) {
-		return nil // its name is another's, which does not follow
+		return nil // the binding belongs to another template, which is not attached
 	}
 	t, err := s.hub.Template(ctx, key)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
-		t, err = &propagation.Template{Key: key}, nil // it may come yet
+		t, err = &propagation.Template{Key: key}, nil // it may be created later
 	}
 	if err != nil {
 		return fmt.Errorf("get %s: %w", key, err)
@@ -221,21 +223,21 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	return nil
 }
 
-// release ends that the dependency follows the parent, but where that is
-// suspended; it tells whether there is such a place.
+// release detaches the dependency from the parent, except in clusters where the parent
+// is suspended; it reports whether there are such clusters.
 func (s *Stage) release(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding) (bool, error) {
 	next, err := s.loosen(ctx, out, key, func(b *propagation.Binding) *propagation.Binding { return dependencies.Release(b, parent) })
 	return next != nil && dependencies.Requires(next, parent.Key), err
 }
 
-// detach ends that the dependency follows a parent that is gone.
+// detach detaches the dependency from a parent that is gone.
 func (s *Stage) detach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent propagation.BindingKey) error {
 	_, err := s.loosen(ctx, out, key, func(b *propagation.Binding) *propagation.Binding { return dependencies.Detach(b, parent) })
 	return err
 }
 
-// loosen changes the dependency's binding, and returns what it becomes; nil: there
-// is none.
+// loosen changes the dependency's binding, and returns the changed one; nil: there is
+// none.
 func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.TemplateKey, change func(*propagation.Binding) *propagation.Binding) (*propagation.Binding, error) {
 	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) {
@@ -254,10 +256,10 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 	return next, s.commit(ctx, out, b, next)
 }
 
-// commit writes the dependency's binding. One that nobody needs any more names no
-// cluster, for that is what members lose the object by: the absence of a binding
-// would prove nothing. It goes when that is long done (deleteUnneeded), or at once where there
-// is no template.
+// commit writes the dependency's binding. If nothing needs the binding any more, it
+// first names no cluster, which is the proof by which members lose the object; a
+// missing binding would prove nothing. It is deleted some time later (deleteUnneeded),
+// or at once if its template does not exist.
 func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
 	key := b.Template()
 	if !dependencies.Needed(next) && b.AwaitsTemplate() {
@@ -281,7 +283,7 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 	return nil
 }
 
-// deleteUnneeded deletes a binding that nobody needs and of which no Work is left.
+// deleteUnneeded deletes a binding that nothing needs and of which no Work is left.
 func (s *Stage) deleteUnneeded(ctx context.Context, out *events.Batch, b *propagation.Binding) error {
 	works, err := s.hub.WorksOf(ctx, b.Key)
 	if err != nil {
@@ -297,9 +299,10 @@ func (s *Stage) deleteUnneeded(ctx context.Context, out *events.Batch, b *propag
 	return nil
 }
 
-// orphans looks after both sides of a binding that is gone: what followed it is
-// let go if its template is gone, too, and those that it followed attach it anew, for its template may be
-// made again. What refers to another is in the namespace of that.
+// orphans updates the bindings on both sides of one that is gone. Its dependencies are
+// detached if its template is gone, too. The bindings that depend on it are handled
+// again, since the template may be created again. Objects and their references are
+// always in the same namespace.
 func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation.TemplateKey, gone propagation.BindingKey) ([]event.Event, error) {
 	if gone.Namespace == "" {
 		return nil, nil

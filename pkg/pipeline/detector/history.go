@@ -15,10 +15,10 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// keep sees to it that what the policy says is kept, so that people can go back to it.
-// It is a read where it is kept already. What the hub refuses to keep, as where the
-// namespace has a quota or is going, is told and not tried again: a policy does not
-// wait for its history.
+// keep makes sure that the policy's present spec is stored, so that people can go back
+// to it. If it is stored already, that costs one read. If the hub refuses, because the
+// namespace has a quota or is being deleted, a Kubernetes event says so and keep does
+// not try again: a policy does not wait for its history.
 func (s *Stage) keep(ctx context.Context, p *propagation.Policy) error {
 	err := s.kept(ctx, p)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) || outcome.IsTerminal(err) || apierrors.IsForbidden(err) {

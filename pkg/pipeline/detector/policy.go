@@ -25,15 +25,15 @@ import (
 // pageSize is how many templates one event of a fan-out touches.
 const pageSize = 100
 
-// The phases of a fan-out, in their order: what the policy holds, what waits
-// for a policy, what it names and may preempt.
+// The phases of a fan-out, in order: the templates that the policy holds, those that
+// wait for a policy, and those that it names and may preempt.
 const (
 	phaseHeld    = "held"
 	phaseWaiting = "waiting"
 	phaseNamed   = "named"
 )
 
-// policy brings the suspension and the index up to the policy, in this order, and
+// policy updates the suspension and the index from the policy, in this order, and
 // starts the fan-out.
 func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.PolicyKey) ([]event.Event, error) {
 	known, err := s.policies.Known(ctx, key)
@@ -66,7 +66,7 @@ func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.Polic
 	return out, err
 }
 
-// policyGone takes the policy out of the index; its templates are told.
+// policyGone removes the policy from the index, and emits events for its templates.
 func (s *Stage) policyGone(ctx context.Context, e event.Event, key propagation.PolicyKey) ([]event.Event, error) {
 	if err := s.policies.RemovePolicy(ctx, key); err != nil {
 		return nil, fmt.Errorf("remove %s from the index: %w", key, err)
@@ -80,8 +80,8 @@ func (s *Stage) policyGone(ctx context.Context, e event.Event, key propagation.P
 	return s.fanOut(ctx, e, key, phaseHeld+":")
 }
 
-// fanOut touches one page of the templates that the policy may concern, and
-// says where the next page starts.
+// fanOut emits template.touched for one page of the templates that the policy may
+// concern, and the event for the next page.
 func (s *Stage) fanOut(ctx context.Context, e event.Event, key propagation.PolicyKey, at string) ([]event.Event, error) {
 	p, err := s.hub.Policy(ctx, key)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
@@ -106,7 +106,8 @@ func (s *Stage) fanOut(ctx context.Context, e event.Event, key propagation.Polic
 	return out.Events()
 }
 
-// page is one page of a phase and where the next one starts; empty: nowhere.
+// page returns one page of a phase, and where the next one starts; empty: there is
+// none.
 func (s *Stage) page(ctx context.Context, key propagation.PolicyKey, p *propagation.Policy, at string) ([]propagation.TemplateKey, string, error) {
 	phase, cursor, _ := strings.Cut(at, ":")
 	var (
@@ -135,7 +136,7 @@ func (s *Stage) page(ctx context.Context, key propagation.PolicyKey, p *propagat
 	return page, after(phase, p), nil
 }
 
-// after is the phase that follows; a policy that is gone has but the first.
+// after returns the next phase; a policy that is gone has only the first.
 func after(phase string, p *propagation.Policy) string {
 	switch {
 	case p == nil || p.Deleting:
@@ -155,7 +156,7 @@ func selectedBy(p *propagation.Policy) func(propagation.TemplateKey, map[string]
 	}
 }
 
-// named is one page of what the policy may preempt.
+// named returns one page of the templates that the policy names and may preempt.
 func named(p *propagation.Policy, cursor string) ([]propagation.TemplateKey, string) {
 	keys := preemption.Named(p)
 	from, _ := strconv.Atoi(cursor) // empty: the start

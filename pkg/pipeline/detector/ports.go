@@ -22,7 +22,7 @@ type Hub interface {
 	History
 }
 
-// History keeps what policies said.
+// History stores the specs that policies had.
 type History interface {
 	PolicyRevision(ctx context.Context, p *propagation.Policy) (*propagation.PolicyRevision, error)
 	PolicyRevisions(ctx context.Context, p *propagation.Policy) ([]*propagation.PolicyRevision, error)
@@ -30,7 +30,7 @@ type History interface {
 	DropPolicyRevision(ctx context.Context, r *propagation.PolicyRevision) error
 }
 
-// ClaimMap is the arbiter and index in Redis.
+// ClaimMap is the claim map and index in Redis, from templates to policies.
 type ClaimMap interface {
 	inputs.Index
 	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error
@@ -38,7 +38,7 @@ type ClaimMap interface {
 	Drop(ctx context.Context, t propagation.TemplateKey) error
 }
 
-// Policies is the index's other side: from policies to templates.
+// Policies is the other direction of the index, from policies to templates.
 type Policies interface {
 	Known(ctx context.Context, key propagation.PolicyKey) (claims.Known, error)
 	IndexPolicy(ctx context.Context, p *propagation.Policy, selectors []claims.Selector) (since uint64, changed bool, err error)
@@ -47,7 +47,7 @@ type Policies interface {
 	Waiting(ctx context.Context, selectors []claims.Selector, match func(propagation.TemplateKey, map[string]string) bool, cursor string, n int) ([]propagation.TemplateKey, string, error)
 }
 
-// Suspensions are the suspensions of policies, in Redis.
+// Suspensions stores the suspensions of policies in Redis.
 type Suspensions interface {
 	SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Suspension) error
 }

@@ -39,11 +39,11 @@ func New(h Hub, c ClaimMap, p Policies, b Suspensions) *Stage {
 	return &Stage{hub: h, claims: c, policies: p, suspensions: b, announced: newAnnounced()}
 }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle brings the claim of a template up to date, or tells the templates that
-// a changed policy may concern. It is safe to call twice.
+// Handle updates the claim of a template, or emits events for the templates that a
+// changed policy may concern. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
 	case events.TemplateTouched:
@@ -72,8 +72,8 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return s.template(ctx, e, o.TemplateKey)
 }
 
-// gates announces that the gates changed, and tells people what nobody understands
-// of what they say.
+// gates announces that the feature gates changed, and tells people which of their keys
+// and values are invalid.
 func (s *Stage) gates(ctx context.Context, e event.Event) ([]event.Event, error) {
 	about := hub.AboutFeatures()
 	t, err := s.hub.Template(ctx, propagation.FeaturesKey())
@@ -100,7 +100,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 		return s.gone(ctx, e, key)
 	}
 	if errors.Is(err, outcome.ErrNotServed) {
-		return nil, nil // nobody can tell whether there is such a template: who holds it holds it
+		return nil, nil // whether the template exists is not known: its claim stays
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 	return out.Events()
 }
 
-// emits is what each verdict tells the next stage.
+// emits is the event that each verdict sends to the next stage.
 var emits = map[claiming.Verdict]string{
 	claiming.Keep:    events.TemplateClaimed,
 	claiming.Take:    events.TemplateClaimed,
@@ -135,9 +135,9 @@ var emits = map[claiming.Verdict]string{
 	claiming.Wait:    events.TemplateWaiting,
 }
 
-// commit writes the decision: the index first, so that a changed policy finds
-// the template whatever happens next, then the template. Both only where they
-// differ from what was read, and only if nothing moved since.
+// commit writes the decision: the index first, so that a changed policy finds the
+// template whatever happens next, and then the template. Each is written only if it
+// differs from what was read, and only if nobody else wrote it since.
 func (s *Stage) commit(ctx context.Context, t *propagation.Template, view claims.View, d claiming.Decision) (*propagation.Template, error) {
 	claim, baseline := propagation.Claim{}, propagation.Baseline("")
 	switch d.Verdict {
@@ -166,7 +166,7 @@ func (s *Stage) commit(ctx context.Context, t *propagation.Template, view claims
 	return next, nil
 }
 
-// index brings the claim map up to the claim.
+// index updates the claim map to the claim.
 func (s *Stage) index(ctx context.Context, t *propagation.Template, view claims.View, claim propagation.Claim, reason claiming.Reason) error {
 	seen := view.Seen.Of(t)
 	switch {
@@ -195,7 +195,7 @@ func (s *Stage) index(ctx context.Context, t *propagation.Template, view claims.
 // gone forgets a template that does not exist any more.
 func (s *Stage) gone(ctx context.Context, e event.Event, key propagation.TemplateKey) ([]event.Event, error) {
 	if matching.Exempt(key) != "" {
-		return nil, nil // it never was one
+		return nil, nil // it was never a template
 	}
 	if err := s.claims.Drop(ctx, key); err != nil {
 		return nil, fmt.Errorf("drop %s: %w", key, err)

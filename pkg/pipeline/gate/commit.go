@@ -20,21 +20,21 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// historyLimit is how many revisions a binding keeps, the active one included.
+// historyLimit is how many revisions a binding keeps, including the active one.
 const historyLimit = 3
 
-// mostRevisions is above every number that a revision can come to have.
+// mostRevisions is a limit above every number that a revision can reach.
 const mostRevisions = 1 << 53
 
 // commit writes what the decision changes: the frozen content, the binding, its
-// Active condition. The binding is nil where there is to be none.
+// condition Active. It returns nil if there is no binding.
 func (s *Stage) commit(ctx context.Context, in gating.Input, d gating.Decision) (*propagation.Binding, error) {
 	if d.Next == nil {
 		return nil, nil
 	}
-	// A binding must not name a content that is not there, and a revision is
-	// owned by its binding: a new binding comes first, and until its revision
-	// is there nothing is rendered.
+	// A binding must not name content that does not exist, and a revision is owned by
+	// its binding. So a new binding is written first, and until its revision exists
+	// nothing is rendered.
 	b, err := in.Binding, error(nil)
 	if b != nil && d.Next.Revision() != b.Revision() {
 		if err := s.freeze(ctx, in.Template, b, d.Next.Revision()); err != nil {
@@ -55,8 +55,8 @@ func (s *Stage) commit(ctx context.Context, in gating.Input, d gating.Decision) 
 	return s.condition(ctx, in.Template, b, d)
 }
 
-// freeze keeps the template's content as the revision name, if it is not kept
-// already, and forgets the oldest ones.
+// freeze stores the template's content as the revision of that name, if it is not
+// stored already, and deletes the oldest revisions.
 func (s *Stage) freeze(ctx context.Context, t *propagation.Template, owner *propagation.Binding, name string) error {
 	kept, err := s.hub.Revision(ctx, owner, name)
 	if err == nil && propagation.HashContent(kept.Content) == t.Hash {
@@ -76,8 +76,9 @@ func (s *Stage) freeze(ctx context.Context, t *propagation.Template, owner *prop
 	return s.create(ctx, t, owner, name, number)
 }
 
-// adopt makes the binding the owner of what a former one of its name has left behind,
-// before that takes it along. Who made the binding may have crashed before that.
+// adopt makes the binding the owner of a revision that an earlier binding of its name
+// left behind, so that it is not garbage collected. The process that created the
+// binding may have crashed before it did that.
 func (s *Stage) adopt(ctx context.Context, owner *propagation.Binding, r *propagation.Revision) error {
 	if r.Owner == owner.UID {
 		return nil
@@ -96,11 +97,12 @@ func (s *Stage) create(ctx context.Context, t *propagation.Template, owner *prop
 	return nil
 }
 
-// repair sees to it that the content that the binding names is there: a crash
-// came between the two, another delivery is about to write it, or somebody
-// deleted it. Where the template holds it no more, the gate decides as if nothing
-// had acted yet, also where the API server has filled in fields since. It never takes the binding away for that: what the other
-// delivery brings to the members would go with it.
+// repair restores the frozen content that the binding names if it is missing: because
+// of a crash between the two writes, because another delivery of the event is about to
+// write it, or because somebody deleted it. If the template does not have that content
+// any more, the gate decides as if nothing were in force yet; the content as the API
+// server returns it counts then, including fields that it filled in. The binding is
+// never deleted for that: what is in members because of it would be removed.
 func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	b, t := in.Binding, in.Template
 	if b == nil || b.Revision() == "" {
@@ -125,8 +127,8 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 	return nil
 }
 
-// trim deletes what goes beyond the history limit once one more is added, never
-// the one in force, and returns the number of the next revision.
+// trim deletes revisions beyond the history limit, counting the one to be added, but
+// never the one in force. It returns the number of the next revision.
 func (s *Stage) trim(ctx context.Context, b *propagation.Binding, old []*propagation.Revision) (int64, error) {
 	slices.SortFunc(old, func(x, y *propagation.Revision) int { return cmp.Compare(x.Number, y.Number) })
 	number := int64(1)
@@ -151,7 +153,7 @@ func (s *Stage) trim(ctx context.Context, b *propagation.Binding, old []*propaga
 	return number, nil
 }
 
-// condition says on the binding whether something is pending.
+// condition writes to the binding's status whether a change is pending.
 func (s *Stage) condition(ctx context.Context, t *propagation.Template, b *propagation.Binding, d gating.Decision) (*propagation.Binding, error) {
 	c := metav1.Condition{Type: gating.ConditionActive, Status: metav1.ConditionTrue, Reason: gating.ReasonActive, Message: gating.InForce(b)}
 	if d.Pending() {
@@ -175,15 +177,15 @@ func (s *Stage) condition(ctx context.Context, t *propagation.Template, b *propa
 	return b, nil
 }
 
-// reporterSays tells whether it is left to the reporter, which writes the status anyway,
-// to say what is in force: of a new binding, and where nothing waited before and there is
-// a cluster of which something will be told.
+// reporterSays reports whether writing the condition is left to the reporter, which
+// writes the status anyway. It is for a new binding, and for one that had nothing
+// pending and has a cluster that will report.
 func reporterSays(b *propagation.Binding) bool {
 	return !conditions.Has(b.Status.Conditions, gating.ConditionActive) ||
 		conditions.Is(b.Status.Conditions, gating.ConditionActive, metav1.ConditionTrue) && len(b.Spec.Clusters) > 0
 }
 
-// tell records what people have to know and cannot see from the binding alone.
+// tell records events for people about what the binding alone does not show.
 func (s *Stage) tell(ctx context.Context, in gating.Input, d gating.Decision) {
 	b := in.Binding
 	if b == nil || d.Next == b || in.Policy != nil || !b.Claim().Held() {

@@ -12,19 +12,19 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
-// Inputs are what the gate depends on.
+// Inputs reads what the gate's decision depends on.
 type Inputs interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
-	// LiveTemplate is that as the API server has it at this moment: outcome.ErrGone
-	// proves that there is none.
+	// LiveTemplate reads the template from the API server: outcome.ErrGone proves that
+	// it does not exist.
 	LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Features(ctx context.Context) (propagation.Features, error)
-	// Kinds is what is known of kinds.
+	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
-// Bindings are what the gate writes.
+// Bindings reads and writes bindings.
 type Bindings interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
@@ -32,7 +32,7 @@ type Bindings interface {
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 }
 
-// Revisions are frozen contents.
+// Revisions reads and writes frozen content.
 type Revisions interface {
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 	CreateRevision(ctx context.Context, b *propagation.Binding, r *propagation.Revision) error
@@ -40,7 +40,7 @@ type Revisions interface {
 	DeleteRevision(ctx context.Context, b *propagation.Binding, name string) error
 }
 
-// Recorder tells people.
+// Recorder records Kubernetes events.
 type Recorder interface {
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }

@@ -31,11 +31,11 @@ type Stage struct {
 // New makes the stage.
 func New(h Hub, now func() time.Time) *Stage { return &Stage{hub: h, now: now} }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle lets the claimed policy act on the template, or says why not yet. It
-// is safe to call twice.
+// Handle lets the claiming policy take effect on the template, or says why it does not
+// yet. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.DecodeFor(e, events.FieldTemplate)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case errors.Is(err, outcome.ErrGone):
 		return s.remove(ctx, e, *msg.Template, in.Binding)
 	case errors.Is(err, outcome.ErrNotServed):
-		return nil, nil // nobody can tell what became of the template: what is in force stays
+		return nil, nil // whether the template exists is not known: what is in force stays
 	case errors.Is(err, inputs.ErrStale):
 		out := events.From(Name, e)
 		out.Emit(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "ClaimDoesNotStand"})
@@ -65,18 +65,18 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	d := gating.Decide(in)
 	b, err := s.commit(ctx, in, d)
 	if errors.Is(err, outcome.ErrGone) {
-		return nil, nil // its namespace goes, and the template with it
+		return nil, nil // its namespace is being deleted, and the template with it
 	}
 	if err != nil {
 		return nil, err
 	}
 	if b == nil && had != nil {
-		// Nobody holds this one, but the former may be one that others depend on.
+		// No policy holds this template, but others may depend on the former one.
 		out.Emit(events.BindingRemoved, events.Data{Template: &in.Template.Key, Binding: &had.Key, Reason: "TemplateReplaced"})
 		return out.Events()
 	}
 	if b == nil {
-		return nil, nil // nobody holds it, and nothing ever acted on it
+		return nil, nil // no policy holds the template, and none ever took effect on it
 	}
 	data := events.Data{
 		Template: &in.Template.Key, TemplateVersion: in.Template.ResourceVersion, Binding: &b.Key, BindingVersion: b.ResourceVersion,
@@ -89,13 +89,13 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		out.Emit(events.BindingDeferred, data)
 	}
 	if b.ActedHash() != "" {
-		// Claim and suspension are in force at once, even behind a closed gate.
+		// Claim and suspension are in force at once, even if the rest is deferred.
 		out.Emit(events.BindingActivated, data)
 	}
 	return out.Events()
 }
 
-// clear takes away the binding of a former template of the name.
+// clear deletes the binding of an earlier template of the same name.
 func (s *Stage) clear(ctx context.Context, in gating.Input) (gating.Input, error) {
 	if former := in.Former(); former != nil {
 		if err := s.hub.DeleteBinding(ctx, former); err != nil {
@@ -105,8 +105,9 @@ func (s *Stage) clear(ctx context.Context, in gating.Input) (gating.Input, error
 	return in.WithoutFormer(), nil
 }
 
-// refuse tells that the binding of that name is another template's, and leaves it as it
-// is: only who waits is noted there, so that it has its turn when the binding goes.
+// refuse reports that the binding of that name belongs to another template, and leaves
+// the binding as it is. It only notes there that this template waits, so that it is
+// handled when that binding is deleted.
 func (s *Stage) refuse(ctx context.Context, out *events.Batch, in gating.Input) ([]event.Event, error) {
 	d := gating.Decide(in)
 	if d.Verdict == gating.Idle {
@@ -125,7 +126,7 @@ func (s *Stage) refuse(ctx context.Context, out *events.Batch, in gating.Input) 
 	return out.Events()
 }
 
-// prepare waits for a binding that goes, and sees to it that its content is there.
+// prepare waits for a binding that is being deleted, and restores its frozen content.
 func (s *Stage) prepare(ctx context.Context, in *gating.Input) error {
 	if in.Binding != nil && in.Binding.Deleting {
 		return outcome.After(200*time.Millisecond, fmt.Errorf("%s is being deleted", in.Binding.Key))
@@ -133,7 +134,7 @@ func (s *Stage) prepare(ctx context.Context, in *gating.Input) error {
 	return s.repair(ctx, in)
 }
 
-// remove takes away the binding of a template that is gone, once that is proven.
+// remove deletes the binding of a template that is gone, once that is proven.
 func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.TemplateKey, b *propagation.Binding) ([]event.Event, error) {
 	if b == nil {
 		return removed(e, key)
@@ -142,14 +143,14 @@ func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.Templ
 	case b.AwaitsTemplate():
 		return nil, nil
 	case b.Template().ID() != key.ID():
-		return nil, nil // it is another template's that is gone
+		return nil, nil // the template that is gone is another one
 	case b.Deleting:
 		return nil, outcome.After(200*time.Millisecond, fmt.Errorf("%s is being deleted", b.Key))
 	}
 	t, err := s.hub.LiveTemplate(ctx, b.Template())
 	switch {
 	case errors.Is(err, outcome.ErrNotServed), err == nil && t.UID == b.Spec.Resource.UID:
-		return nil, nil // it is there, or nobody can tell: what is in force stays
+		return nil, nil // it exists, or that is not known: what is in force stays
 	case err != nil && !errors.Is(err, outcome.ErrGone):
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
@@ -166,7 +167,8 @@ func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.Templ
 	return out, err
 }
 
-// removed has the Works looked at, also where the binding went before.
+// removed emits the event that has the Works checked, also if the binding was gone
+// before.
 func removed(e event.Event, key propagation.TemplateKey) ([]event.Event, error) {
 	binding := propagation.BindingOf(key)
 	out := events.From(Name, e)

@@ -1,23 +1,23 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inputs reads the inputs of claiming and of gating: for the stages that
-// decide, and for whoever asks what they would decide. It is the one place that puts
+// Package inputs reads the inputs of claiming and of gating, for the stages that decide
+// and for the CLI, which shows what they would decide. It is the only place that puts
 // them together.
 //
 // Invariants:
-//   - What a decision may write is read first: of a claim the index and the
-//     template, of a gate the binding. Then comes what the decision depends on.
-//   - A template is read in the version that its binding names, or in another that
-//     is served where that is not, and is known by the binding's. Without a binding
-//     it is the version of the policy that holds it.
-//   - A template's policies are found through the index: their number, not that
-//     of all policies, is what a read costs.
-//   - A policy is read no older than Redis knows it. What the API server itself has in
-//     an older version proves that the hub went back.
+//   - The objects that a decision may write are read first: for a claim the index and
+//     the template, for a gate the binding. Then follows what the decision depends on.
+//   - A template is read in the version that its binding names, or in another one if
+//     that is not served, and is identified by the binding's version. Without a binding
+//     it is read in the version of the policy that holds it.
+//   - A template's policies are found through the index, so that a read costs in
+//     proportion to their number, and not to that of all policies.
+//   - A policy is read at least as new as Redis knows it. If the API server itself has
+//     an older version, that proves that the hub was restored from a backup.
 //
-// It must not write, but that Redis is not to be believed then. It decides only where the caller asks what would be decided
-// (Settled).
+// It must not write, except to mark Redis as outdated in that case. It decides only if
+// the caller asks for the decision (Settled).
 package inputs
 
 import (
@@ -37,22 +37,22 @@ import (
 	"sluice.dev/pkg/redis/claims"
 )
 
-// Hub reads what gates depend on. Each answers outcome.ErrGone for what
-// does not exist. Template reads in another version than the key's where that one
-// is not served, and answers outcome.ErrNotServed where none is.
+// Hub reads what gates depend on. Its methods return outcome.ErrGone for an object that
+// does not exist. Template reads another version than the key's if that is not served,
+// and returns outcome.ErrNotServed if none is.
 type Hub interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Features(ctx context.Context) (propagation.Features, error)
-	// Kinds is what is known of kinds.
+	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
 // ClaimHub reads what claims depend on.
 type ClaimHub interface {
 	Hub
-	// PolicyNow is Policy, asked of the API server whatever is known.
+	// PolicyNow is Policy, read from the API server.
 	PolicyNow(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 }
 
@@ -62,8 +62,8 @@ type Index interface {
 	Witness
 }
 
-// Load reads the input of claiming for one template, and the index's view that
-// a commit has to be conditional on. A template that is gone is outcome.ErrGone.
+// Load reads the input of claiming for one template, and the index's view, on which a
+// commit has to be conditional. It returns outcome.ErrGone for a template that is gone.
 func Load(ctx context.Context, hub ClaimHub, index Index, key propagation.TemplateKey) (claiming.Input, claims.View, error) {
 	view, err := index.Look(ctx, key)
 	if err != nil {
@@ -78,7 +78,7 @@ func loadClaim(ctx context.Context, hub ClaimHub, w Witness, view claims.View, k
 		return in, err
 	}
 	if in.Binding != nil && !in.Binding.IsOf(key) {
-		in.Binding = nil // another's, of which the gate tells
+		in.Binding = nil // it belongs to another template, which the gate reports
 	}
 	if in.Template, err = template(ctx, hub, key, in.Binding); err != nil {
 		return in, err
@@ -106,8 +106,8 @@ func loadClaim(ctx context.Context, hub ClaimHub, w Witness, view claims.View, k
 	return in, err
 }
 
-// candidates are those of the index, and who held the template as its binding
-// knows, where the template says nothing of it any more.
+// candidates returns those of the index, and the policy that held the template
+// according to its binding, if the template itself no longer names one.
 func candidates(in claiming.Input, view claims.View) []claims.Candidate {
 	bound := claiming.Bound(in.Template, in.Binding)
 	known := func(c claims.Candidate) bool { return c.Policy == bound.Policy }
@@ -117,14 +117,14 @@ func candidates(in claiming.Input, view claims.View) []claims.Candidate {
 	return append(slices.Clone(view.Candidates), claims.Candidate{Policy: bound.Policy})
 }
 
-// ErrStale says that the claim that the template's metadata tell of does not stand,
-// or that they lost it: it has to be decided on first.
+// ErrStale says that the claim in the template's metadata is out of date, or that the
+// metadata lost it: the claim has to be decided first.
 var ErrStale = errors.New("claim does not stand")
 
-// LoadGate reads the input of gating for one template. A template that is gone is
-// outcome.ErrGone, and the binding is there all the same. Who repairs the binding
-// does it in between. A binding of that name that is another's comes along, for the gate
-// to say so, and is not repaired.
+// LoadGate reads the input of gating for one template. For a template that is gone it
+// returns outcome.ErrGone and the binding. repair is called in between to repair the
+// binding. If the binding of that name belongs to another template, it is returned
+// without being repaired, so that the gate can report it.
 func LoadGate(ctx context.Context, hub Hub, key propagation.TemplateKey, repair func(*gating.Input) error) (in gating.Input, err error) {
 	if in.Binding, err = binding(ctx, hub, key); err != nil {
 		return in, err
@@ -141,7 +141,7 @@ func LoadGate(ctx context.Context, hub Hub, key propagation.TemplateKey, repair 
 	return loadGate(ctx, hub, in)
 }
 
-// GateOf is LoadGate for a binding that was read.
+// GateOf is LoadGate for a binding that has been read.
 func GateOf(ctx context.Context, hub Hub, b *propagation.Binding) (in gating.Input, err error) {
 	in.Binding = b
 	if in.Template, err = template(ctx, hub, b.Template(), b); err != nil {
@@ -176,7 +176,7 @@ func loadGate(ctx context.Context, hub Hub, in gating.Input) (_ gating.Input, er
 	return in, err
 }
 
-// lost is ErrStale where the template's claim has to be restored.
+// lost returns ErrStale if the template's claim has to be restored.
 func lost(ctx context.Context, hub Hub, in gating.Input) error {
 	if in.Binding != nil && !in.Binding.IsOf(in.Template.Key) {
 		return nil
@@ -197,9 +197,9 @@ func lost(ctx context.Context, hub Hub, in gating.Input) error {
 	return nil
 }
 
-// ours is the error of a read of what is Sluice's own. That the hub does not serve
-// that kind now says nothing of the template, as outcome.ErrNotServed would to whoever
-// asked: it is asked again.
+// ours returns the error of reading one of Sluice's own objects. If the hub does not
+// serve its kind at the moment, the read is tried again: outcome.ErrNotServed would
+// tell the caller that the template's kind is not served.
 func ours(err error) error {
 	if errors.Is(err, outcome.ErrNotServed) {
 		return outcome.After(unserved, errUnserved)
@@ -207,12 +207,13 @@ func ours(err error) error {
 	return err
 }
 
-// unserved is how long a kind of Sluice's that is not served is waited for at a time.
+// unserved is how long to wait before a kind of Sluice's own is read again that was not
+// served.
 const unserved = 5 * time.Second
 
 var errUnserved = errors.New("the hub does not serve the kind")
 
-// binding is that of the template; nil: there is none.
+// binding returns the binding of the template; nil: there is none.
 func binding(ctx context.Context, hub Hub, key propagation.TemplateKey) (*propagation.Binding, error) {
 	b, err := hub.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) {
@@ -224,7 +225,7 @@ func binding(ctx context.Context, hub Hub, key propagation.TemplateKey) (*propag
 	return b, nil
 }
 
-// template is the template as its binding knows it.
+// template returns the template as its binding knows it.
 func template(ctx context.Context, hub Hub, key propagation.TemplateKey, b *propagation.Binding) (*propagation.Template, error) {
 	if b != nil && b.IsOf(key) && b.Spec.Resource.APIVersion != "" {
 		key.APIVersion = b.Spec.Resource.APIVersion
@@ -236,8 +237,7 @@ func template(ctx context.Context, hub Hub, key propagation.TemplateKey, b *prop
 	return t.KnownTo(b), nil
 }
 
-// inWordsOf is the template, which no binding knows yet, in the version that the
-// policy names.
+// inWordsOf returns a template without a binding in the version that the policy names.
 func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagation.Template, b *propagation.Binding) (*propagation.Template, error) {
 	version, named := matching.Version(p, t.Key)
 	if b != nil || !named || version == t.Key.APIVersion {
@@ -252,7 +252,7 @@ func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagati
 	return again, err
 }
 
-// Settled reads a template and asks whether its claim stays as it is.
+// Settled reads a template and reports whether its claim stays as it is.
 func Settled(ctx context.Context, hub ClaimHub, index Index, key propagation.TemplateKey) (*propagation.Template, bool, error) {
 	in, _, err := Load(ctx, hub, index, key)
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"sluice.dev/pkg/redis/claims"
 )
 
-// Witness is told that the hub went back, as what Redis knew in an epoch proves.
+// Witness is told that the hub was restored from a backup, as shown by what Redis
+// recorded in an epoch.
 type Witness interface {
 	WentBack(ctx context.Context, epoch string) error
 }
 
-// Policy reads a policy of which Redis was asked before, no older than it is known there.
+// Policy reads a policy at least as new as it is known to Redis, which was read before.
 //
-// A watch may be late, and the API server never is: asked itself, it has what was known
-// before in that version or in a newer one. Where it has an older one, it was restored
-// from a backup, and what Redis knows is to be built anew: the error is an
-// outcome.ErrNotBuilt then. Only what Redis knew in that epoch is given up, so that who
-// comes late with the same proof does not end what was built since.
+// A watch may lag behind, but the API server itself has every version that was seen
+// before, or a newer one. If it has an older one, it was restored from a backup, and
+// what Redis knows has to be rebuilt: then the error is an outcome.ErrNotBuilt. Only
+// what Redis recorded in that epoch is dropped, so that somebody who comes later with
+// the same proof does not drop what was rebuilt since.
 func Policy(ctx context.Context, hub ClaimHub, w Witness, key propagation.PolicyKey, known claims.Known) (*propagation.Policy, error) {
 	p, err := hub.Policy(ctx, key)
 	if err == nil && propagation.Version(p.ResourceVersion) < known.Version {

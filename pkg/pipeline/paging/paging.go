@@ -1,15 +1,15 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package paging goes through a long list in several events, each of which reads
-// the part of the list that it tells of, and no other.
+// Package paging reads a long list in the course of several events, each of which reads
+// the next part of the list.
 //
 // Invariants:
-//   - One event reads at most Reads pages, and stops behind the one with which it
-//     has found Size objects: it finds fewer than twice as many.
-//   - Every object that is there from the first event to the last is seen.
+//   - One event reads at most Reads pages, and stops after the page with which it has
+//     found Size objects: so it finds fewer than twice as many.
+//   - Every object that exists from the first event to the last is seen.
 //
-// It must not decide what is to be found.
+// It must not decide which objects count as found.
 package paging
 
 import "context"
@@ -21,13 +21,13 @@ const (
 	Reads = 20
 )
 
-// List is a part of a list: at most limit objects, those after cont, and where to go
-// on; empty: that was all.
+// List returns a part of a list: at most limit objects after the position cont, and the
+// position to continue at; empty: the list ends there.
 type List[T any] func(ctx context.Context, limit int64, cont string) (page []T, next string, err error)
 
-// Through goes on through a list at cont, empty: at its start, and shows each object
-// to found, which says whether it is one. It returns where the next event goes on;
-// empty: nowhere.
+// Through reads a list from cont on, empty: from its start, and passes each object to
+// found, which reports whether it counts. It returns where the next event continues;
+// empty: the list is finished.
 func Through[T any](ctx context.Context, list List[T], cont string, found func(T) bool) (next string, err error) {
 	n := 0
 	for range Reads {

@@ -13,8 +13,9 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// changed brings the latest snapshot's content up to what changed since. It reads
-// nothing else, but what is in a namespace that is selected only now.
+// changed applies the changes since the latest snapshot to its content. It reads only
+// the objects that changed, and everything in a namespace that is selected for the
+// first time.
 func (r *reading) changed(ctx context.Context, keys []propagation.TemplateKey) (placing.Content, error) {
 	content := r.latest
 	namespaces, others := split(keys)
@@ -37,7 +38,8 @@ func (r *reading) changed(ctx context.Context, keys []propagation.TemplateKey) (
 	return content.Without(r.gone).With(r.items), nil
 }
 
-// split sorts keys, each object once, and tells namespaces from what is in them.
+// split sorts the keys, without duplicates, into namespaces and objects inside
+// namespaces or of other kinds.
 func split(keys []propagation.TemplateKey) (namespaces, others []propagation.TemplateKey) {
 	seen := map[string]bool{}
 	for _, key := range keys {
@@ -53,8 +55,8 @@ func split(keys []propagation.TemplateKey) (namespaces, others []propagation.Tem
 	return namespaces, others
 }
 
-// changedNamespace is the content after a namespace changed: with everything in it
-// where it was not selected before, and without where it is not any more.
+// changedNamespace returns the content after a namespace changed: everything in it is
+// added if it was not selected before, and removed if it is not selected any more.
 func (r *reading) changedNamespace(ctx context.Context, content placing.Content, key propagation.TemplateKey) (placing.Content, error) {
 	was := content.Has(key)
 	t, err := r.one(ctx, key)
@@ -86,7 +88,8 @@ func (r *reading) changedNamespace(ctx context.Context, content placing.Content,
 	return content.Without(r.gone).With(r.items), nil
 }
 
-// reread takes an object as it is now; one that is not to be carried is gone.
+// reread reads an object as it is now. If it is not to be propagated, it is treated as
+// deleted.
 func (r *reading) reread(ctx context.Context, key propagation.TemplateKey) error {
 	t, err := r.one(ctx, key)
 	if err != nil {

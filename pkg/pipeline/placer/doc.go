@@ -1,32 +1,29 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placer is the stage that keeps what a ClusterResourcePlacement selects,
-// and where it wants that, in snapshots.
+// Package placer is the stage that stores what a ClusterResourcePlacement selects, and
+// its policy, in snapshots.
 //
-// Consumes: changes of placements, of their snapshots and of objects of the kinds
-// that placements select; placement.touched; the tick.
+// Consumes: changes of placements, of their snapshots, and of objects of the kinds that
+// placements select; placement.touched; the tick.
 // Reads: the placement, its snapshots; the objects that changed, or all that are
-// selected, by pages.
+// selected, in pages.
 // Decides with: pkg/core/placing.
-// Commits: what changed, until it was seen, in Redis (pkg/redis/pending); resource and
-// policy snapshots; the placement's finalizers; its condition Scheduled where its
-// selectors are refused, KindsGranted where Sluice lacks a right to what they select, and
-// nothing else of its status.
-// Emits: placement.snapshotted, which says that what there is to say stands in the
-// snapshots, also of a placement that is being deleted; placement.touched for
-// each placement that is due.
+// Commits: changed objects until they were read, in Redis (pkg/redis/pending); resource
+// and policy snapshots; the placement's finalizers. Of the placement's status only the
+// condition Scheduled if its selectors are refused, and KindsGranted if Sluice lacks a
+// right to what they select.
+// Emits: placement.snapshotted, which says that the snapshots are up to date, also of a
+// placement that is being deleted; placement.touched for each placement that is due.
 //
-// The first snapshot comes at once, as does one for other selectors. Changes of
-// objects are collected for 15 s from the first one on, and 30 s lie between two
-// snapshots. A change of one object costs a read of that object: the others are
-// taken from the latest snapshot. All are read again where Redis was lost, where
-// more changed than is worth being read one by one, where the hub serves kinds that it
-// did not serve, and, ever more seldom, while a right to some of it is missing.
+// The first snapshot is written at once, as is one for changed selectors. Changes of
+// objects are collected for 15 s, and there are at least 30 s between two snapshots. A
+// changed object costs one read. All objects are read again if Redis was lost, if too
+// many changed, if the hub serves new kinds, and while a right to some is missing.
 //
-// Twice is safe: what is planned follows from what is stored, nothing is written
-// where nothing changed, and what was half written is finished or dropped.
+// Twice is safe: the plan depends on what is stored, nothing is written if nothing
+// changed, and a half-written snapshot is finished or deleted.
 //
-// It must not take for gone what it cannot read: that stays as the latest snapshot
+// It must not treat what it cannot read as deleted: that stays as the latest snapshot
 // has it. It must not decide where anything goes.
 package placer

@@ -16,9 +16,9 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// leave sees a placement off: when its bindings have gone, which is what the
-// scheduler's finalizer waits for, and with them what was placed, its snapshots go,
-// and then itself.
+// leave handles a placement that is being deleted. When its bindings, and with them its
+// objects in members, are gone, which the scheduler's finalizer waits for, it deletes
+// the snapshots and then removes the finalizer.
 func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.ClusterResourcePlacement) ([]event.Event, error) {
 	bindings, err := s.hub.PlacementBindingsOf(ctx, p.Name)
 	if err != nil {

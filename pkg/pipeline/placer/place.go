@@ -23,12 +23,12 @@ import (
 	"sluice.dev/pkg/redis/pending"
 )
 
-// finalizers hold a placement until nothing of it is left: the placer's, and the
-// scheduler's, which is put here to save a write.
+// finalizers keep a placement until its objects are gone: the placer's, and the
+// scheduler's, which is set here to save a write.
 var finalizers = []string{placementv1.FinalizerPlacement, placementv1.FinalizerScheduler}
 
-// place brings the snapshots of a placement up to what it asks for, and to what it
-// selects, if that is due.
+// place updates the snapshots of a placement to its policy and, if that is due, to what
+// it selects.
 func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	p, err := s.hub.Placement(ctx, name)
 	if errors.Is(err, outcome.ErrGone) {
@@ -61,10 +61,11 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	return told, cmp.Or(wrong, err)
 }
 
-// keep keeps what the placement selects, and its policy, in snapshots, and is the index of
-// the latest of what it selects; -1: there is none. Where what it selects is refused, its
-// policy does not act either, but for the one that is in force already. Where that cannot
-// be read, by selectors that nobody edited, the policy acts, and the tick tries again.
+// keep stores what the placement selects, and its policy, in snapshots, and returns the
+// index of the latest resource snapshot; -1: there is none. While the selectors are
+// refused, a changed policy does not take effect either. If the selected objects cannot
+// be read, although the selectors took effect before, the policy takes effect, and the
+// next tick tries again.
 func (s *Stage) keep(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (int, error) {
 	policies, err := s.policies(ctx, p)
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *Stage) keep(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	return s.resources(ctx, p, taken, c)
 }
 
-// hold keeps the placement until nothing of it is left.
+// hold sets the finalizers on the placement.
 func (s *Stage) hold(ctx context.Context, p *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error) {
 	if slices.Contains(p.Finalizers, placementv1.FinalizerPlacement) {
 		return p, nil
@@ -105,12 +106,13 @@ func (s *Stage) hold(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	return held, nil
 }
 
-// owned makes the placement the owner of what is made of it.
+// owned makes the placement the owner of its snapshots.
 func owned(p *placementv1.ClusterResourcePlacement) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(p, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 }
 
-// policies are the snapshots of the placement's policy. What is not genuine goes.
+// policies returns the snapshots of the placement's policy. It deletes those that are
+// not genuine.
 func (s *Stage) policies(ctx context.Context, p *placementv1.ClusterResourcePlacement) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
 	all, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *Stage) policies(ctx context.Context, p *placementv1.ClusterResourcePlac
 	return stored, nil
 }
 
-// policy keeps the placement's policy in a snapshot.
+// policy stores the placement's policy in a snapshot.
 func (s *Stage) policy(ctx context.Context, p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterSchedulingPolicySnapshot) error {
 	plan := placing.NextPolicy(p, stored)
 	if plan.Create != nil {
@@ -169,8 +171,8 @@ func labelled(labels map[string]string, latest bool) map[string]string {
 	return out
 }
 
-// refuse says on the placement that what it selects is an error. It stays with what
-// it had; what changes has it tried again.
+// refuse writes to the placement's status that its selectors are an error. The members
+// keep what they had; a change makes the placer try again.
 func (s *Stage) refuse(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken, no refusal) error {
 	inside, err := s.inside(ctx, []*placementv1.ClusterResourcePlacement{p})
 	if err != nil {
@@ -199,9 +201,9 @@ func (s *Stage) refuse(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return s.pending.Done(ctx, p.Name, taken, mark.String(), time.Time{})
 }
 
-// accept takes back that the selectors were refused, and says which rights were missing
-// to read what they select, where all of it was read. It returns when that is to be done
-// again; zero: never.
+// accept removes the condition that the selectors were refused. If everything was read,
+// it also writes which rights were missing. It returns when that has to be read again;
+// zero: never.
 func (s *Stage) accept(ctx context.Context, p *placementv1.ClusterResourcePlacement, c choice) (again time.Time, err error) {
 	list, changed := placing.Accept(p, s.now())
 	if c.all {
@@ -220,7 +222,7 @@ func (s *Stage) accept(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	case c.all:
 		again = placing.TryAgain(list, s.now())
 	case len(c.missing) > 0 && c.at.Selected.Again.IsZero():
-		again = s.now() // what changed may not be read; what else may not?
+		again = s.now() // a right to the changes is missing; others may be missing, too
 	default:
 		again = c.at.Selected.Again
 	}

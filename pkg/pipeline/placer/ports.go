@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/redis/pending"
 )
 
-// Placements are what people ask for.
+// Placements reads and writes placements.
 type Placements interface {
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
@@ -24,9 +24,9 @@ type Placements interface {
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
 }
 
-// Snapshots are what is kept of placements.
+// Snapshots reads and writes the snapshots of placements.
 type Snapshots interface {
-	// ResourceSnapshotsOf are without their content.
+	// ResourceSnapshotsOf returns snapshots without their content.
 	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
 	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
 	CommitResourceSnapshot(ctx context.Context, old, next *placementv1.ClusterResourceSnapshot) (*placementv1.ClusterResourceSnapshot, error)
@@ -36,11 +36,11 @@ type Snapshots interface {
 	DeletePolicySnapshot(ctx context.Context, s *placementv1.ClusterSchedulingPolicySnapshot) error
 }
 
-// Objects are what is selected.
+// Objects reads the selected objects.
 type Objects interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error)
-	// KindsInNamespaces are the kinds that the hub serves in namespaces.
+	// KindsInNamespaces returns the namespaced kinds that the hub serves.
 	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
 }
 
@@ -52,7 +52,7 @@ type Hub interface {
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
-// Pending is what changed since placements were selected.
+// Pending stores which objects changed since placements were last selected.
 type Pending interface {
 	Note(ctx context.Context, placements []string, key propagation.TemplateKey, now time.Time) error
 	States(ctx context.Context) (map[string]pending.State, error)
@@ -61,5 +61,5 @@ type Pending interface {
 	Forget(ctx context.Context, placement string) error
 }
 
-// Remind has a placement touched at a time.
+// Remind sends placement.touched for the placement after a while.
 type Remind func(ctx context.Context, placement string, in time.Duration)

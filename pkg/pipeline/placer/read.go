@@ -19,38 +19,39 @@ import (
 )
 
 const (
-	// pageSize is how many objects are asked for at once.
+	// pageSize is how many objects one request lists.
 	pageSize = 500
-	// maxContent is how many bytes a placement may carry, which are all in memory
-	// for as long as it is selected.
+	// maxContent is the maximum size in bytes of what a placement selects, all of which
+	// is in memory while it is read.
 	maxContent = 64 << 20
 )
 
-// refusal is an error of who wrote the selectors.
+// refusal is an error that the author of the selectors has to correct.
 type refusal struct{ error }
 
-// Unwrap is what is wrong.
+// Unwrap returns what is wrong.
 func (r refusal) Unwrap() error { return r.error }
 
 // reading is one selection of a placement's objects.
 type reading struct {
 	objects   Objects
 	selectors placing.Selectors
-	// inside are the kinds that come with a namespace.
+	// inside are the namespaced kinds, which are selected with a namespace.
 	inside []schema.GroupVersionKind
-	// latest is what the latest snapshot has.
+	// latest is the content of the latest snapshot.
 	latest placing.Content
 
 	items []placing.Item
 	gone  []propagation.TemplateKey
 	size  int
-	// dark are the kinds of which nobody can tell, and why.
+	// dark are the kinds whose objects could not be read, and why.
 	dark map[schema.GroupKind]string
-	// missing are the rights that were missing, one of each kind.
+	// missing are the rights that were missing, one for each kind.
 	missing []propagation.Right
 }
 
-// all selects afresh. What nobody can tell of stays as the latest snapshot has it.
+// all selects everything again. Objects of kinds that could not be read stay as the
+// latest snapshot has them.
 func (r *reading) all(ctx context.Context) (placing.Content, error) {
 	kinds, _ := r.selectors.Kinds()
 	for _, gvk := range kinds {
@@ -72,8 +73,8 @@ func (r *reading) all(ctx context.Context) (placing.Content, error) {
 	return content, r.mistaken(ctx, content)
 }
 
-// mistaken is a refusal where what is selected is not there, and what was selected
-// before, and is, would be taken away from members for it.
+// mistaken returns a refusal if a selector selects nothing and an object that was
+// selected before, and still exists, would be removed from members.
 func (r *reading) mistaken(ctx context.Context, content placing.Content) error {
 	dark := func(gk schema.GroupKind) bool { _, ok := r.dark[gk]; return ok }
 	for _, m := range r.selectors.Mistakes(r.latest, content, dark) {
@@ -89,7 +90,7 @@ func (r *reading) mistaken(ctx context.Context, content placing.Content) error {
 	return nil
 }
 
-// keeps tells whether an item of the latest snapshot stays though it was not found:
+// keeps reports whether an item of the latest snapshot stays although it was not found:
 // its kind, or that of its namespace, could not be read.
 func (r *reading) keeps(i placing.Item, read placing.Content) bool {
 	if read.Has(i.Key) || !r.selectors.Concern(i.Key) {
@@ -103,13 +104,13 @@ func (r *reading) keeps(i placing.Item, read placing.Content) bool {
 	return hidden || read.Has(placing.NamespaceKey(i.Key.Namespace)) && (dark || !r.comes(i.Key))
 }
 
-// comes tells whether the hub serves the object's kind in namespaces.
+// comes reports whether the hub serves the object's kind as the selection needs it.
 func (r *reading) comes(key propagation.TemplateKey) bool {
 	_, ok := r.version(key)
 	return ok
 }
 
-// version is the kind of an object in the version in which it is read.
+// version returns the kind of an object in the version in which it is read.
 func (r *reading) version(key propagation.TemplateKey) (schema.GroupVersionKind, bool) {
 	gk := key.GroupVersionKind().GroupKind()
 	if key.Namespace == "" {
@@ -122,8 +123,8 @@ func (r *reading) version(key propagation.TemplateKey) (schema.GroupVersionKind,
 	return r.inside[i], true
 }
 
-// tolerate remembers that nobody can tell of a kind, and which right that took; any other
-// error stays one.
+// tolerate records that a kind could not be read, and for which right, if err says that
+// it is not served or not granted. It returns any other error.
 func (r *reading) tolerate(gk schema.GroupKind, may propagation.Right, err error) error {
 	switch {
 	case err == nil:
@@ -146,9 +147,9 @@ func (r *reading) darken(gk schema.GroupKind, why string) {
 	r.dark[gk] = why
 }
 
-// lack remembers a right that is missing to a kind that the selectors name, or that the
-// latest snapshot has: of what else a namespace may have, nobody asked for each kind. The
-// answer names the kind as roles do.
+// lack records a missing right to a kind that the selectors name, or that the latest
+// snapshot has. Nobody asked for every other kind that a namespace may contain. The API
+// server's answer names the kind as roles do.
 func (r *reading) lack(gk schema.GroupKind, may propagation.Right, err error) {
 	had := slices.ContainsFunc(r.latest.Items(), func(i placing.Item) bool { return i.Key.GroupVersionKind().GroupKind() == gk })
 	if may.Namespace != "" && !had {
@@ -164,7 +165,7 @@ func (r *reading) lack(gk schema.GroupKind, may propagation.Right, err error) {
 	}
 }
 
-// complaint says of which kinds nobody can tell; empty: of none.
+// complaint says which kinds could not be read; empty: none.
 func (r *reading) complaint() string {
 	var all []string
 	for gk, why := range r.dark {
@@ -209,8 +210,8 @@ func (r *reading) named(ctx context.Context, gvk schema.GroupVersionKind, names 
 	return nil
 }
 
-// clusterScoped takes an object that is in no namespace, if it is selected, and what
-// is in it, if it is a namespace.
+// clusterScoped adds a cluster-scoped object if it is selected; if it is a namespace,
+// with everything in it.
 func (r *reading) clusterScoped(ctx context.Context, t *propagation.Template) error {
 	selected, err := r.selected(t)
 	if err != nil || !selected {
@@ -239,7 +240,7 @@ func (r *reading) selected(t *propagation.Template) (bool, error) {
 	return selected, nil
 }
 
-// namespace takes everything in a namespace.
+// namespace adds everything in a namespace.
 func (r *reading) namespace(ctx context.Context, name string) error {
 	for _, gvk := range r.inside {
 		if placing.ExemptKind(gvk.GroupKind()) {
@@ -252,7 +253,7 @@ func (r *reading) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// inNamespace takes an object of a selected namespace.
+// inNamespace adds an object of a selected namespace.
 func (r *reading) inNamespace(ctx context.Context, t *propagation.Template) error {
 	hasService := false
 	if placing.NeedsService(t.Key) {
@@ -281,7 +282,7 @@ func (r *reading) take(t *propagation.Template) error {
 	return nil
 }
 
-// drop takes an object out: it is not to be carried, or not any more.
+// drop removes an object: it is not to be propagated, or no longer.
 func (r *reading) drop(key propagation.TemplateKey) {
 	r.gone = append(r.gone, key)
 	r.items = slices.DeleteFunc(r.items, func(i placing.Item) bool { return placing.Compare(i.Key, key) == 0 })

@@ -13,8 +13,8 @@ import (
 	events "sluice.dev/apis/events/v1"
 )
 
-// Reminder has placements touched in time where ticks are rare. It is a clock and no
-// record: what it loses with its process the next tick finds.
+// Reminder sends placement.touched in time where ticks are rare. It only keeps its
+// reminders in memory: those that are lost with the process are found by the next tick.
 type Reminder struct {
 	publish func(ctx context.Context, out []event.Event) error
 
@@ -22,12 +22,13 @@ type Reminder struct {
 	next map[string]time.Time
 }
 
-// NewReminder makes a Reminder that tells by publish.
+// NewReminder returns a Reminder that sends its events with publish.
 func NewReminder(publish func(ctx context.Context, out []event.Event) error) *Reminder {
 	return &Reminder{publish: publish, next: map[string]time.Time{}}
 }
 
-// Remind has the placement touched after a while, unless it will be earlier.
+// Remind sends placement.touched for the placement after a while, unless it is going to
+// be sent earlier.
 func (r *Reminder) Remind(ctx context.Context, placement string, in time.Duration) {
 	at := time.Now().Add(in)
 	r.mu.Lock()

@@ -20,23 +20,23 @@ import (
 	"sluice.dev/pkg/redis/pending"
 )
 
-// choice is what the placement selects, and what has to be written for it.
+// choice is what the placement selects, and what has to be written for that.
 type choice struct {
 	have stored
 	at   placing.Situation
 	plan placing.Plan
-	// read tells whether it was selected now; else nothing of it was due.
+	// read reports that the objects were read now; otherwise they were not due.
 	read bool
-	// all: not only what changed was read.
+	// all: everything was read, not only what changed.
 	all bool
-	// missing are the rights that were missing for that.
+	// missing are the rights that were missing to read it.
 	missing []propagation.Right
-	// refused: it was refused before, and nobody has mended it.
+	// refused: the selectors were refused before, and have not been corrected.
 	refused bool
 }
 
-// choose finds out what the placement selects, if that is due. It writes nothing but that
-// it deletes what is not genuine.
+// choose returns what the placement selects, if that is due. It writes nothing, except
+// that it deletes snapshots that are not genuine.
 func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken) (c choice, err error) {
 	if c.have, err = s.stored(ctx, p); err != nil {
 		return c, err
@@ -60,7 +60,7 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	}
 	c.have.Asked = c.at.Mark.Asked
 	due := c.at.When(now)
-	if c.at.Selected.Refused && placing.RefusedBefore(p) { // whoever edited it is told of this form
+	if c.at.Selected.Refused && placing.RefusedBefore(p) { // the selectors were edited: check the present ones
 		due = placing.Due{At: now, All: true}
 	}
 	if !due.Now(now) {
@@ -80,8 +80,8 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return c, nil
 }
 
-// resources keeps what was chosen in snapshots, and is the index of the latest; -1: there
-// is none.
+// resources stores the choice in snapshots, and returns the index of the latest; -1:
+// there is none.
 func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePlacement, taken pending.Taken, c choice) (int, error) {
 	made, err := s.commit(ctx, p, c.have, c.plan)
 	if err != nil || !c.read {
@@ -97,16 +97,17 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	return c.plan.Index, s.pending.Done(ctx, p.Name, taken, c.at.Mark.String(), c.at.Last)
 }
 
-// stored are the snapshots that the placement has.
+// stored are the snapshots of the placement.
 type stored struct {
 	placing.Stored
 	objects map[string]*placementv1.ClusterResourceSnapshot
 	forged  []placing.Forged[*placementv1.ClusterResourceSnapshot]
-	// bindings are the placement's.
+	// bindings of the placement.
 	bindings []*placementv1.ClusterResourceBinding
 }
 
-// of are the parts that were there before a plan, of the snapshot that is the latest by it.
+// of returns the parts, from before the plan, of the snapshot that is the latest after
+// it.
 func (s stored) of(plan placing.Plan) []placing.Part {
 	return slices.DeleteFunc(slices.Clone(s.Parts), func(p placing.Part) bool {
 		return p.Index != plan.Index || slices.ContainsFunc(plan.Drop, func(d placing.Part) bool { return d.Name == p.Name })
@@ -137,7 +138,7 @@ func (s *Stage) stored(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return out, nil
 }
 
-// read is what the placement selects now.
+// read returns what the placement selects now.
 func (s *Stage) read(ctx context.Context, p *placementv1.ClusterResourcePlacement, r *reading, latest []placing.Part, due placing.Due, taken pending.Taken) (placing.Content, error) {
 	var (
 		c   placing.Content
@@ -164,8 +165,8 @@ func about(p *placementv1.ClusterResourcePlacement) hub.About {
 	return hub.About{APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterResourcePlacement, Name: p.Name, UID: p.UID}
 }
 
-// unforge deletes what says that it is a snapshot of the placement, and is not what the
-// placer made. Members have nothing of it, for nobody takes it for a snapshot.
+// unforge deletes snapshots that claim to be the placement's and were not written by
+// the placer. Members have nothing from them, since other stages ignore them.
 func (s *Stage) unforge(ctx context.Context, p *placementv1.ClusterResourcePlacement, have stored) error {
 	for _, f := range have.forged {
 		if err := s.hub.DeleteResourceSnapshot(ctx, f.Object); err != nil {
@@ -180,7 +181,8 @@ func (s *Stage) tellForged(ctx context.Context, p *placementv1.ClusterResourcePl
 	s.hub.Record(ctx, about(p), hub.Warning, placing.ReasonNotGenuine, "snapshot "+name+" is not what Sluice made: "+why+"; it is deleted, and members keep what they have")
 }
 
-// content is what a snapshot holds. One that holds something else than it says goes.
+// content returns the content of a snapshot. If that does not match its hash, the
+// snapshot is deleted.
 func (s *Stage) content(ctx context.Context, p *placementv1.ClusterResourcePlacement, parts []placing.Part) (placing.Content, error) {
 	var items []placing.Item
 	var whole []*placementv1.ClusterResourceSnapshot
@@ -211,7 +213,7 @@ func (s *Stage) content(ctx context.Context, p *placementv1.ClusterResourcePlace
 	return placing.NewContent(items), nil
 }
 
-// commit carries the plan out, and returns the parts of snapshots that were made.
+// commit executes the plan, and returns the parts of snapshots that were created.
 func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacement, have stored, plan placing.Plan) ([]placing.Part, error) {
 	if err := s.drop(ctx, have, plan.Drop); err != nil {
 		return nil, err
@@ -248,8 +250,8 @@ func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return made, s.drop(ctx, have, plan.Prune)
 }
 
-// refused is an error that is the fault of what is selected: one object that is too
-// large for any snapshot, or one that the API server does not take.
+// refused returns err as a refusal if the selected objects are its cause: one that is
+// too large for any snapshot, or one that the API server rejects.
 func refused(n placing.New, err error) error {
 	if outcome.IsConflict(err) {
 		return err

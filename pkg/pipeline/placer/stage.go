@@ -32,7 +32,7 @@ type Stage struct {
 	now     func() time.Time
 }
 
-// New makes the stage. A nil remind leaves it to the tick to find what is due.
+// New makes the stage. If remind is nil, due placements are only found by the tick.
 func New(h Hub, p Pending, remind Remind, now func() time.Time) *Stage {
 	if remind == nil {
 		remind = func(context.Context, string, time.Duration) {}
@@ -40,10 +40,10 @@ func New(h Hub, p Pending, remind Remind, now func() time.Time) *Stage {
 	return &Stage{hub: h, pending: p, remind: remind, now: now}
 }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle notes what changed, or brings one placement's snapshots up to it. It is
+// Handle records which objects changed, or updates one placement's snapshots. It is
 // safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
@@ -54,7 +54,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if err != nil {
 			return nil, outcome.Terminal(err)
 		}
-		if d.Template != nil { // it changed where no source looks
+		if d.Template != nil { // the object changed where no source watches
 			return nil, s.note(ctx, *d.Template)
 		}
 		return s.place(ctx, e, d.Placement)
@@ -72,7 +72,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return nil, s.note(ctx, o.TemplateKey)
 }
 
-// snapshotOf is the name of the snapshot, of either kind, that an event names.
+// snapshotOf returns the name of the snapshot, of either kind, that an event names.
 func snapshotOf(key propagation.TemplateKey) (string, bool) {
 	if name, ok := hub.ResourceSnapshotKeyOf(key); ok {
 		return name, true
@@ -80,8 +80,8 @@ func snapshotOf(key propagation.TemplateKey) (string, bool) {
 	return hub.PolicySnapshotKeyOf(key)
 }
 
-// meddled has the placement touched of which a snapshot was written, or deleted, by
-// somebody else.
+// meddled emits placement.touched for the placement of a snapshot that somebody else
+// wrote or deleted.
 func (s *Stage) meddled(ctx context.Context, e event.Event, snapshot string) ([]event.Event, error) {
 	out := events.From(Name, e)
 	for _, name := range placing.PlacementsOf(snapshot) {
@@ -96,7 +96,7 @@ func (s *Stage) meddled(ctx context.Context, e event.Event, snapshot string) ([]
 	return out.Events()
 }
 
-// note notes that an object changed, for each placement that it may concern.
+// note records that an object changed, for each placement that may select it.
 func (s *Stage) note(ctx context.Context, key propagation.TemplateKey) error {
 	all, err := s.hub.Placements(ctx)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Stage) note(ctx context.Context, key propagation.TemplateKey) error {
 	return nil
 }
 
-// tick has each placement touched that is due, or being deleted, and forgets those
-// that are gone.
+// tick emits placement.touched for each placement that is due or being deleted, and
+// forgets those that are gone.
 func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) {
 	all, err := s.hub.Placements(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) 
 	return out.Events()
 }
 
-// inside are the kinds that come with a namespace, where any placement selects one.
+// inside returns the namespaced kinds, if any placement selects a namespace.
 func (s *Stage) inside(ctx context.Context, placements []*placementv1.ClusterResourcePlacement) ([]schema.GroupVersionKind, error) {
 	for _, p := range placements {
 		if _, namespaces := placing.SelectorsOf(p).Kinds(); namespaces {
@@ -163,7 +163,8 @@ func (s *Stage) inside(ctx context.Context, placements []*placementv1.ClusterRes
 	return nil, nil
 }
 
-// situation of a placement of which a state is known, and has a snapshot.
+// situation returns the situation of a placement with a recorded state, which has a
+// snapshot.
 func situation(p *placementv1.ClusterResourcePlacement, state pending.State, inside []schema.GroupVersionKind) placing.Situation {
 	return placing.Situation{
 		Snapshotted: true, Known: state.Known, Mark: placing.MarkOf(p, inside), Selected: placing.ParseMark(state.Selected), First: state.First, Last: state.Last,

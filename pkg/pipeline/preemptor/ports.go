@@ -18,7 +18,7 @@ type Hub interface {
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }
 
-// ClaimMap is the arbiter and index in Redis.
+// ClaimMap is the claim map and index in Redis.
 type ClaimMap interface {
 	inputs.Index
 	Record(ctx context.Context, t propagation.TemplateKey, c propagation.Claim, seen propagation.Sighting, revision int64) error

@@ -24,7 +24,7 @@ import (
 // Name of the stage.
 const Name = "preemptor"
 
-// preemptions counts templates that were taken, by result: success or error.
+// preemptions counts preempted templates by result: success or error.
 var preemptions = promauto.NewCounterVec(prometheus.CounterOpts{
 	Name: "policy_preemption_total",
 	Help: "Templates taken from a policy by another one, by result.",
@@ -39,16 +39,16 @@ type Stage struct {
 // New makes the stage.
 func New(h Hub, c ClaimMap) *Stage {
 	for _, result := range []string{"success", "error"} {
-		preemptions.WithLabelValues(result) // a counter that is there can be seen to stand still
+		preemptions.WithLabelValues(result) // a counter that exists with the value 0 can be monitored
 	}
 	return &Stage{hub: h, claims: c}
 }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle takes the template for the policy that is entitled to it, if one still
-// is. It is safe to call twice.
+// Handle takes the template for the policy that may preempt it, if one still may. It is
+// safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	msg, err := events.DecodeFor(e, events.FieldTemplate)
 	if err != nil {
@@ -56,10 +56,10 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	}
 	in, view, err := inputs.Load(ctx, s.hub, s.claims, *msg.Template)
 	if errors.Is(err, outcome.ErrGone) {
-		return nil, nil // its deletion is an event of its own
+		return nil, nil // its deletion has an event of its own
 	}
 	if errors.Is(err, outcome.ErrNotServed) {
-		return nil, nil // nobody can tell of it: who holds it holds it
+		return nil, nil // the template is not known: its claim stays
 	}
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-// take moves the claim: in the index, then on the template.
+// take moves the claim: in the index first, then on the template.
 func (s *Stage) take(ctx context.Context, t *propagation.Template, d claiming.Decision, view claims.View) (*propagation.Template, error) {
 	next, err := s.commit(ctx, t, d, view)
 	if err != nil {

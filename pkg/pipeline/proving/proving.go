@@ -1,15 +1,15 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proving reads what an object may leave its member for: the evidence that
-// pkg/core/applying examines.
+// Package proving reads the evidence from which pkg/core/applying decides whether an
+// object may leave its member.
 //
 // Invariants:
-//   - Everything that a proof is made of is read from the hub's API now, and not
-//     from what a watch told.
-//   - What the hub cannot or must not answer (403, 5xx, a kind that it does not
-//     serve) is part of the evidence, and no failure: it proves nothing, and
-//     people see why. What was lost on the way is a failure, and tried again.
+//   - Everything that a proof depends on is read from the hub's API at that moment, and
+//     not taken from a watch.
+//   - If the hub refuses or fails to answer (403, 5xx, a kind that it does not serve),
+//     that is part of the evidence and not an error: it proves nothing, and people see
+//     why. A request that got no answer is an error, and is tried again.
 //
 // It must not decide.
 package proving
@@ -30,19 +30,20 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// Hub is the control plane's API, asked live.
+// Hub is the control plane's API, read live.
 type Hub interface {
 	TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	BindingNow(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	ClusterNow(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
 	WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
-	// Clusters may be what a watch told: the cluster in question is asked for live.
+	// Clusters may come from a watch: the cluster of the Work itself is read live.
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
-	// LinkedBindings may be, too: what is referred to was so for a while.
+	// LinkedBindings may come from a watch, too: references are recorded for a while
+	// before they matter.
 	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
 }
 
-// Of is the evidence about the objects of a Work.
+// Of returns the evidence about the objects of a Work.
 func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applying.Evidence, error) {
 	e := applying.Evidence{Work: w, Now: now}
 	key, err := w.Template()
@@ -81,8 +82,8 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 	return e, nil
 }
 
-// mayBeTaken tells whether it matters who takes the template along: its own binding does
-// not want it in the member, or is gone.
+// mayBeTaken reports whether it matters which other templates refer to this one: its
+// own binding does not want it in the member, or is gone.
 func mayBeTaken(e applying.Evidence) bool {
 	if e.Binding.Answer == applying.Found {
 		return !slices.Contains(e.Binding.Value.TargetClusters(), e.Work.Key.Cluster)
@@ -90,8 +91,8 @@ func mayBeTaken(e applying.Evidence) bool {
 	return e.Binding.Answer == applying.Absent && e.Work.FollowsOthers()
 }
 
-// OfTemplate is the part of the evidence that is the same for all Works of a
-// template. What the binding says does not matter where the template is not there.
+// OfTemplate returns the part of the evidence that is the same for all Works of a
+// template. If the template does not exist, the binding is not read.
 func OfTemplate(ctx context.Context, h Hub, key propagation.TemplateKey, now time.Time) (e applying.Evidence, err error) {
 	e.Now = now
 	if e.Template, err = read(h.TemplateNow(ctx, key)); err != nil {
@@ -106,7 +107,7 @@ func OfTemplate(ctx context.Context, h Hub, key propagation.TemplateKey, now tim
 	return e, nil
 }
 
-// read is what an answer tells.
+// read turns the result of a request into a Read.
 func read[T any](v T, err error) (applying.Read[T], error) {
 	var status apierrors.APIStatus
 	switch {

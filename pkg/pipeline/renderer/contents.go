@@ -16,12 +16,12 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// kept is what is kept of the Secrets that Works carry, by Work.
+// kept has the stored content of the Works' Secrets, by Work.
 type kept map[propagation.WorkKey]*propagation.KeptContents
 
-// written are the Works of the binding, what is kept beside them, and those of
-// others that have their name, by cluster. One of another that has their former name
-// is in nobody's way.
+// written returns the binding's Works, the stored content of their Secrets, and the
+// Works of other bindings that have their present name, by cluster. A Work of another
+// binding with their former name is not in the way.
 func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, kept, map[string]*propagation.Work, error) {
 	all, err := s.hub.WorksNamed(ctx, key)
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*pro
 	return own, kept, others, err
 }
 
-// keptOf reads what is kept beside the Works, before anything is decided on what
-// it has to be.
+// keptOf reads the stored content of the Works' Secrets, before it is decided what it
+// has to be.
 func (s *Stage) keptOf(ctx context.Context, works []*propagation.Work) (kept, error) {
 	found, mu := kept{}, sync.Mutex{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -68,8 +68,8 @@ func (s *Stage) keptOf(ctx context.Context, works []*propagation.Work) (kept, er
 	return found, group.Wait()
 }
 
-// keep keeps what the Secrets of a Work hold beside it, once the Work itself is
-// written: it owns them.
+// keep stores the content of a Work's Secrets, once the Work itself is written, which
+// owns it.
 func (s *Stage) keep(ctx context.Context, step rendering.Step, w *propagation.Work, old *propagation.KeptContents) error {
 	switch {
 	case len(step.Contents) > 0:

@@ -1,36 +1,28 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package renderer is the stage that makes of a binding what each member gets.
+// Package renderer is the stage that turns a binding into a Work for each member.
 //
-// Consumes: binding.scheduled, binding.removed, work.deleted, placement.bound; changes of
-// override policies, and overrides.changed.
-// Reads: the binding's Works, then the binding, its frozen content, the
-// overrides, the fleet, whether the namespace is protected from deletion.
+// Consumes: binding.scheduled, binding.removed, work.deleted, placement.bound; changes
+// of override policies, and overrides.changed.
+// Reads: the binding's Works, then the binding, its frozen content, the overrides, the
+// clusters, whether the namespace is protected from deletion.
 // Decides with: pkg/core/rendering.
-// Commits: the Works (create, update, delete; one that is being deleted and has to
-// be there is let go and made anew), beside each what its Secrets hold,
-// which is in no Work, the binding's Rendered condition
-// where it is False or was; on the binding of a placement, that its Works cannot be made.
-// Emits: work.rendered and work.removed, one for up to 32 members, whether or not
-// the Works changed; on a change of an override, binding.scheduled for each binding
-// that it may concern (of its namespace, if it has one), page by page; template.touched where the frozen content
-// is not there; placement.scheduled where the binding of a placement was let go that
-// its Works had held; placement.waiting where Works of a placement cannot be made, and
-// placement.touched where that is for something missing, and was not said yet.
+// Commits: the Works; the content of their Secrets, which is stored beside them; the
+// binding's condition Rendered if it is or was False; on the binding of a placement,
+// that its Works cannot be rendered.
+// Emits: work.rendered and work.removed, each for up to 32 members, also if the Work
+// did not change; on a change of an override, binding.scheduled for each binding that
+// it may concern, page by page; template.touched if the frozen content is missing; of
+// placements placement.scheduled, placement.waiting and placement.touched.
 //
-// Twice is safe: the same binding, content, overrides and fleet yield the same
-// Works, and a Work that is as it has to be is not written.
+// Twice is safe: the same inputs give the same Works, which are written only if changed.
 //
-// Invariant: a Work goes because a binding in force leaves its cluster out, or
-// because its template is gone; that the binding is missing lets none go.
+// Invariants:
+//   - A Work is deleted because a binding in force leaves its cluster out, or because
+//     its template is gone, never because the binding is missing.
+//   - Of two Works of a binding in a cluster, the one with the present name stays.
+//   - A Work of another binding is never touched: the binding says WorkNameTaken.
 //
-// Invariant: of two Works of the binding in one cluster the one of the present name
-// stands, and the other goes.
-//
-// Invariant: a Work of another binding, whatever its name, is neither written nor
-// deleted: the binding says WorkNameTaken.
-//
-// It must not render the template: what the gate has not let through must reach
-// no member. It reads it only where the binding is missing.
+// It must not render the template itself, only content that the gate passed.
 package renderer

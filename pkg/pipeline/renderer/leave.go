@@ -17,17 +17,17 @@ import (
 	"sluice.dev/pkg/pipeline/proving"
 )
 
-// leaves tells which Works may go: those that a binding in force leaves out, and,
-// where there is no such binding, those whose template is gone. That the binding is
-// missing proves nothing. Whether the object may leave its member is proven once
-// more by the applier, from what it reads then. Unserved: there is no binding, and the
-// hub does not serve the template's kind.
+// leaves returns which Works may be deleted: those that a binding in force leaves out
+// and, if there is none, those whose template is gone. A missing binding proves
+// nothing. Whether the object may leave its member is proven again by the applier, from
+// what it reads then. unserved: there is no binding, and the hub does not serve the
+// template's kind.
 func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (may func(*propagation.Work) bool, unserved bool, err error) {
 	if b != nil && !b.Deleting {
 		omitted := applying.Omitted(b, true) == ""
 		return func(*propagation.Work) bool { return omitted }, false, nil
 	}
-	if !slices.ContainsFunc(existing, func(w *propagation.Work) bool { return !w.Deleting }) { // nothing is to be decided
+	if !slices.ContainsFunc(existing, func(w *propagation.Work) bool { return !w.Deleting }) { // nothing to decide
 		return func(*propagation.Work) bool { return false }, false, nil
 	}
 	e, err := proving.OfTemplate(ctx, s.hub, key, s.now())
@@ -36,15 +36,15 @@ func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *prop
 	}
 	e.Others = applying.Have(applying.Others{})
 	return func(w *propagation.Work) bool {
-		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // that the cluster is there, and who else wants it, the applier asks
+		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // the applier checks that the cluster exists, and who else wants the object
 		return applying.Examine(e).Proof.Holds()
 	}, e.Template.Answer == applying.NotServed, nil
 }
 
-// shelter has the members keep what Works gave them whose template went with its kind,
-// which nobody asked of that template: when the kind is served again, the template may
-// come later. The next time that the Works are rendered, they say what their policy
-// does.
+// shelter makes the members keep the objects of Works whose template is gone because
+// its kind was removed: nobody asked to delete that template, and it may be created
+// again when the kind is served again. The next time that the Works are rendered, they
+// follow their policy again.
 func (s *Stage) shelter(ctx context.Context, steps []rendering.Step) error {
 	for i, step := range steps {
 		w := step.Existing
@@ -62,8 +62,8 @@ func (s *Stage) shelter(ctx context.Context, steps []rendering.Step) error {
 	return nil
 }
 
-// room makes the Work where its namespace was missing, and has to be there: the
-// cluster is joined. outcome.ErrGone: it has left.
+// room creates the namespace of a Work if it is missing although the cluster is joined,
+// and then the Work. outcome.ErrGone: the cluster is unjoined.
 func (s *Stage) room(ctx context.Context, w *propagation.Work) (*propagation.Work, error) {
 	c, err := s.hub.ClusterNow(ctx, w.Key.Cluster)
 	if err != nil {

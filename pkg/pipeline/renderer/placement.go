@@ -22,9 +22,9 @@ import (
 	"sluice.dev/pkg/pipeline/carrying"
 )
 
-// placement brings the Works that a placement has in one member up to its binding
-// there. A binding that gives nothing yet, or that is about to go, leaves what
-// there is; that there is none means something only where the placement says so.
+// placement updates the Works that a placement has in one member from its binding
+// there. If the binding is not bound yet, or is about to be deleted, the Works stay. A
+// missing binding counts only if the placement's decision leaves the member out.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	existing, err := s.hub.WorksOfPlacementOn(ctx, msg.Placement, msg.Cluster)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			return nil, fmt.Errorf("list the policies of placement %s: %w", msg.Placement, err)
 		}
 		if !telling.LeavesOut(p, policies, msg.Cluster) {
-			// What is missing is made again, and waits for them to go.
+			// The missing binding is created again, when those that are going are gone.
 			out := events.From(Name, e)
 			if err := s.release(ctx, going, out); err != nil {
 				return nil, err
@@ -55,7 +55,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 			return out.Events()
 		}
 		if b != nil {
-			return nil, nil // it goes itself
+			return nil, nil // it is being deleted itself
 		}
 	default:
 		desired, err = s.placed(ctx, p, b)
@@ -63,7 +63,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 		switch {
 		case errors.As(err, &failure):
 			return s.unplaced(ctx, e, msg, b, failure)
-		case errors.Is(err, outcome.ErrGone): // a part of the snapshot, or an override
+		case errors.Is(err, outcome.ErrGone): // a part of the snapshot, or an override, is missing
 			return s.unplaced(ctx, e, msg, b, missing(b))
 		case err != nil:
 			return nil, err
@@ -84,8 +84,8 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 	return out.Events()
 }
 
-// bound is the placement, its binding to the cluster, and those that are going;
-// nil where there is none.
+// bound returns the placement, its binding to the cluster, and those that are being
+// deleted; nil for what does not exist.
 func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding, going []*placementv1.ClusterResourceBinding, err error) {
 	p, err = s.hub.Placement(ctx, placement)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
@@ -103,8 +103,8 @@ func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placem
 	return p, telling.BindingTo(all, cluster), going, nil
 }
 
-// release lets the bindings go that their Works held, and tells the rollout, which may
-// have waited for that.
+// release removes the finalizer from bindings whose Works are gone, and emits an event
+// for the rollout, which may have waited for that.
 func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourceBinding, out *events.Batch) error {
 	for _, b := range going {
 		next := b.DeepCopy()
@@ -119,8 +119,8 @@ func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourc
 	return nil
 }
 
-// placed are the Works that the binding asks for. outcome.ErrGone: a part of the
-// snapshot is not there.
+// placed returns the Works that the binding asks for. outcome.ErrGone: a part of the
+// snapshot is missing.
 func (s *Stage) placed(ctx context.Context, p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding) ([]*propagation.Work, error) {
 	in, err := carrying.Load(ctx, s.hub, p.Name, b)
 	if err != nil {
@@ -130,15 +130,15 @@ func (s *Stage) placed(ctx context.Context, p *placementv1.ClusterResourcePlacem
 	return rendering.PlacementWorks(in)
 }
 
-// missing is the failure where what the binding names is not there.
+// missing is the failure for a binding that names something that does not exist.
 func missing(b *placementv1.ClusterResourceBinding) *rendering.PlacementError {
 	return &rendering.PlacementError{Reason: placementv1.ReasonSyncWorkFailed, Message: fmt.Sprintf(
 		"snapshot %s, or the snapshot of an override of it, is missing or is not what Sluice made; the cluster keeps what it has", b.Spec.ResourceSnapshotName)}
 }
 
-// unplaced says on the binding why the member's Works cannot be made. The member
-// keeps what it has. The placer hears once of what is missing: if it makes nothing that
-// takes its place, there is nothing to do before somebody else does.
+// unplaced writes to the binding's status why the member's Works cannot be rendered.
+// The member keeps what it has. The placer gets one event about what is missing: if it
+// does not replace that, nothing can be done until somebody else does.
 func (s *Stage) unplaced(ctx context.Context, e event.Event, msg events.Data, b *placementv1.ClusterResourceBinding, failure *rendering.PlacementError) ([]event.Event, error) {
 	c := metav1.Condition{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, Reason: failure.Reason, Message: failure.Message, ObservedGeneration: b.Generation}
 	if failure.Reason != placementv1.ReasonOverriddenFailed {
@@ -158,7 +158,8 @@ func (s *Stage) unplaced(ctx context.Context, e event.Event, msg events.Data, b 
 	return out.Events()
 }
 
-// unfail takes back what unplaced said. What is well is said by the reporter.
+// unfail removes the conditions that unplaced wrote. That all is well is written by the
+// reporter.
 func (s *Stage) unfail(ctx context.Context, b *placementv1.ClusterResourceBinding) error {
 	status := *b.Status.DeepCopy()
 	status.Conditions = nil
@@ -176,7 +177,7 @@ func (s *Stage) unfail(ctx context.Context, b *placementv1.ClusterResourceBindin
 	return nil
 }
 
-// deliver takes the steps and announces the Works.
+// deliver executes the steps and announces the Works.
 func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data, steps []rendering.Step, kept kept) error {
 	works, err := s.takeAll(ctx, steps, kept)
 	if err != nil {
@@ -193,7 +194,7 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
 		}
 		switch {
-		case step.Action == rendering.Leave && step.Desired != nil: // it cannot be made anew now
+		case step.Action == rendering.Leave && step.Desired != nil: // it cannot be created again now
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
 		default:

@@ -15,7 +15,7 @@ import (
 	"sluice.dev/pkg/pipeline/proving"
 )
 
-// Works are what the renderer writes.
+// Works reads and writes Works.
 type Works interface {
 	WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
@@ -27,29 +27,30 @@ type Works interface {
 	DropContents(ctx context.Context, key propagation.WorkKey, old *propagation.KeptContents) error
 }
 
-// Inputs are what the Works depend on.
+// Inputs reads what the Works depend on.
 type Inputs interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
-	// ListBindings are those of a namespace, or all for the empty one.
+	// ListBindings returns the bindings of a namespace, or all for the empty one.
 	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)
 	Overrides(ctx context.Context, namespace string) ([]propagation.Override, error)
-	// Namespace is the labels of a namespace; outcome.ErrGone: there is none.
+	// Namespace returns the labels of a namespace; outcome.ErrGone: it does not exist.
 	Namespace(ctx context.Context, name string) (map[string]string, error)
-	// NamespaceLeaves tells whether a namespace is being deleted, or gone, at this moment.
+	// NamespaceLeaves reports whether a namespace is being deleted, or gone, at this
+	// moment.
 	NamespaceLeaves(ctx context.Context, name string) (bool, error)
-	// Kinds is what is known of kinds.
+	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 }
 
-// Statuses are where people read what could not be rendered.
+// Statuses writes what could not be rendered, for people.
 type Statuses interface {
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 
-// Placements are what the Works of a placement depend on.
+// Placements reads what the Works of a placement depend on.
 type Placements interface {
 	carrying.Hub
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)

@@ -13,8 +13,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// shield records on the Works whether the namespace of their template is
-// protected from deletion, for nobody can ask it any more when it is gone.
+// shield records on the Works whether the namespace of their template is protected from
+// deletion, since that cannot be read any more when the namespace is gone.
 func (s *Stage) shield(ctx context.Context, namespace string, existing []*propagation.Work, desired map[string]*propagation.Work) error {
 	if namespace == "" || len(desired) == 0 {
 		return nil
@@ -38,8 +38,8 @@ func (s *Stage) shield(ctx context.Context, namespace string, existing []*propag
 	return nil
 }
 
-// preserve has a Work that is about to be deleted leave the member's object there,
-// if it goes because a protected namespace goes.
+// preserve makes a Work that is about to be deleted keep the member's object, if it is
+// deleted because a protected namespace is.
 func (s *Stage) preserve(ctx context.Context, step *rendering.Step) error {
 	w := step.Existing
 	if !w.Shielded() {

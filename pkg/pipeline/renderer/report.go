@@ -21,7 +21,7 @@ import (
 	"sluice.dev/pkg/pipeline/paging"
 )
 
-// condition says on the binding what could not be rendered, and why.
+// condition writes to the binding's status what could not be rendered, and why.
 func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures []rendering.Failure) error {
 	if len(failures) == 0 && !conditions.Has(b.Status.Conditions, rendering.ConditionRendered) {
 		return nil
@@ -40,8 +40,8 @@ func (s *Stage) condition(ctx context.Context, b *propagation.Binding, failures 
 	return nil
 }
 
-// tell records what could not be rendered, and that it can be again, under the released
-// reasons: about the template where its overrides are to blame.
+// tell records Kubernetes events when rendering fails and when it works again, under
+// the released reasons; they are about the template if its overrides are the cause.
 func (s *Stage) tell(ctx context.Context, b *propagation.Binding, c metav1.Condition) {
 	if c.Status == metav1.ConditionFalse {
 		about, reason := hub.AboutBinding(b), workv1alpha2.EventReasonSyncWorkFailed
@@ -56,7 +56,7 @@ func (s *Stage) tell(ctx context.Context, b *propagation.Binding, c metav1.Condi
 	}
 }
 
-// synced mentions that Works were written.
+// synced records a Kubernetes event if Works were written.
 func (s *Stage) synced(ctx context.Context, b *propagation.Binding, steps []rendering.Step) {
 	wrote := func(step rendering.Step) bool {
 		return step.Action == rendering.Create || step.Action == rendering.Update || step.Action == rendering.Remake
@@ -66,10 +66,10 @@ func (s *Stage) synced(ctx context.Context, b *propagation.Binding, steps []rend
 	}
 }
 
-// overrides announces the bindings that an override may concern, page by page: one
-// of a namespace those of that namespace, one of the
-// cluster all. An override that is gone cannot tell more of whom it concerned,
-// and who is not concerned renders the same and is not written.
+// overrides announces the bindings that an override may concern, page by page: those of
+// its namespace, or all for a cluster-scoped one. For an override that is gone it is
+// not known any more which bindings it concerned; a binding that it did not concern
+// renders the same Works, which are not written.
 func (s *Stage) overrides(ctx context.Context, e event.Event, of propagation.PolicyKey, from string) ([]event.Event, error) {
 	concerned := func(ctx context.Context, limit int64, cont string) ([]*propagation.Binding, string, error) {
 		return s.hub.ListBindings(ctx, of.Namespace, limit, cont)

@@ -34,11 +34,11 @@ type Stage struct {
 // New makes the stage.
 func New(h Hub, now func() time.Time) *Stage { return &Stage{hub: h, now: now} }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle renders one binding, or finds the bindings that changed overrides
-// concern. It is safe to call twice.
+// Handle renders one binding, or finds the bindings that changed overrides concern. It
+// is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
 	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
@@ -68,7 +68,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return s.render(ctx, e, msg)
 }
 
-// render brings the Works up to the binding.
+// render updates the Works from the binding.
 func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	template, key := *msg.Template, *msg.Binding
 	existing, kept, others, err := s.written(ctx, key)
@@ -81,11 +81,11 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	}
 	d := desired{works: map[string]*propagation.Work{}, failed: map[string]bool{}, others: others}
 	if b != nil && b.AwaitsTemplate() {
-		b = nil // what there is was the former template's
+		b = nil // it was the former template's
 	}
 	if b != nil {
 		if b.ActedHash() == "" {
-			return nil, nil // nothing was let through yet
+			return nil, nil // the gate has passed no content yet
 		}
 		settled, err := s.desire(ctx, b, &d)
 		if err != nil || !settled {
@@ -113,19 +113,20 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	out := events.From(Name, e)
 	announce(out, msg, b, steps, works, d.failed)
 	if d.lost {
-		// The gate puts it back, if the template still says it.
+		// The gate restores it, if the template still has that content.
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
 	}
 	if e.Type() == events.WorkDeleted && len(existing) == 0 && b != nil && len(b.TargetClusters()) == 0 {
-		// Nobody needs the binding, and nothing of it is left.
+		// Nothing needs the binding, and it has no Works left.
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, BindingVersion: b.ResourceVersion, Reason: "NothingLeft"})
 	}
 	return out.Events()
 }
 
-// announce tells the applier of the Works. Of one that is being deleted and wanted,
-// and cannot be made anew now, there is nothing to tell: the applier would ask for it,
-// again and again. Nor is there of one that a binding keeps which no cluster fits.
+// announce emits the events about the Works for the applier. It emits none for a Work
+// that is being deleted although it is wanted, and cannot be created again now: the
+// applier would ask for it again and again. Nor does it for a Work that stays because
+// no cluster satisfies the binding's placement.
 func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
 	for i, step := range steps {
 		w := works[i]
@@ -139,7 +140,7 @@ func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps 
 			out.EmitWork(events.WorkRemoved, data)
 		case step.Action == rendering.Doubt && b != nil && !b.Deleting:
 		case step.Action == rendering.Doubt:
-			// What is missing, the gate makes anew.
+			// The gate creates the missing binding again.
 			out.EmitOnce(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
 		default:
 			out.EmitWork(events.WorkRendered, data)
@@ -147,11 +148,11 @@ func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps 
 	}
 }
 
-// parallelism is how many Works of one binding are written at once.
+// parallelism is how many Works of one binding are written in parallel.
 const parallelism = 8
 
-// takeAll makes the steps, each its own Work's and so in any order, and returns
-// the Works as they are then.
+// takeAll executes the steps, in any order since each is about another Work, and
+// returns the resulting Works.
 func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step, kept kept) ([]*propagation.Work, error) {
 	works := make([]*propagation.Work, len(steps))
 	group, ctx := errgroup.WithContext(ctx)
@@ -167,8 +168,8 @@ func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step, kept kept) 
 	return works, group.Wait()
 }
 
-// take makes one step, and returns the Work as it is then; nil where its
-// cluster left meanwhile.
+// take executes one step, and returns the resulting Work; nil if its cluster is
+// unjoined meanwhile.
 func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Work, error) {
 	switch step.Action {
 	case rendering.Remake:
@@ -203,16 +204,17 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 type desired struct {
 	works  map[string]*propagation.Work
 	failed map[string]bool
-	// lost: the content in force is not there, for a crash came in between, or somebody
-	// deleted it or wrote another.
+	// lost: the content in force is missing, because of a crash, or because somebody
+	// deleted or changed it.
 	lost bool
-	// others are the Works of other bindings in the way: they are never touched.
+	// others are the Works of other bindings that are in the way: they are never
+	// touched.
 	others map[string]*propagation.Work
 }
 
-// desire renders the frozen content for each target cluster. Where that fails, also
-// because that content is lost, the binding says why. False: the clusters are not
-// those of the placement yet.
+// desire renders the frozen content for each target cluster. If that fails, or the
+// content is lost, the binding's status says why. False: the binding is not scheduled
+// for its placement yet.
 func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) (bool, error) {
 	fleet, err := s.hub.Clusters(ctx)
 	if err != nil {
@@ -254,7 +256,7 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 	return true, s.condition(ctx, b, failures)
 }
 
-// render makes the Work for one cluster of the frozen content, if that is there.
+// render renders the Work for one cluster from the frozen content, if that exists.
 func render(known kinds.Table, b *propagation.Binding, r *propagation.Revision, c *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
 	if r == nil {
 		return nil, rendering.ErrContentLost

@@ -13,17 +13,17 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// completed stands for the condition of a placement that has come through all stages.
+// completed stands for the condition of a placement whose conditions are all True.
 const completed = "Completed"
 
-// told is when the status of each placement was written last, under its released name:
-// by the first condition that is not True, or completed.
+// told is when the status of each placement was last written, under the released name
+// of the metric: by the first condition that is not True, or completed.
 var told = promauto.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fleet_workload_placement_status_last_timestamp_seconds",
 	Help: "When the status of a placement was written last, by its generation and the first condition that is not True.",
 }, []string{"name", "generation", "conditionType", "status"})
 
-// measure notes that the placement's status was written.
+// measure records that the placement's status was written.
 func measure(p *placementv1.ClusterResourcePlacement, conditions []metav1.Condition) {
 	what, status := completed, metav1.ConditionTrue
 	for _, c := range conditions {
@@ -36,5 +36,5 @@ func measure(p *placementv1.ClusterResourcePlacement, conditions []metav1.Condit
 	told.WithLabelValues(p.Name, strconv.FormatInt(p.Generation, 10), what, string(status)).SetToCurrentTime()
 }
 
-// forget drops what is noted of a placement.
+// forget deletes the metrics of a placement.
 func forget(name string) { told.DeletePartialMatch(prometheus.Labels{"name": name}) }

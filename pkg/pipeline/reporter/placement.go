@@ -22,10 +22,10 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// placement brings the status of a placement, and of the binding to the member that
-// the event is about, up to what decisions, bindings and Works say. What is on its
-// way is told when it is there; that a rollout waits, and that what the status says is
-// of an earlier form of the placement, is told at once.
+// placement updates the status of a placement, and of its binding to the member that
+// the event is about, from decisions, bindings and Works. A state that is about to
+// change is written when it is reached. That a rollout waits, and that the status is
+// about an earlier generation of the placement, is written at once.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	in, err := s.input(ctx, msg.Placement)
 	if errors.Is(err, outcome.ErrGone) || err == nil && in.Placement.DeletionTimestamp != nil {
@@ -65,7 +65,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 	return out.Events()
 }
 
-// input is what the placement's status depends on.
+// input reads what the placement's status depends on.
 func (s *Stage) input(ctx context.Context, name string) (in telling.Input, err error) {
 	in.Now = s.now()
 	if in.Placement, err = s.hub.Placement(ctx, name); err != nil {
@@ -89,14 +89,14 @@ func (s *Stage) input(ctx context.Context, name string) (in telling.Input, err e
 	return in, err
 }
 
-// selected are the objects of the snapshot that the members shall have; nil: nobody can
-// tell yet.
+// selected returns the objects in the snapshot that members should have; nil: not known
+// yet.
 func (s *Stage) selected(ctx context.Context, in telling.Input) ([]placementv1.ResourceIdentifier, error) {
-	out := []placementv1.ResourceIdentifier{} // not nil: that the snapshot holds nothing is an answer
+	out := []placementv1.ResourceIdentifier{} // not nil: an empty snapshot is known to be empty
 	for _, name := range telling.Parts(in.Placement, in.Snapshots) {
 		part, err := s.hub.ResourceSnapshot(ctx, name)
 		if errors.Is(err, outcome.ErrGone) {
-			return nil, nil // another takes its place
+			return nil, nil // another one replaces it
 		}
 		if err != nil {
 			return nil, fmt.Errorf("get the snapshot %s: %w", name, err)
@@ -104,7 +104,7 @@ func (s *Stage) selected(ctx context.Context, in telling.Input) ([]placementv1.R
 		for _, r := range part.Spec.SelectedResources {
 			var obj map[string]any
 			if err := utiljson.Unmarshal(r.Raw, &obj); err != nil {
-				continue // the renderer says which
+				continue // the renderer reports that
 			}
 			id := telling.Identify(0, obj)
 			out = append(out, placementv1.ResourceIdentifier{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name})
@@ -113,8 +113,8 @@ func (s *Stage) selected(ctx context.Context, in telling.Input) ([]placementv1.R
 	return out, nil
 }
 
-// tellPlacement writes the status, with what there is to say besides, and the events of
-// what has come true.
+// tellPlacement writes the status, with the conditions in besides, and records the
+// events for conditions that became True.
 func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus, besides []metav1.Condition) error {
 	stages := status.Conditions
 	status.Conditions = slices.Concat(stages, besides)
@@ -128,7 +128,7 @@ func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourc
 	return nil
 }
 
-// reasonOf is the reason of the placement's last condition.
+// reasonOf returns the reason of the placement's last condition.
 func reasonOf(s telling.Summary) string {
 	if n := len(s.Status.Conditions); n > 0 {
 		return s.Status.Conditions[n-1].Reason
@@ -136,8 +136,8 @@ func reasonOf(s telling.Summary) string {
 	return ""
 }
 
-// placed wakes the applier for the Works of placements in the member that have the
-// object, which is not, or may not be, what was applied.
+// placed emits work.rendered for the placements' Works in the member that have the
+// object, so that the applier checks it: it is not, or may not be, what was applied.
 func (s *Stage) placed(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	works, err := s.hub.PlacementWorksOn(ctx, o.Cluster)
 	if err != nil {

@@ -16,28 +16,28 @@ import (
 	"sluice.dev/pkg/member"
 )
 
-// Works are what members report to.
+// Works reads Works and writes their status.
 type Works interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
 }
 
-// Objects are what people look at.
+// Objects reads and writes bindings and templates.
 type Objects interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
-	// Identity tells the hub from others.
+	// Identity returns a string that identifies the hub.
 	Identity(ctx context.Context) (string, error)
-	// Kinds is what is known of kinds.
+	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 	CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error)
-	// ScaleTemplate writes how many replicas the template asks for.
+	// ScaleTemplate sets the number of replicas that the template asks for.
 	ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error
 }
 
-// Placements are what the status of a placement depends on, and what says it.
+// Placements reads what the status of a placement depends on, and writes that status.
 type Placements interface {
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	CommitPlacementStatus(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus) (*placementv1.ClusterResourcePlacement, error)
@@ -64,5 +64,5 @@ type Member interface {
 	Observe(ctx context.Context, ref member.Ref) (*applying.Observed, error)
 }
 
-// Members finds a cluster; outcome.ErrGone where it is not joined.
+// Members returns the client for a cluster; outcome.ErrGone if it is not joined.
 type Members func(ctx context.Context, cluster string) (Member, error)

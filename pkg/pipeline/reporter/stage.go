@@ -45,10 +45,10 @@ func New(h Hub, m Members, now func() time.Time) *Stage {
 	return &Stage{hub: h, members: m, now: now}
 }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle takes up what a member's object says, or sums up a binding. It is safe
+// Handle records the status of a member's object, or aggregates a binding. It is safe
 // to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
@@ -77,8 +77,9 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return s.sumUp(ctx, e, *msg.Binding)
 }
 
-// object takes up the state of a member's object into its Work. Where it is not
-// what was applied, or its kind is not served any more, the applier is woken.
+// object records the state of a member's object on its Work. If the object is not what
+// was applied, or its kind is no longer served, it emits the event that has the applier
+// check it.
 func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	binding := propagation.BindingOf(o.TemplateKey)
 	w, err := s.workOf(ctx, o.Cluster, binding)
@@ -125,8 +126,8 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	return append(out, drift), err
 }
 
-// workOf is the binding's Work in a cluster: the one that stands. outcome.ErrGone:
-// there is none, or what there is only has the name.
+// workOf returns the binding's Work in a cluster that is in effect; outcome.ErrGone:
+// there is none, or it belongs to another binding.
 func (s *Stage) workOf(ctx context.Context, cluster string, key propagation.BindingKey) (w *propagation.Work, err error) {
 	for _, name := range propagation.WorkNames(key) {
 		w, err = s.hub.Work(ctx, propagation.WorkKey{Cluster: cluster, Name: name})
@@ -140,12 +141,13 @@ func (s *Stage) workOf(ctx context.Context, cluster string, key propagation.Bind
 	return w, err
 }
 
-// few are so many members that each is asked for its Work: an API server that lists the
-// Works of one name, of all members, looks through all Works that there are.
+// few is the largest number of members whose Works are read one by one. To list the
+// Works of one name in all namespaces, an API server looks through all Works that
+// exist.
 const few = 8
 
-// works are the Works that the binding's status is about: those in its clusters, and in
-// those that the status names.
+// works returns the Works that the binding's status is about: those in its clusters,
+// and in clusters that the status names.
 func (s *Stage) works(ctx context.Context, b *propagation.Binding) ([]*propagation.Work, error) {
 	clusters := b.TargetClusters()
 	for _, i := range b.Status.AggregatedStatus {
@@ -172,8 +174,8 @@ func (s *Stage) works(ctx context.Context, b *propagation.Binding) ([]*propagati
 	return slices.DeleteFunc(works, func(w *propagation.Work) bool { return w == nil }), err
 }
 
-// leaving wakes the applier where the object of a Work that is being deleted has
-// gone: something had kept it.
+// leaving emits work.removed if the object of a Work that is being deleted is gone,
+// after something had delayed its deletion.
 func (s *Stage) leaving(e event.Event, o events.Object, w *propagation.Work, binding propagation.BindingKey) ([]event.Event, error) {
 	if e.Type() != events.ResourceDeleted {
 		return nil, nil
@@ -185,8 +187,8 @@ func (s *Stage) leaving(e event.Event, o events.Object, w *propagation.Work, bin
 	return out.Events()
 }
 
-// observe is what is to be decided about the member's object. outcome.ErrGone: the
-// cluster has left.
+// observe reads the input for the decision about the member's object; outcome.ErrGone:
+// the cluster is unjoined.
 func (s *Stage) observe(ctx context.Context, w *propagation.Work, o events.Object) (applying.Input, error) {
 	manifest := reporting.FirstManifest(w)
 	in := applying.Input{Work: w, Manifest: manifest, Known: applying.KnownOf(w, manifest), Ended: applying.Finished(w, nil, manifest)}
@@ -203,12 +205,12 @@ func (s *Stage) observe(ctx context.Context, w *propagation.Work, o events.Objec
 	return in, nil
 }
 
-// take is the Work's status with what the member's object says; one that is not ours
-// says nothing. What the applier left to be said when the object has settled is said
-// then. False: the Work is about to hear of the object from somebody else, from the
-// applier, which made it this moment, or from news of it when it has settled. A Work
-// that has changed since it was made may be held back before the applier gets to say
-// what became of its first form.
+// take returns the Work's status with the status of the member's object; an object that
+// is not the Work's is ignored. It adds what the applier left to be written when the
+// object has settled. False: nothing is to be written yet, because another report about
+// the object follows, from the applier that has just applied it or from the object when
+// it has settled. A Work that changed since the object was applied is an exception: it
+// may be suspended before the applier reports.
 func (s *Stage) take(known kinds.Table, w *propagation.Work, o *applying.Observed, d applying.Decision) (workv1alpha1.WorkStatus, bool) {
 	status := w.Status
 	if o == nil || !o.Ours(w) {
@@ -216,7 +218,7 @@ func (s *Stage) take(known kinds.Table, w *propagation.Work, o *applying.Observe
 	}
 	status.ManifestStatuses = reporting.WithStatus(status.ManifestStatuses, reporting.ManifestStatus(known, 0, reporting.FirstManifest(w), o.Object))
 	if reporting.Held(w) {
-		return status, true // the rest is the applier's to say
+		return status, true // the applier writes the rest
 	}
 	unrecorded := d.Reason == applying.ReasonUnrecorded
 	switch {
@@ -230,7 +232,7 @@ func (s *Stage) take(known kinds.Table, w *propagation.Work, o *applying.Observe
 	return status, w.Status.Applied != nil || w.Generation > 1
 }
 
-// sumUp brings the binding's status, and the template's, up to the Works'.
+// sumUp updates the status of the binding and of the template from the Works.
 func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
 	b, err := s.hub.Binding(ctx, key)
 	if errors.Is(err, outcome.ErrGone) {
@@ -244,7 +246,7 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 		return nil, fmt.Errorf("get the Works of %s: %w", key, err)
 	}
 	if !reporting.Concluded(b, works) {
-		return nil, nil // the Works that have no conclusion yet will announce it
+		return nil, nil // the Works without a result will emit an event
 	}
 	status, was := s.complete(b, reporting.Summarize(b, works, s.now())), reporting.Verdict(b)
 	if b, err = s.hub.CommitBindingStatus(ctx, b, status); err != nil {
@@ -271,8 +273,8 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 	return out.Events()
 }
 
-// aggregate brings the template's status up to the members'. Where a rule of the kind's
-// owner fails, the binding says so.
+// aggregate updates the template's status from the members'. If a rule of the kind's
+// owner fails, the binding's status says so.
 func (s *Stage) aggregate(ctx context.Context, t *propagation.Template, b *propagation.Binding) (*propagation.Binding, error) {
 	known, err := s.kinds(ctx)
 	if err != nil {
@@ -295,7 +297,7 @@ func (s *Stage) aggregate(ctx context.Context, t *propagation.Template, b *propa
 	return next, nil
 }
 
-// kinds is what is known of kinds.
+// kinds returns what is known of kinds.
 func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
 	known, err := s.hub.Kinds(ctx)
 	if err != nil {
@@ -304,8 +306,8 @@ func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
 	return known, nil
 }
 
-// scale brings back to the template how many replicas its members run, where it asks
-// for that. Who wrote it meanwhile has it reported anew.
+// scale copies the number of replicas that the members run to the template, if it asks
+// for that. If somebody wrote the template meanwhile, that change is reported in turn.
 func (s *Stage) scale(ctx context.Context, t *propagation.Template, b *propagation.Binding) error {
 	n, differs := reporting.Scaled(t, b)
 	if !differs {
@@ -318,8 +320,9 @@ func (s *Stage) scale(ctx context.Context, t *propagation.Template, b *propagati
 	return fmt.Errorf("scale %s: %w", t.Key, err)
 }
 
-// complete adds what gate and scheduler leave to be said where all is well, so that a new
-// template costs one status write and not three, and a policy's change one and not two.
+// complete adds the conditions that gate and scheduler leave to the reporter if all is
+// well, so that a new template costs one status write and not three, and a policy's
+// change one and not two.
 func (s *Stage) complete(b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) workv1alpha2.ResourceBindingStatus {
 	if !conditions.Is(status.Conditions, gating.ConditionActive, metav1.ConditionFalse) {
 		status.Conditions, _ = conditions.Set(status.Conditions,

@@ -23,8 +23,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// overridden keeps an override that changed in a snapshot, and has the placements
-// looked at that it names, or all.
+// overridden stores an override that changed in a snapshot, and emits
+// placement.scheduled for the placements that it names, or for all.
 func (s *Stage) overridden(ctx context.Context, e event.Event) ([]event.Event, error) {
 	o, err := events.DecodeResource(e)
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Stage) overridden(ctx context.Context, e event.Event) ([]event.Event, e
 	return out.Events()
 }
 
-// clusterOverride keeps an override without a namespace; of is the placement that it
-// names. One that is gone takes its snapshots along.
+// clusterOverride stores an override without a namespace; of is the placement that it
+// names. If the override is gone, its snapshots are deleted.
 func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placementv1.PlacementRef, err error) {
 	stored, err := s.hub.ClusterOverrideSnapshotsOf(ctx, name)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 	return o.Spec.Placement, nil
 }
 
-// namespaceOverride is clusterOverride for one with a namespace.
+// namespaceOverride is clusterOverride for an override with a namespace.
 func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName) (of *placementv1.PlacementRef, err error) {
 	stored, err := s.hub.NamespaceOverrideSnapshotsOf(ctx, key)
 	if err != nil {
@@ -174,8 +174,8 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 	return o.Spec.Placement, nil
 }
 
-// ended are the snapshots of an override that nobody keeps any more; named are those
-// that a binding gives to its member.
+// ended returns the snapshots of an override that are not needed any more; named
+// returns those that a binding uses.
 func (s *Stage) ended(ctx context.Context, stored []rollout.Kept, latest int, named func(*placementv1.ClusterResourceBinding) []string) ([]string, error) {
 	if len(rollout.EndedOverrides(stored, latest, nil)) == 0 {
 		return nil, nil
@@ -193,7 +193,8 @@ func (s *Stage) ended(ctx context.Context, stored []rollout.Kept, latest int, na
 	return rollout.EndedOverrides(stored, latest, needed), nil
 }
 
-// within are the snapshots of overrides of a namespace that a binding names.
+// within returns a function for the snapshots of a namespace's overrides that a binding
+// names.
 func within(namespace string) func(*placementv1.ClusterResourceBinding) []string {
 	return func(b *placementv1.ClusterResourceBinding) (names []string) {
 		for _, of := range b.Spec.ResourceOverrideSnapshots {
@@ -205,7 +206,8 @@ func within(namespace string) func(*placementv1.ClusterResourceBinding) []string
 	}
 }
 
-// ownedBy is what has an override's snapshot go with it, even while nobody looks.
+// ownedBy makes the override the owner of its snapshot, so that it is garbage collected
+// with it.
 func ownedBy(kind string, o metav1.Object) []metav1.OwnerReference {
 	yes := true
 	return []metav1.OwnerReference{{
@@ -213,7 +215,8 @@ func ownedBy(kind string, o metav1.Object) []metav1.OwnerReference {
 	}}
 }
 
-// relabelled are the labels of a stored snapshot, of which one is the latest.
+// relabelled returns the labels of a stored snapshot, where latest is the index of the
+// latest one.
 func relabelled(labels map[string]string, latest int) (map[string]string, bool) {
 	want := "false"
 	if labels[placementv1.LabelOverrideIndex] == fmt.Sprint(latest) {
@@ -227,8 +230,8 @@ func relabelled(labels map[string]string, latest int) (map[string]string, bool) 
 	return next, true
 }
 
-// overrides are those that concern the placement, by member. What is selected is read
-// only where there are overrides that may.
+// overrides returns the overrides for the placement, by member. The selected objects
+// are read only if some override may apply.
 func (s *Stage) overrides(ctx context.Context, in rollout.Input, snapshots []*placementv1.ClusterResourceSnapshot) (map[string]rollout.Overrides, error) {
 	cluster, err := s.hub.ClusterOverrideSnapshots(ctx)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// Placements are what is rolled out.
+// Placements reads what is rolled out.
 type Placements interface {
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
 	CommitPlacement(ctx context.Context, old, next *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error)
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
-	// ResourceSnapshotsOf are without their content.
+	// ResourceSnapshotsOf returns snapshots without their content.
 	ResourceSnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error)
 }
 
-// Bindings are what says which member has what.
+// Bindings reads and writes the bindings, which say which member gets what.
 type Bindings interface {
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
@@ -30,7 +30,7 @@ type Bindings interface {
 	DeletePlacementBinding(ctx context.Context, b *placementv1.ClusterResourceBinding) error
 }
 
-// OverridesWithout are the overrides without a namespace, and what is kept of them.
+// OverridesWithout reads the overrides without a namespace, and writes their snapshots.
 type OverridesWithout interface {
 	ClusterOverride(ctx context.Context, name string) (*placementv1.ClusterResourceOverride, error)
 	ClusterOverrideSnapshots(ctx context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
@@ -39,7 +39,7 @@ type OverridesWithout interface {
 	DeleteClusterOverrideSnapshot(ctx context.Context, s *placementv1.ClusterResourceOverrideSnapshot) error
 }
 
-// OverridesWithin are those with a namespace.
+// OverridesWithin reads the overrides with a namespace, and writes their snapshots.
 type OverridesWithin interface {
 	NamespaceOverride(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverride, error)
 	NamespaceOverrideSnapshots(ctx context.Context) ([]*placementv1.ResourceOverrideSnapshot, error)
@@ -48,7 +48,7 @@ type OverridesWithin interface {
 	DeleteNamespaceOverrideSnapshot(ctx context.Context, s *placementv1.ResourceOverrideSnapshot) error
 }
 
-// Selection is what overrides are matched with.
+// Selection reads what overrides are matched against.
 type Selection interface {
 	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)

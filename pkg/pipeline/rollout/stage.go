@@ -29,18 +29,19 @@ type Stage struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// ticked is when this process had a tick last. It saves work, and nothing rests on it.
+	// ticked is when this process handled its last tick. It only saves work: nothing
+	// else depends on it.
 	ticked time.Time
 }
 
 // New makes the stage.
 func New(h Hub, now func() time.Time) *Stage { return &Stage{hub: h, now: now} }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle takes the rollout of one placement as far as it may go now, or finds those
-// that are not done. It is safe to call twice.
+// Handle advances the rollout of one placement as far as is allowed now, or finds those
+// that are not finished. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
 	case events.Ping:
@@ -83,8 +84,8 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-// load reads what a plan depends on; false: nobody is picked by the present policy
-// yet, and whoever picks tells.
+// load reads what a plan depends on; false: no member is picked by the present policy
+// yet, and the scheduler will emit an event.
 func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) (rollout.Input, bool, error) {
 	in := rollout.Input{Placement: p, Bindings: bindings, Now: s.now()}
 	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
@@ -106,16 +107,16 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	return in, err == nil, err
 }
 
-// roll carries the plan out, and tells of it. Where all is asked for, it also tells of
-// what was written before and nobody has observed, and of what could not be carried, which
-// may be there by now.
+// roll executes the plan and emits the events. With all, it also emits events for
+// bindings that were written earlier and have not been observed, and for steps that
+// were impossible and may be possible now.
 func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, all bool) error {
 	plan := rollout.Next(in)
 	told := map[string]bool{}
 	for _, step := range plan.Steps {
 		err := s.carryOut(ctx, step)
 		if errors.Is(err, outcome.ErrNotServed) {
-			continue // the kind of bindings is on its way out; the tick finds what is missing
+			continue // the kind of bindings is being removed; the tick finds what is missing
 		}
 		if err != nil {
 			return err
@@ -151,8 +152,8 @@ func (s *Stage) carryOut(ctx context.Context, step rollout.Step) error {
 	return nil
 }
 
-// leave removes the bindings of a placement that is being deleted, and lets it go when
-// they are gone.
+// leave deletes the bindings of a placement that is being deleted, and removes its
+// finalizer when they are gone.
 func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, out *events.Batch) error {
 	for _, b := range bindings {
 		if b.DeletionTimestamp == nil {
@@ -173,10 +174,10 @@ func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlaceme
 	return nil
 }
 
-// tick has each placement looked at again for which time alone changed something, or
-// an event was missed. It reads the bindings of all: that an event was missed shows in
-// them, and not in the placement's status, which says then what it said before; and a list
-// of those of one placement has the API server look through all of them, too.
+// tick emits placement.scheduled for each placement for which time alone changed
+// something, or an event was missed. It reads the bindings of all placements: a missed
+// event shows in them and not in the placement's status, and for a list of the bindings of
+// one placement the API server looks through all of them, too.
 func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) {
 	all, err := s.hub.Placements(ctx)
 	if err != nil {
@@ -198,7 +199,7 @@ func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) 
 	return out.Events()
 }
 
-// swapTicked is when the tick before this one was; zero: this process had none.
+// swapTicked returns when the previous tick was; zero: this process had none.
 func (s *Stage) swapTicked(now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

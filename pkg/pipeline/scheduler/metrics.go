@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Of placements, under their released names.
+// Metrics of placements, under their released names.
 var (
 	cycles = promauto.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "scheduling_cycle_duration_milliseconds",
@@ -24,7 +24,7 @@ var (
 	})
 )
 
-// measured does one cycle. What fails is tried again.
+// measured runs and measures one cycle. A cycle that fails is tried again.
 func measured(cycle func() error) error {
 	began := time.Now()
 	workers.Inc()

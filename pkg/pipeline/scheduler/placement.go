@@ -20,13 +20,13 @@ import (
 	"sluice.dev/pkg/pipeline/paging"
 )
 
-// placed is where a paged fan-out of a cluster's change goes on that has come to
+// placed begins the position of a paged fan-out of a cluster's change that has reached
 // the placements; the name of the last one follows.
 const placed = "placement:"
 
-// place picks the members of one placement, and writes them to the snapshot of its
-// policy that is in force. Of one that is being deleted, there is nothing to decide:
-// who made its bindings removes them.
+// place picks the members of one placement, and writes them to the status of the policy
+// snapshot in force. For a placement that is being deleted nothing is decided: the
+// rollout removes its bindings.
 func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	p, err := s.placements.Placement(ctx, name)
 	if errors.Is(err, outcome.ErrGone) {
@@ -46,7 +46,7 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	}
 	policy := placing.LatestPolicy(p, snapshots)
 	if policy == nil {
-		return nil, nil // the placer makes it, and tells
+		return nil, nil // the placer creates it, and emits an event
 	}
 	var d placement.Decision
 	err = measured(func() error {
@@ -74,7 +74,7 @@ func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingP
 	return placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: bindings, Now: s.now()}), nil
 }
 
-// decided writes what was decided to the snapshot's status, if it says anything else.
+// decided writes the decision to the snapshot's status, if that differs.
 func (s *Stage) decided(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, d placement.Decision) error {
 	status := d.Status(placement.Generation(policy))
 	condition := d.Condition
@@ -86,8 +86,8 @@ func (s *Stage) decided(ctx context.Context, policy *placementv1.ClusterScheduli
 	return nil
 }
 
-// clusterChangedFor announces the placements that a changed cluster may concern, a
-// page of them, after the one of that name.
+// clusterChangedFor announces one page of the placements that a changed cluster may
+// concern, after the one of that name.
 func (s *Stage) clusterChangedFor(ctx context.Context, out *events.Batch, cluster, after string) error {
 	all, err := s.placements.Placements(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Stage) clusterChangedFor(ctx context.Context, out *events.Batch, cluste
 	return nil
 }
 
-// concerns tells whether the cluster may be one that the placement picks.
+// concerns reports whether the placement might pick the cluster.
 func concerns(p *placementv1.ClusterResourcePlacement, cluster string) bool {
 	if p.Spec.Policy.Type() == placementv1.PickFixedPlacementType {
 		return slices.Contains(p.Spec.Policy.ClusterNames, cluster)

@@ -14,11 +14,11 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
-// Bindings are what the scheduler reads and writes.
+// Bindings reads and writes bindings.
 type Bindings interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	ListBindings(ctx context.Context, namespace string, limit int64, cont string) (page []*propagation.Binding, next string, err error)
-	// WorksOf tell where the template of a binding is that was made anew.
+	// WorksOf shows where the template of a binding is that was created again.
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
@@ -26,8 +26,7 @@ type Bindings interface {
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
 }
 
-// Placements are what the scheduler reads of placements, and where it writes whom it
-// picked.
+// Placements reads placements, and writes the status of their policy snapshots.
 type Placements interface {
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
@@ -37,12 +36,12 @@ type Placements interface {
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 }
 
-// Clusters is the fleet.
+// Clusters reads the clusters.
 type Clusters interface {
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 }
 
-// Gates say which removals have a budget.
+// Gates reads the feature gates, which say which removals have a budget.
 type Gates interface {
 	Features(ctx context.Context) (propagation.Features, error)
 }

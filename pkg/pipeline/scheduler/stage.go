@@ -43,7 +43,7 @@ func New(b Bindings, c Clusters, p Placements, g Gates, now func() time.Time) *S
 	return &Stage{bindings: b, clusters: c, placements: p, gates: g, now: now}
 }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
 // Handle schedules one binding or placement, or finds those that a changed cluster
@@ -70,7 +70,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
 	}
 	if b.ForeignScheduler() != "" {
-		return nil, nil // the event is late: another decides for it by now
+		return nil, nil // the event is late: another scheduler decides now
 	}
 	next, d, err := s.decide(ctx, b)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return out.Events()
 }
 
-// decide is where the template goes, within the budget of removals, and the binding
-// that says so. What cannot be scheduled stays where it is.
+// decide returns where the template goes, within the budget of removals, and the
+// binding with that. A binding that cannot be scheduled keeps its clusters.
 func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (*propagation.Binding, scheduling.Decision, error) {
 	if b.Spec.Placement == nil {
 		return b, scheduling.Decision{Targets: b.Spec.Clusters, Condition: metav1.Condition{Reason: "FollowsDependents"}}, nil
@@ -114,8 +114,8 @@ func (s *Stage) decide(ctx context.Context, b *propagation.Binding) (*propagatio
 	return next, d, nil
 }
 
-// commit writes the clusters and what is held, and the condition where there is more
-// to say than that all is well, or was.
+// commit writes the clusters and the removals that are held, and the condition if it is
+// or was not True.
 func (s *Stage) commit(ctx context.Context, b, next *propagation.Binding, d scheduling.Decision) (*propagation.Binding, error) {
 	if next != b {
 		moved := !equality.Semantic.DeepEqual(b.Spec.Clusters, next.Spec.Clusters)
@@ -146,7 +146,7 @@ func (s *Stage) commit(ctx context.Context, b, next *propagation.Binding, d sche
 	return told, nil
 }
 
-// clusterChanged announces the bindings that would be scheduled otherwise now, and
+// clusterChanged announces the bindings that would be scheduled differently now, and
 // the placements that the cluster may concern, page by page.
 func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	out := events.From(Name, e)
@@ -184,7 +184,8 @@ func (s *Stage) clusterChanged(ctx context.Context, e event.Event, msg events.Da
 	return out.Events()
 }
 
-// concerned tells whether the binding would be scheduled otherwise on the fleet.
+// concerned reports whether the binding would be scheduled differently on these
+// clusters.
 func (s *Stage) concerned(b *propagation.Binding, fleet []*clusterv1alpha1.Cluster) bool {
 	if b.Spec.Placement == nil || b.ForeignScheduler() != "" {
 		return false

@@ -1,33 +1,29 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sweeper is the stage that finds what was missed. It has a room for each sort of
-// that, and does nothing itself but show events in, and have each room do its part with
-// each tick:
+// Package sweeper is the stage that finds changes that no event told of. It is divided
+// into rooms, one package for each sort of thing that may be missed, and calls each of
+// them on every tick:
 //
-//   - rebuild fills Redis where it lost its data, or the hub went back,
-//   - registrar keeps the register of members: joined, left, ready, MemberClusters,
-//   - removals judges what members would lose though nobody asked for it,
-//   - auditor finds what is not where it has to be,
-//   - due finds pending changes that may act by now,
-//   - count keeps the counts in policies' statuses,
-//   - interpreters has rules of kinds that changed take effect, and says whether they act,
-//   - replay announces what changed while no source listened,
-//   - members announces what changed in members while no source listened there,
-//   - tick is the sweep that they share: what is announced, how far each came,
-//   - and page the bindings that one looks at.
+//   - rebuild fills Redis when it lost its data, or the hub was restored,
+//   - registrar handles members that join, leave or change,
+//   - removals decides about removals that nobody asked for,
+//   - auditor finds objects that are not as they should be,
+//   - due finds pending changes that may take effect by now,
+//   - count keeps the counts in policies' statuses up to date,
+//   - interpreters applies changed rules of kinds,
+//   - replay announces what changed while no source was watching,
+//   - members does so for members.
 //
-// Consumes: the tick of a PingSource; index.lost; gates.changed; what others wrote to
-// bindings, Works, Clusters and policies; that a source started anew.
-// Commits, decides and emits: what the rooms say. Where the process does not watch the
-// hub, it hands dead letters to the broker once more (pkg/redis/deadletters).
+// Package tick is the state of one sweep, and page the bindings that it looks at.
 //
-// All that a sweep has to know of those before it is in Redis: two replicas may sweep at
-// once, which announces twice, and either goes on where the other one ended. What fails
-// for one thing is told of, and ends the sweep for no other; each room has its time.
+// Consumes: the tick of a PingSource; index.lost; gates.changed; sources.changed; what
+// others wrote to bindings, Works, Clusters and policies.
+// Commits and emits: what the rooms do.
 //
-// Twice is safe: it announces, and who receives an announcement reads the live
-// state; what it writes is conditional.
+// Twice is safe: a sweep announces, and who receives an announcement reads the live
+// state. What it writes is conditional. Its state is in Redis, so any replica
+// continues. A failure for one object does not end the sweep for others.
 //
-// It must not decide what the other stages decide: it only wakes them.
+// It must not decide what other stages decide: it only sends them events.
 package sweeper

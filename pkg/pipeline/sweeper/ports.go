@@ -33,7 +33,7 @@ type Hub interface {
 	Works(ctx context.Context) ([]*propagation.Work, error)
 }
 
-// Members are the clusters as placements see them.
+// Members reads and writes the clusters as placements see them.
 type Members interface {
 	registrar.Members
 	auditor.Placements
@@ -49,6 +49,6 @@ type Index interface {
 
 // Letters are the events that no stage could handle.
 type Letters interface {
-	// Resend gives some of them to the broker once more.
+	// Resend sends some of them to the broker once more.
 	Resend(ctx context.Context) error
 }

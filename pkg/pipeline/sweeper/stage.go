@@ -30,7 +30,7 @@ import (
 // Name of the stage.
 const Name = tick.Stage
 
-// Stage is the sweeper. It has no state of its own but which sweep is under way.
+// Stage is the sweeper. Its only state is which sweep is under way.
 type Stage struct {
 	hub       Hub
 	positions rebuild.Positions
@@ -43,18 +43,18 @@ type Stage struct {
 	due       *due.Due
 	count     *count.Counter
 	rules     *interpreters.Follower
-	// replay and letters are nil where this process watches the hub, members where it
-	// watches these.
+	// replay and letters are nil if this process watches the hub, members if it watches
+	// the members.
 	replay  *replay.Replay
 	letters Letters
 	members *members.Members
 
-	// pageSize is how many bindings a sweep asks for; 0: all, where this process watches
+	// pageSize is how many bindings a sweep reads; 0: all, if this process watches
 	// them.
 	pageSize int
 
-	// sweeping is locked by the one sweep at a time. It saves work, and nothing rests
-	// on it: another replica may sweep meanwhile.
+	// sweeping is locked during a sweep. It only saves work: another replica may sweep
+	// at the same time.
 	sweeping sync.Mutex
 }
 
@@ -72,13 +72,14 @@ func New(h Hub, i Index, at rebuild.Positions, p registrar.Probe, now func() tim
 	}
 }
 
-// Checking makes the stage say on policies which rights their kinds lack.
+// Checking makes the stage report on policies which rights their kinds lack.
 func (s *Stage) Checking(r count.Rights) *Stage {
 	s.count.Checking(r)
 	return s
 }
 
-// Mirroring makes the stage keep a MemberCluster for each Cluster, and audit placements.
+// Mirroring makes the stage keep a MemberCluster for each Cluster, and audit
+// placements.
 func (s *Stage) Mirroring(m Members, u registrar.Usage) *Stage {
 	s.registrar.Mirroring(m, u)
 	s.auditor.Placing(m)
@@ -91,49 +92,49 @@ func (s *Stage) Listing(k registrar.Kinds) *Stage {
 	return s
 }
 
-// Replaying has the stage look for what no source told of. Without it the process
-// watches the hub, and misses nothing; what it watches it looks at as a whole with each
-// sweep, and else by pages.
+// Replaying makes the stage look for changes that no source reported, and read bindings
+// in pages. Without it, the process watches the hub, misses nothing, and looks at all
+// bindings in each sweep.
 func (s *Stage) Replaying(r *replay.Replay) *Stage {
 	s.replay = r
 	return s.paging(page.Size)
 }
 
-// paging has a sweep ask for a page of bindings, and not for all.
+// paging makes a sweep read a page of bindings instead of all.
 func (s *Stage) paging(size int) *Stage {
 	s.pageSize = size
 	s.auditor.Paging()
 	return s
 }
 
-// ReplayingMembers has the stage look for what no member's source told of, of the kinds
-// that sources follow. Without it the process watches the members.
+// ReplayingMembers makes the stage look for changes that no member's source reported,
+// for the kinds that sources watch. Without it, the process watches the members.
 func (s *Stage) ReplayingMembers(a members.Ask, publish members.Publish) *Stage {
 	s.members = members.New(s.hub, a, publish, s.now)
 	return s
 }
 
-// Resending has the stage send dead letters once more.
+// Resending makes the stage send dead letters once more.
 func (s *Stage) Resending(l Letters) *Stage {
 	s.letters = l
 	return s
 }
 
-// Start fills Redis from the hub, whatever is in it. It is for the one process, which
-// hears nothing of what goes while it does not run.
+// Start fills Redis from the hub, whatever is in it. It is for the process that runs
+// all stages, which misses deletions while it does not run.
 func (s *Stage) Start(ctx context.Context) error { return s.rebuilder.Start(ctx) }
 
-// Rebuild fills Redis from the hub where it lost its data.
+// Rebuild fills Redis from the hub if it lost its data.
 func (s *Stage) Rebuild(ctx context.Context) error { return s.rebuilder.Rebuild(ctx) }
 
-// Name is that of the stage's function.
+// Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle announces what is not where it has to be. It is safe to call twice.
+// Handle announces what is not as it should be. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
 	switch e.Type() {
 	case events.IndexLost:
-		// Many tell of one loss. The first has it mended.
+		// Many stages report one loss. The first report starts the rebuild.
 		if built, err := s.rebuilder.Built(ctx); built || err != nil {
 			return nil, err
 		}
@@ -153,7 +154,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	return s.changed(ctx, e, o)
 }
 
-// changed goes to the room that looks after what somebody wrote.
+// changed calls the room for an object that somebody wrote.
 func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	if s.replay != nil {
 		if replay.IsSource(o.TemplateKey) {
@@ -179,12 +180,12 @@ func (s *Stage) changed(ctx context.Context, e event.Event, o events.Object) ([]
 		return s.auditor.Work(ctx, e, key)
 	}
 	if replay.IsSource(o.TemplateKey) {
-		return nil, nil // of which only those have to know that do not watch themselves
+		return nil, nil // only stages that do not watch it themselves need the event
 	}
 	return nil, outcome.Terminal(fmt.Errorf("%w: the sweeper watches no %s", events.ErrMalformed, o.Kind))
 }
 
-// cluster looks after one that was changed, and has a source tell of one that joined.
+// cluster handles a changed Cluster, and makes a source watch a member that joined.
 func (s *Stage) cluster(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	told, err := s.registrar.Changed(ctx, e, name)
 	if err != nil || s.replay == nil || e.Type() != events.ResourceAdded {
@@ -196,9 +197,9 @@ func (s *Stage) cluster(ctx context.Context, e event.Event, name string) ([]even
 	return append(told, more...), err
 }
 
-// policy has the sources follow a policy.
+// policy makes the sources watch the kinds of a policy.
 func (s *Stage) policy(ctx context.Context, e event.Event) ([]event.Event, error) {
-	// Where the hub went back, Redis took the policy's suspension for an old one.
+	// If the hub was restored, Redis rejected the policy's suspension as outdated.
 	if _, err := s.rebuilder.Restored(ctx); err != nil {
 		return nil, err
 	}

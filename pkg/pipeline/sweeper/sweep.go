@@ -21,12 +21,12 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// roomFor is how long a room of the sweep may take, so that the others have their time
-// before the event is over. What it did not come to, it comes to with the next sweep.
+// roomFor is how long a room may take in a sweep, so that others get their time before
+// the event's deadline. What it does not reach is left to the next sweep.
 const roomFor = 20 * time.Second
 
-// sweep has each room do its part, unless that is being done. What fails for one
-// thing ends the sweep for no other: it is told of, and found again by the next.
+// sweep calls each room, unless another sweep is under way. A failure for one object
+// does not end the sweep for others: it is reported, and the next sweep tries again.
 func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error) {
 	if !s.sweeping.TryLock() {
 		if e.Type() == events.Ping {
@@ -65,15 +65,15 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 	return announced, outcome.Partly(failed)
 }
 
-// register tells which members are registered, and of those which are ready. Back: the
-// hub went back.
+// register returns which members are registered, and which of these are ready. back:
+// the hub was restored.
 func (s *Stage) register(ctx context.Context, t *tick.Tick, back bool) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, roomFor)
 	defer cancel()
 	return s.registrar.Sweep(ctx, t, back)
 }
 
-// rooms has the others look at bindings and Works.
+// rooms calls the other rooms, which look at bindings and Works.
 func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) error {
 	looked, err := page.Open(ctx, t, s.hub, s.pageSize)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) 
 		func(ctx context.Context) error {
 			books, err := s.auditor.Open(ctx, t, looked, ready)
 			if err != nil {
-				looked.Done(auditor.Room) // no page is held up
+				looked.Done(auditor.Room) // the page is not kept for that
 				return err
 			}
 			return s.auditor.Sweep(ctx, t, books)
@@ -106,7 +106,7 @@ func (s *Stage) rooms(ctx context.Context, t *tick.Tick, ready map[string]bool) 
 	return errors.Join(failed, looked.Turn(t, auditor.Room, due.Room))
 }
 
-// elsewhere finds what changed in the members, and no source told of.
+// elsewhere finds what changed in the members and no source reported.
 func (s *Stage) elsewhere(ctx context.Context, t *tick.Tick, ready map[string]bool) error {
 	if s.members == nil {
 		return nil
@@ -114,8 +114,8 @@ func (s *Stage) elsewhere(ctx context.Context, t *tick.Tick, ready map[string]bo
 	return s.members.Sweep(ctx, t, ready, replay.Followed(t))
 }
 
-// save stores how far the sweep came. That the hub went back is settled by it: whose
-// Works are to be looked at once is among what is stored.
+// save stores how far the sweep came. That includes the members whose Works are to be
+// checked because the hub was restored, so this is then marked as handled.
 func (s *Stage) save(ctx context.Context, t *tick.Tick, back bool) error {
 	if err := t.Save(ctx, s.positions); err != nil || !back {
 		return err
@@ -123,15 +123,15 @@ func (s *Stage) save(ctx context.Context, t *tick.Tick, back bool) error {
 	return s.rebuilder.Looked(ctx)
 }
 
-// bounded gives a room its time.
+// bounded calls a room with its timeout.
 func bounded(ctx context.Context, room func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, roomFor)
 	defer cancel()
 	return room(ctx)
 }
 
-// unheard finds what no source told of, and hands over the dead letters. It comes last,
-// and has the time that is left: it goes on where it ended.
+// unheard finds what no source reported, and resends dead letters. It comes last, and
+// has the time that is left; the next sweep continues.
 func (s *Stage) unheard(ctx context.Context, t *tick.Tick) error {
 	var failed error
 	if s.letters != nil {

@@ -15,7 +15,8 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// document is what counts of an object, with the names that it has there.
+// document is the part of an object that the webhook reads and writes, with its JSON
+// names.
 type document[Spec any] struct {
 	Metadata metadata `json:"metadata"`
 	Spec     Spec     `json:"spec"`
@@ -27,8 +28,7 @@ type metadata struct {
 	Labels            map[string]string `json:"labels,omitempty"`
 }
 
-// decode reads an object. Where it fails, the document holds what could be
-// read.
+// decode decodes an object. If that fails, the document has what could be decoded.
 func decode[Spec any](raw []byte) (*document[Spec], error) {
 	d := &document[Spec]{}
 	return d, json.Unmarshal(raw, d)
@@ -36,14 +36,14 @@ func decode[Spec any](raw []byte) (*document[Spec], error) {
 
 type policyDocument = document[policyv1alpha1.PropagationSpec]
 
-// policies are the policy as it is sent and as it stands; nil: it is new.
+// policies returns the policy as it was sent and as it is stored; nil: it is new.
 func policies(req *admissionv1.AdmissionRequest, key propagation.PolicyKey) (sent *policyDocument, old *admission.Policy, err error) {
 	if sent, err = decode[policyv1alpha1.PropagationSpec](req.Object.Raw); err != nil {
 		return nil, nil, err
 	}
 	if req.Operation == admissionv1.Update {
-		// One that was stored under another schema may be mended: what can be
-		// read of it is enough.
+		// A policy that was stored under another schema must be correctable: the part
+		// that can be decoded is enough.
 		stands, _ := decode[policyv1alpha1.PropagationSpec](req.OldObject.Raw)
 		p := policyOf(stands, key)
 		old = &p

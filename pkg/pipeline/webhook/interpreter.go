@@ -11,8 +11,8 @@ import (
 	"sluice.dev/pkg/core/kinds/rules"
 )
 
-// validateInterpreter refuses rules that could not act. What was let in once may be
-// labelled and deleted.
+// validateInterpreter refuses rules that cannot work. An object that was once accepted
+// may still be labelled and deleted.
 func validateInterpreter(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	sent, err := decode[configv1alpha1.ResourceInterpreterSpec](req.Object.Raw)
 	switch {

@@ -17,7 +17,7 @@ import (
 
 type placementDocument = document[placementv1.ClusterResourcePlacementSpec]
 
-// validatePlacing refuses what breaks a rule of placements.
+// validatePlacing refuses objects that break a rule of placements.
 func (w *webhook) validatePlacing(ctx context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 	if req.Kind.Group != placementv1.GroupName || req.Kind.Version != placementv1.SchemeGroupVersion.Version {
 		return allow(), nil
@@ -73,7 +73,7 @@ func judgeOverride(req *admissionv1.AdmissionRequest, p *placementv1.OverridePol
 	return judge(req, admission.ValidateOverridePolicy(p))
 }
 
-// anotherSpec tells whether an update changes anything of the spec.
+// anotherSpec reports whether an update changes the spec.
 func anotherSpec(req *admissionv1.AdmissionRequest) (bool, error) {
 	var is, was struct {
 		Spec any `json:"spec"`

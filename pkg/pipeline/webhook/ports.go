@@ -13,7 +13,7 @@ import (
 
 // Hub is the control plane's API.
 type Hub interface {
-	// Namespaced tells whether objects of the kind live in namespaces;
+	// Namespaced reports whether objects of the kind are namespaced;
 	// outcome.ErrNotServed: the kind is not served.
 	Namespaced(gvk schema.GroupVersionKind) (bool, error)
 	Features(ctx context.Context) (propagation.Features, error)

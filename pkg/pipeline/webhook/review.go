@@ -20,19 +20,19 @@ import (
 	"sluice.dev/pkg/core/admission"
 )
 
-// maxBody bounds what is read of a request: an API server takes objects of
-// 3 MiB at most, and a review holds two of them.
+// maxBody is how much of a request is read: an API server accepts objects of at most 3
+// MiB, and a review holds two of them.
 const maxBody = 7 << 20
 
 var reviewType = metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
 
 var errNoReview = errors.New("want an AdmissionReview of " + reviewType.APIVersion + " with a request that has a uid")
 
-// decider answers a request. An error means that it cannot be told: whoever
-// asks does as its failurePolicy says.
+// decider answers a request. An error means that it cannot decide: then the API server
+// follows the failurePolicy.
 type decider func(context.Context, *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error)
 
-// answer is the HTTP around a decision.
+// answer wraps a decider in an HTTP handler.
 func answer(decide decider) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req, err := read(w, r)
@@ -51,7 +51,8 @@ func answer(decide decider) http.HandlerFunc {
 		}
 		res.UID = req.UID
 		w.Header().Set("Content-Type", "application/json")
-		// A reply that is not written whole is as none.
+		// If writing fails, the API server gets no complete answer, and follows the
+		// failurePolicy.
 		_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: reviewType, Response: res})
 	}
 }
@@ -69,8 +70,8 @@ func read(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionRequest
 
 func allow() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
 
-// judge allows what has no faults, and refuses what has any as the API server
-// itself would.
+// judge allows a request without faults, and refuses others with the error that the API
+// server itself would return.
 func judge(req *admissionv1.AdmissionRequest, faults []admission.Fault) *admissionv1.AdmissionResponse {
 	if len(faults) == 0 {
 		return allow()
@@ -84,8 +85,9 @@ func judge(req *admissionv1.AdmissionRequest, faults []admission.Fault) *admissi
 	return &admissionv1.AdmissionResponse{Result: &status}
 }
 
-// patched allows an object, changed from one document to the other. The patch
-// goes as deep as it can, so that it leaves alone what the documents do not know.
+// patched allows an object with a patch from one document to the other. The patch
+// contains only the fields that differ, so that fields which the documents do not have
+// stay as they are.
 func patched(from, to any) (*admissionv1.AdmissionResponse, error) {
 	before, err := json.Marshal(from)
 	if err != nil {

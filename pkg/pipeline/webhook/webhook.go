@@ -29,7 +29,7 @@ type webhook struct {
 	newID func() string
 }
 
-// New makes the webhook. newID makes permanent ids, each another.
+// New returns the webhook. newID returns a new permanent id at each call.
 func New(h Hub, newID func() string) http.Handler {
 	w := &webhook{hub: h, newID: newID}
 	mux := http.NewServeMux()
@@ -38,8 +38,8 @@ func New(h Hub, newID func() string) http.Handler {
 	return mux
 }
 
-// mutate fills in defaults. What cannot be read is left to the schema, which
-// says better what is wrong with it.
+// mutate fills in defaults. An object that cannot be decoded is left to the schema,
+// which describes the fault better.
 func (w *webhook) mutate(_ context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 	if key, ok := policyKey(req); ok {
 		sent, old, err := policies(req, key)
@@ -63,7 +63,7 @@ func (w *webhook) mutate(_ context.Context, req *admissionv1.AdmissionRequest) (
 	return allow(), nil
 }
 
-// validate refuses what breaks a rule.
+// validate refuses objects that break a rule.
 func (w *webhook) validate(ctx context.Context, req *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
 	if key, ok := policyKey(req); ok {
 		sent, old, err := policies(req, key)
@@ -76,7 +76,7 @@ func (w *webhook) validate(ctx context.Context, req *admissionv1.AdmissionReques
 			return nil, err
 		}
 		res := judge(req, admission.Validate(p, old, scopes))
-		if f, err := w.hub.Features(ctx); err == nil { // else it cannot be told what is in vain
+		if f, err := w.hub.Features(ctx); err == nil { // otherwise it is not known which fields have no effect
 			res.Warnings = admission.Warn(p, f)
 		}
 		return res, nil
@@ -94,11 +94,12 @@ func (w *webhook) validate(ctx context.Context, req *admissionv1.AdmissionReques
 	return w.validatePlacing(ctx, req)
 }
 
-// scopes asks the hub. What it does not serve is left out.
+// scopes asks the hub for the scope of each kind. Kinds that it does not serve are left
+// out.
 func (w *webhook) scopes(ctx context.Context, kinds []schema.GroupVersionKind) (admission.Scopes, error) {
 	scopes := admission.Scopes{}
 	for _, gvk := range kinds {
-		if err := ctx.Err(); err != nil { // nobody waits for the answer any more
+		if err := ctx.Err(); err != nil { // the caller gave up
 			return nil, err
 		}
 		namespaced, err := w.hub.Namespaced(gvk)
@@ -119,14 +120,15 @@ func unreadable(err error) []admission.Fault {
 	return []admission.Fault{{Detail: "it cannot be read: " + err.Error()}}
 }
 
-// policyKey is the policy that the request is about, if it is about one.
+// policyKey returns the key of the policy that the request is about, if it is about
+// one.
 func policyKey(req *admissionv1.AdmissionRequest) (propagation.PolicyKey, bool) {
 	gv := schema.GroupVersion{Group: req.Kind.Group, Version: req.Kind.Version}
 	return hub.PolicyKeyOf(propagation.TemplateKey{APIVersion: gv.String(), Kind: req.Kind.Kind, Namespace: req.Namespace, Name: req.Name})
 }
 
-// overrideKey is the override policy that the request is about, if it is about
-// one.
+// overrideKey returns the key of the override policy that the request is about, if it
+// is about one.
 func overrideKey(req *admissionv1.AdmissionRequest) (propagation.PolicyKey, bool) {
 	key := propagation.PolicyKey{Scope: propagation.ScopeOf(req.Namespace), Namespace: req.Namespace, Name: req.Name}
 	own := req.Kind.Group == policyv1alpha1.SchemeGroupVersion.Group && req.Kind.Version == policyv1alpha1.SchemeGroupVersion.Version

@@ -11,18 +11,18 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// Availability of an object in a member.
+// Availability says whether an object in a member is available.
 type Availability string
 
-// The availabilities, which are the released reasons.
+// The values of Availability, which are the released reasons.
 const (
 	Available    Availability = "Available"
 	NotYet       Availability = "ManifestNotAvailableYet"
 	NotTrackable Availability = "NotTrackable"
 )
 
-// AvailabilityOf tells whether the object does its job: as its health says where
-// that can be told. A Namespace is there at once.
+// AvailabilityOf returns whether the object is available: by its health, if that is
+// known for its kind. A Namespace is available as soon as it exists.
 func AvailabilityOf(known kinds.Table, obj map[string]any) Availability {
 	k := known.Of(obj)
 	switch {

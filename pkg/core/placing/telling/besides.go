@@ -11,9 +11,10 @@ import (
 	"sluice.dev/pkg/core/reporting"
 )
 
-// Besides returns the conditions that a placement has beside those of its stages. Each is
-// there only while something is wrong: that Sluice lacks a right to what it selects, which
-// the placer says, or that others want what it has in a member.
+// Besides returns the conditions of a placement that do not belong to a stage of its
+// rollout. Each exists only while something is wrong: Sluice lacks a right to objects
+// that are selected, which the placer writes, or others want objects that the placement
+// has in a member.
 func Besides(in Input) []metav1.Condition {
 	was := in.Placement.Status.Conditions
 	list := conditions.Only(was, reporting.ConditionKindsGranted)

@@ -17,21 +17,21 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// etcd takes objects of up to 1.5 MiB, with their status and what the API server notes
-// of who wrote what.
+// etcd stores objects of up to 1.5 MiB, including their status and managed fields.
 const (
-	// maxStatus is how many bytes a status has at most.
+	// maxStatus is the maximum size of a status in bytes.
 	maxStatus = 1 << 20
-	// maxObject is how many bytes an object has at most together with its status.
+	// maxObject is the maximum size in bytes of an object including its status.
 	maxObject = 1400 << 10
 	// minStatus is how many bytes of status are written in any case.
 	minStatus = 64 << 10
 )
 
-// room is how many bytes the status of an object may have that has this besides.
+// room returns how many bytes the status of an object may have if the rest of the
+// object has besides bytes.
 func room(besides int) int { return max(min(maxStatus, maxObject-besides), minStatus) }
 
-// sizeOf is the number of bytes of the value's JSON.
+// sizeOf returns the number of bytes of the value's JSON.
 func sizeOf(v any) int {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -40,14 +40,14 @@ func sizeOf(v any) int {
 	return len(raw)
 }
 
-// How much is said where there is not room for all, the most first.
+// How much is written if there is no room for everything: the longer forms first.
 const (
 	brief     = 256 // bytes of a text
 	shortest  = 64
 	fewFields = 10 // differences of an object
 )
 
-// text is s, cut to at most n bytes.
+// text returns s, cut to at most n bytes.
 func text(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -63,7 +63,7 @@ func text(s string, n int) string {
 	return s[:keep] + more
 }
 
-// fields are the first differences, with short values.
+// fields returns the first differences, with shortened values.
 func fields(all []placementv1.PatchDetail, most, bytes int) []placementv1.PatchDetail {
 	if most == 0 {
 		return nil
@@ -75,8 +75,7 @@ func fields(all []placementv1.PatchDetail, most, bytes int) []placementv1.PatchD
 	return out
 }
 
-// abbreviates reports whether the differences that were written are what there was room
-// for of these.
+// abbreviates reports whether was is a shortened form of now, or equal to it.
 func abbreviates(was, now []placementv1.PatchDetail) bool {
 	for _, bytes := range []int{brief, shortest} {
 		if n := len(was); n <= len(now) && slices.Equal(was, fields(now, n, bytes)) {
@@ -86,37 +85,37 @@ func abbreviates(was, now []placementv1.PatchDetail) bool {
 	return slices.Equal(was, now)
 }
 
-// say sets the messages of the conditions to at most n bytes each.
+// say cuts the messages of the conditions to at most n bytes each.
 func say(list []metav1.Condition, n int) {
 	for i := range list {
 		list[i].Message = text(list[i].Message, n)
 	}
 }
 
-// well reports whether the conditions say nothing but what is as it has to be.
+// well reports whether all conditions are True, and there is at least one.
 func well(list []metav1.Condition) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(c metav1.Condition) bool { return c.Status != metav1.ConditionTrue })
 }
 
-// remark appends what was left out to the message of the condition; from is the message
-// without that. An empty list has nothing to append to.
+// remark appends what was left out to the message of condition i; from is the message
+// without that. If the list has no such condition, nothing happens.
 func remark(list []metav1.Condition, i int, from, left string) {
 	if i >= 0 && i < len(list) {
 		list[i].Message = text(from, conditions.MaxMessage-len(left)-2) + "; " + left
 	}
 }
 
-// roomFor is how a remark begins.
+// roomFor is the beginning of each remark.
 const (
 	roomFor = "there is room "
 	inBrief = roomFor + "for a part of what there is to say"
 )
 
-// BoundWork returns the status of a placement's Work as far as there is room for it
-// beside what the Work says: texts and differences are shortened first, then what is said
-// of objects that are as they have to be, at last objects are not named that the Work has
-// among its manifests. What was applied, which is how objects are found that have to leave,
-// is kept the longest. Equal statuses are cut equally.
+// BoundWork returns the status of a placement's Work, shortened to the room that the
+// rest of the Work leaves. Texts and differences are shortened first, then the
+// conditions of objects that are as they should be; last, objects that are among the
+// Work's manifests are left out. What was applied is kept the longest, since objects
+// that have to be removed are found by it. Equal statuses are shortened equally.
 func BoundWork(w *propagation.Work, s placementv1.WorkStatus) placementv1.WorkStatus {
 	besides := sizeOf(w.Labels) + sizeOf(w.Annotations) + sizeOf(w.Strategy)
 	for _, m := range w.Spec.Workload.Manifests {
@@ -147,7 +146,7 @@ func BoundWork(w *propagation.Work, s placementv1.WorkStatus) placementv1.WorkSt
 	return s
 }
 
-// workCuts leave out more and more of what is said of an object.
+// workCuts shorten the result of an object, each more than the one before.
 var workCuts = []func(*placementv1.ManifestCondition){
 	func(r *placementv1.ManifestCondition) { detail(r, brief, maxDifferences) },
 	func(r *placementv1.ManifestCondition) { detail(r, brief, fewFields) },
@@ -166,7 +165,7 @@ var workCuts = []func(*placementv1.ManifestCondition){
 	func(r *placementv1.ManifestCondition) { say(r.Conditions, 0) },
 }
 
-// detail shortens what is said of an object.
+// detail shortens the messages and differences of an object.
 func detail(r *placementv1.ManifestCondition, bytes, most int) {
 	say(r.Conditions, bytes)
 	if r.DriftDetails != nil {
@@ -177,19 +176,19 @@ func detail(r *placementv1.ManifestCondition, bytes, most int) {
 	}
 }
 
-// named are the results without some that have that many bytes together: first those of
-// objects of which nothing was applied, then of those that are among the Work's manifests,
-// the last first. What the Work has had before, and is in no manifest any more, is kept if
-// that is possible at all.
+// named returns the results without some of them, which have at least that many bytes
+// together. Left out first are objects of which nothing was applied, then those that
+// are among the Work's manifests, from the end of the list. Objects that the Work
+// applied before and that are in no manifest any more are kept as long as possible.
 func named(all []placementv1.ManifestCondition, manifests, bytes int) []placementv1.ManifestCondition {
-	return without(all, bytes+conditions.MaxMessage, // for what is said of it
+	return without(all, bytes+conditions.MaxMessage, // for the remark about it
 		func(i int) bool { return all[i].Applied == nil },
 		func(i int) bool { return i < manifests },
 		func(int) bool { return true })
 }
 
-// without returns the list without some that have that many bytes together: first those
-// of the first rule, the last of them first.
+// without returns the list without some elements, which have at least that many bytes
+// together: first those that the first rule allows, from the end of the list.
 func without[T any](all []T, bytes int, rules ...func(i int) bool) []T {
 	drop := make([]bool, len(all))
 	for _, may := range rules {
@@ -209,15 +208,16 @@ func without[T any](all []T, bytes int, rules ...func(i int) bool) []T {
 	return out
 }
 
-// objectLists are the objects of one member that people have to know of.
+// objectLists are the lists in a status of the objects of one member that need
+// attention.
 type objectLists struct {
 	failed  *[]placementv1.FailedResourcePlacement
 	drifted *[]placementv1.DriftedResourcePlacement
 	diffed  *[]placementv1.DiffedResourcePlacement
 }
 
-// cut leaves at most so many objects in each list, with short texts. It does not change
-// what is in the lists.
+// cut shortens each list to at most that many objects, with short texts. It does not
+// change the elements of the original lists.
 func (l objectLists) cut(objects, bytes, most int) {
 	*l.failed = slices.Clone((*l.failed)[:min(len(*l.failed), objects)])
 	for i := range *l.failed {
@@ -238,13 +238,14 @@ func (l objectLists) cut(objects, bytes, most int) {
 
 func (l objectLists) count() int { return len(*l.failed) + len(*l.drifted) + len(*l.diffed) }
 
-// listCuts are how many objects are named, with how much, one after the other.
+// listCuts say how many objects are named, and how long their texts are, each less than
+// the one before.
 var listCuts = []struct{ objects, bytes, most int }{
 	{maxNamed, brief, maxDifferences}, {maxNamed, brief, fewFields}, {maxNamed, shortest, 0},
 	{fewFields, shortest, 0}, {1, shortest, 0}, {0, 0, 0},
 }
 
-// leftOut says how many objects are not named; empty: all are.
+// leftOut says how many objects are named; if all are, that their texts are shortened.
 func leftOut(was, now int) string {
 	if was == now {
 		return inBrief
@@ -252,7 +253,7 @@ func leftOut(was, now int) string {
 	return fmt.Sprintf(roomFor+"to name %d of %d objects", now, was)
 }
 
-// boundBinding is the status of a binding as far as there is room for it.
+// boundBinding returns the status of a binding, shortened to the room there is.
 func boundBinding(s placementv1.ResourceBindingStatus) placementv1.ResourceBindingStatus {
 	s.Conditions = conditions.Bound(s.Conditions)
 	may, lists, last := room(minStatus), objectLists{&s.FailedPlacements, &s.DriftedPlacements, &s.DiffedPlacements}, len(s.Conditions)-1
@@ -270,9 +271,9 @@ func boundBinding(s placementv1.ResourceBindingStatus) placementv1.ResourceBindi
 	return s
 }
 
-// boundPlacement is the status of a placement that selects so many objects as far as
-// there is room for it. The objects that are selected have half of the room, so that what
-// is named of them does not depend on what else there is to say.
+// boundPlacement returns the status of a placement that selects that many objects,
+// shortened to the room there is. The selected objects have half of the room, so that
+// the list of them does not depend on the rest of the status.
 func boundPlacement(p *placementv1.ClusterResourcePlacement, s placementv1.ClusterResourcePlacementStatus, selected int) placementv1.ClusterResourcePlacementStatus {
 	may, last := room(sizeOf(p.Spec)+sizeOf(p.Labels)+sizeOf(p.Annotations)), len(s.Conditions)-1
 	s.Conditions = conditions.Bound(s.Conditions)
@@ -313,7 +314,7 @@ func boundPlacement(p *placementv1.ClusterResourcePlacement, s placementv1.Clust
 	return s
 }
 
-// fitting are the first objects that have that many bytes together.
+// fitting returns the first objects that fit into that many bytes.
 func fitting(all []placementv1.ResourceIdentifier, bytes int) []placementv1.ResourceIdentifier {
 	for i, r := range all {
 		if bytes -= sizeOf(r) + len(","); bytes < 0 {
@@ -323,8 +324,9 @@ func fitting(all []placementv1.ResourceIdentifier, bytes int) []placementv1.Reso
 	return all
 }
 
-// memberCuts leave out more and more of what is said of a member: the objects in the
-// order of listCuts, then of what is as it has to be all but the last that is said.
+// memberCuts shorten the status of a member, each more than the one before: the lists
+// of objects as listCuts say, then the messages of conditions that are True, then all
+// conditions but the last.
 var memberCuts = func() (cuts []func(*placementv1.ResourcePlacementStatus)) {
 	for _, c := range listCuts {
 		cuts = append(cuts, func(s *placementv1.ResourcePlacementStatus) {
@@ -347,8 +349,9 @@ var memberCuts = func() (cuts []func(*placementv1.ResourcePlacementStatus)) {
 	)
 }()
 
-// worstFirst are the members without some that have that many bytes together: first
-// those that are as they have to be, the last first.
+// worstFirst returns the members without some of them, which have at least that many
+// bytes together: those whose conditions are all True are left out first, from the end
+// of the list.
 func worstFirst(all []placementv1.ResourcePlacementStatus, bytes int) []placementv1.ResourcePlacementStatus {
 	return without(all, bytes,
 		func(i int) bool { return well(all[i].Conditions) },

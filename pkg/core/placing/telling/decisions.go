@@ -13,8 +13,8 @@ import (
 	"sluice.dev/pkg/core/scheduling/placement"
 )
 
-// BindingTo returns the placement's binding to the cluster; nil if there is none that is
-// not being deleted.
+// BindingTo returns the placement's binding to the cluster that is not being deleted;
+// nil if there is none.
 func BindingTo(all []*placementv1.ClusterResourceBinding, cluster string) *placementv1.ClusterResourceBinding {
 	var found *placementv1.ClusterResourceBinding
 	for _, b := range all {
@@ -28,7 +28,7 @@ func BindingTo(all []*placementv1.ClusterResourceBinding, cluster string) *place
 	return found
 }
 
-// Resources returns the first part of the snapshot that the members have to have: the
+// Resources returns the first part of the snapshot that members should have: the
 // newest, or the one that the placement is rolled back to; nil if there is none.
 func Resources(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterResourceSnapshot) *placementv1.ClusterResourceSnapshot {
 	wanted := placing.Wanted(p, all)
@@ -38,7 +38,7 @@ func Resources(p *placementv1.ClusterResourcePlacement, all []*placementv1.Clust
 	return all[slices.IndexFunc(all, func(s *placementv1.ClusterResourceSnapshot) bool { return s.Name == wanted[0].Name })]
 }
 
-// Parts returns the names of all parts of the snapshot that the members have to have, in
+// Parts returns the names of all parts of the snapshot that members should have, in
 // order.
 func Parts(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterResourceSnapshot) []string {
 	var names []string
@@ -48,8 +48,8 @@ func Parts(p *placementv1.ClusterResourcePlacement, all []*placementv1.ClusterRe
 	return names
 }
 
-// Decided reports whether the policy snapshot's status says which members are chosen, for
-// its present form.
+// Decided reports whether the policy snapshot's status names the chosen members, for
+// the snapshot's present form.
 func Decided(policy *placementv1.ClusterSchedulingPolicySnapshot) bool {
 	if policy == nil {
 		return false
@@ -58,12 +58,12 @@ func Decided(policy *placementv1.ClusterSchedulingPolicySnapshot) bool {
 	return c != nil && c.ObservedGeneration == policy.Generation && policy.Status.ObservedCRPGeneration >= placement.Generation(policy)
 }
 
-// maxDecisions is how many decisions a policy names at most; of more, nobody
-// knows whether one was chosen that is not named.
+// maxDecisions is the maximum number of decisions in the status of a policy snapshot.
+// If there are that many, a cluster that is missing among them may still be chosen.
 const maxDecisions = 1000
 
-// LeavesOut reports whether the placement's decision leaves the cluster out. It is false
-// as long as nothing is decided.
+// LeavesOut reports whether the placement's decision leaves the cluster out. It is
+// false as long as no decision was made.
 func LeavesOut(p *placementv1.ClusterResourcePlacement, policies []*placementv1.ClusterSchedulingPolicySnapshot, cluster string) bool {
 	policy := placing.LatestPolicy(p, policies)
 	if !Decided(policy) || len(policy.Status.ClusterDecisions) >= maxDecisions {

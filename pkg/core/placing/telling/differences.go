@@ -41,7 +41,7 @@ func AllDifferences(manifest, object map[string]any) []placementv1.PatchDetail {
 	return compare(bare(manifest), bare(object), true)
 }
 
-// bare is the object without what is not compared.
+// bare returns the object without the parts that are not compared.
 func bare(object map[string]any) map[string]any {
 	out := maps.Clone(object)
 	delete(out, "status")
@@ -80,10 +80,10 @@ func compare(manifest, object map[string]any, full bool) []placementv1.PatchDeta
 	return c.found
 }
 
-// hidden stands for a value that is not told.
+// hidden replaces a value that must not be shown.
 const hidden = "***"
 
-// comparison collects differences; full: those too that nobody asked for.
+// comparison collects differences; full: including fields that only the object has.
 type comparison struct {
 	full  bool
 	found []placementv1.PatchDetail
@@ -117,7 +117,7 @@ func (c *comparison) compare(path string, asked, has any) {
 	}
 }
 
-// keys are those that are compared, in their order.
+// keys returns the keys to compare, in order.
 func (c *comparison) keys(asked, has map[string]any) []string {
 	keys := slices.Collect(maps.Keys(asked))
 	if c.full {

@@ -19,7 +19,7 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// HoldsOthers returns why the object's removal is held; empty: it is not.
+// HoldsOthers returns why the object's removal is held; empty if it is not.
 func HoldsOthers(r placementv1.ManifestCondition) string {
 	c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied)
 	if c == nil || c.Reason != string(applying.ReasonHoldsOthers) {
@@ -28,8 +28,8 @@ func HoldsOthers(r placementv1.ManifestCondition) string {
 	return c.Message
 }
 
-// Holding returns since when the object says that its removal is held, be it that there was
-// no room for why; zero: it does not.
+// Holding returns since when the result says that the object's removal is held, even if
+// there was no room for the message; zero if it does not.
 func Holding(r placementv1.ManifestCondition) time.Time {
 	c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied)
 	if c == nil || c.Reason != string(applying.ReasonHoldsOthers) {
@@ -38,8 +38,8 @@ func Holding(r placementv1.ManifestCondition) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// Held returns the result of an object whose removal waits, with why. The time of that
-// begins with the reason.
+// Held returns the result for an object whose removal is held, with the reason. A new
+// reason sets the time of the condition.
 func Held(w *propagation.Work, r placementv1.ManifestCondition, reason, message string, now time.Time) placementv1.ManifestCondition {
 	list := slices.Clone(r.Conditions)
 	if c := meta.FindStatusCondition(list, placementv1.ConditionApplied); c != nil && c.Reason != reason {
@@ -57,8 +57,8 @@ func Records(w *propagation.Work, key propagation.TemplateKey) bool {
 	return r != nil && r.Applied != nil
 }
 
-// Stays returns why the object is not applied, or not removed, as the reason of a condition
-// and in words; empty: nothing says so.
+// Stays returns the reason and the message of a condition that says why the object is
+// not applied, or not removed; empty if there is none.
 func Stays(r placementv1.ManifestCondition) (reason, message string) {
 	c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied)
 	if c == nil || c.Status != metav1.ConditionFalse {
@@ -67,16 +67,16 @@ func Stays(r placementv1.ManifestCondition) (reason, message string) {
 	return c.Reason, c.Message
 }
 
-// Others returns the Work without what it says of objects whose removal is held.
+// Others returns the Work without the results of objects whose removal is held.
 func Others(w *propagation.Work) *propagation.Work {
 	rest := *w
 	rest.Results = slices.DeleteFunc(slices.Clone(w.Results), func(r placementv1.ManifestCondition) bool { return HoldsOthers(r) != "" })
 	return &rest
 }
 
-// LeavesBehind reports whether the Work, which says what came of all its manifests, has an
-// object in its member that is none of them. Results stand in the order of the manifests,
-// so that these are read only where something stands otherwise.
+// LeavesBehind reports whether a Work that has results for all its manifests also has
+// an object in its member that is in none of them. Results are in the order of the
+// manifests, so the manifests are decoded only if a result is out of order.
 func LeavesBehind(w *propagation.Work) bool {
 	inOrder := true
 	var said map[placementv1.WorkResourceIdentifier]bool
@@ -95,7 +95,7 @@ func LeavesBehind(w *propagation.Work) bool {
 	return false
 }
 
-// identity is who the object is, wherever it stands and in whichever version.
+// identity returns what identifies the object, without its position and version.
 func identity(id placementv1.WorkResourceIdentifier) placementv1.WorkResourceIdentifier {
 	return placementv1.WorkResourceIdentifier{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
@@ -105,7 +105,7 @@ func identityOf(key propagation.TemplateKey) placementv1.WorkResourceIdentifier 
 	return placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name}
 }
 
-// identities are those of the Work's manifests.
+// identities returns the identities of the Work's manifests.
 func identities(w *propagation.Work) map[placementv1.WorkResourceIdentifier]bool {
 	all := make(map[placementv1.WorkResourceIdentifier]bool, len(w.Spec.Workload.Manifests))
 	for _, m := range w.Spec.Workload.Manifests {
@@ -125,8 +125,8 @@ func manifestIdentity(m workv1alpha1.Manifest) (id placementv1.WorkResourceIdent
 	return placementv1.WorkResourceIdentifier{Group: gvk.Group, Kind: gvk.Kind, Namespace: named.Namespace, Name: named.Name}, true
 }
 
-// Leaving returns the new statuses of the bindings to the cluster that are being deleted,
-// where all that is left of the placement there is held: they say why.
+// Leaving returns the new statuses of the bindings to the cluster that are being
+// deleted, if everything that is left of the placement there is held: they say why.
 func (in Input) Leaving(cluster string) []BindingStatus {
 	why := ""
 	for _, w := range in.Works {

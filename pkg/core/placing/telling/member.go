@@ -21,7 +21,7 @@ import (
 // maxNamed is how many objects of a member are named.
 const maxNamed = 100
 
-// member is what is known of the placement in one member.
+// member is the state of the placement in one member.
 type member struct {
 	decision placementv1.ClusterDecision
 	binding  *placementv1.ClusterResourceBinding
@@ -31,12 +31,12 @@ type member struct {
 	diffs  bool
 	// strategy is the placement's.
 	strategy placementv1.RolloutStrategy
-	// external: somebody else says when the member gets it.
+	// external: an external controller decides when the member gets the snapshot.
 	external bool
 }
 
-// verdict is a condition of a member; moving: it is on its way, and whoever moves
-// it tells when it is there.
+// verdict is a condition of a member. moving: the state is about to change, and the
+// component that changes it reports that.
 type verdict struct {
 	metav1.Condition
 	moving bool
@@ -54,7 +54,7 @@ func unknown(t, reason, message string) verdict {
 	return verdict{Condition: metav1.Condition{Type: t, Status: metav1.ConditionUnknown, Reason: reason, Message: message}, moving: true}
 }
 
-// verdicts are the member's conditions, up to the first that is not True.
+// verdicts returns the member's conditions, up to the first that is not True.
 func (m member) verdicts() []verdict {
 	checks := []func() verdict{m.scheduled, m.started, m.overridden, m.synchronized, m.applied, m.available}
 	if m.diffs {
@@ -115,7 +115,8 @@ func (m member) started() verdict {
 	return yes(t, placementv1.ReasonRolloutStarted, "Detected the new changes on the resources and started the rollout process")
 }
 
-// said is what the binding says of its present generation.
+// said returns the binding's condition of that type for its present generation, if it
+// has that status; otherwise nil.
 func (m member) said(t string, status metav1.ConditionStatus) *metav1.Condition {
 	c := meta.FindStatusCondition(m.binding.Status.Conditions, t)
 	if c == nil || c.Status != status || c.ObservedGeneration != m.binding.Generation {
@@ -148,8 +149,7 @@ func (m member) synchronized() verdict {
 	return yes(t, placementv1.ReasonAllWorkSynced, "All of the works are synchronized to the latest")
 }
 
-// complete tells whether the Works are those that the binding asks for, and no
-// others.
+// complete reports whether the Works are exactly those that the binding asks for.
 func (m member) complete() bool {
 	spec := m.binding.Spec
 	parts, envelopes, works := 0, 0, ""
@@ -167,7 +167,7 @@ func (m member) complete() bool {
 			parts++
 		}
 	}
-	if works != "" { // what the renderer says counts for more than what the snapshot says
+	if works != "" { // the renderer's number of Works overrides what follows from the snapshot
 		return parts == count(m.latest, placementv1.AnnotationNumberOfResourceSnapshots) && works == strconv.Itoa(len(m.works))
 	}
 	overridden := len(spec.ClusterResourceOverrideSnapshots)+len(spec.ResourceOverrideSnapshots) > 0
@@ -175,7 +175,8 @@ func (m member) complete() bool {
 		(overridden || envelopes == count(m.latest, placementv1.AnnotationNumberOfEnvelopedObjects))
 }
 
-// follows tells whether the Work's objects are written, and deleted, as the binding says.
+// follows reports whether the Work's objects are applied and deleted as the binding
+// says.
 func follows(w *propagation.Work, spec placementv1.ResourceBindingSpec) bool {
 	abandons := spec.DeleteStrategy != nil && spec.DeleteStrategy.PropagationPolicy == placementv1.DeletePropagationPolicyAbandon
 	stays := w.Spec.PreserveResourcesOnDeletion
@@ -187,8 +188,8 @@ func count(s *placementv1.ClusterResourceSnapshot, annotation string) int {
 	return n
 }
 
-// worst is the condition of the type that is worst among the Works: the first that
-// is missing, Unknown or of another generation, then False, then True.
+// worst returns the Works' worst condition of the type: the first that is missing,
+// Unknown or of another generation, else one that is False, else one that is True.
 func (m member) worst(t string) (*metav1.Condition, *propagation.Work) {
 	var failed, good *metav1.Condition
 	var failedWork, goodWork *propagation.Work
@@ -225,7 +226,7 @@ func (m member) applied() verdict {
 	return yes(t, placementv1.ReasonAllWorkApplied, "All corresponding work objects are applied")
 }
 
-// held tells whether the Work says that it is held back.
+// held reports whether the Work says that it is suspended.
 func held(w *propagation.Work) bool {
 	c := meta.FindStatusCondition(w.Status.Conditions, placementv1.ConditionApplied)
 	return c != nil && c.Reason == ReasonHeld && c.ObservedGeneration == w.Generation
@@ -253,7 +254,7 @@ func (m member) diffed() verdict {
 	return yes(t, placementv1.ReasonAllWorkDiffReported, "All corresponding work objects have reported diff")
 }
 
-// objects are the objects of the member that people have to know of.
+// objects adds the member's objects that need attention to the status.
 func (m member) objects(s *placementv1.ResourcePlacementStatus) {
 	slices.SortFunc(m.works, func(a, b *propagation.Work) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
 	for _, w := range m.works {
@@ -287,7 +288,7 @@ func failure(list []metav1.Condition) *metav1.Condition {
 	return nil
 }
 
-// identifierOf names an object, and the envelope that carries it.
+// identifierOf returns the identifier of an object, with the envelope that contains it.
 func identifierOf(w *propagation.Work, id placementv1.WorkResourceIdentifier) placementv1.ResourceIdentifier {
 	r := placementv1.ResourceIdentifier{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 	if name := w.Labels[placementv1.LabelEnvelopeName]; name != "" {

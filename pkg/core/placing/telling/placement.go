@@ -20,7 +20,7 @@ import (
 	"sluice.dev/pkg/core/scheduling/placement"
 )
 
-// Input is all that a placement's status depends on.
+// Input is everything that a placement's status depends on.
 type Input struct {
 	Placement *placementv1.ClusterResourcePlacement
 	Policies  []*placementv1.ClusterSchedulingPolicySnapshot
@@ -28,7 +28,8 @@ type Input struct {
 	Snapshots []*placementv1.ClusterResourceSnapshot
 	Bindings  []*placementv1.ClusterResourceBinding
 	Works     []*propagation.Work
-	// Selected is what the newest snapshot holds; nil: as the placement says.
+	// Selected lists the objects in the newest snapshot; nil: the list in the
+	// placement's status is right.
 	Selected []placementv1.ResourceIdentifier
 	Now      time.Time
 }
@@ -36,10 +37,10 @@ type Input struct {
 // Summary is the status of a placement and of its bindings.
 type Summary struct {
 	Status placementv1.ClusterResourcePlacementStatus
-	// Moving tells that something is on its way, and will be told when it is there.
+	// Moving reports that the state is about to change, which will be reported.
 	Moving bool
-	// Members are the statuses of the bindings that have come to a conclusion about
-	// what they give to their member, by its name.
+	// Members are the statuses of the bindings whose state is final for now, by the
+	// member's name.
 	Members map[string]BindingStatus
 }
 
@@ -78,7 +79,7 @@ func Summarize(in Input) Summary {
 	if scheduled.Status == metav1.ConditionUnknown {
 		s.Moving = true
 		s.Status.Conditions = in.list(p.Status.Conditions, []verdict{scheduled})
-		s.Status.PlacementStatuses = nil // what they say is of an earlier form
+		s.Status.PlacementStatuses = nil // what they say is about an earlier form
 		s.Status = boundPlacement(p, s.Status, selectedBy(latest))
 		return s
 	}
@@ -106,7 +107,7 @@ func Summarize(in Input) Summary {
 	return s
 }
 
-// selectedBy is how many objects the snapshot has; 0: it does not say.
+// selectedBy returns the number of objects in the snapshot; 0: it is not recorded.
 func selectedBy(latest *placementv1.ClusterResourceSnapshot) int {
 	if latest == nil {
 		return 0
@@ -114,7 +115,7 @@ func selectedBy(latest *placementv1.ClusterResourceSnapshot) int {
 	return count(latest, placing.AnnotationObjects)
 }
 
-// scheduling is the placement's condition about its policy.
+// scheduling returns the placement's condition about its policy.
 func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.ClusterSchedulingPolicySnapshot) verdict {
 	const t = placementv1.ConditionPlacementScheduled
 	if !Decided(policy) || placement.Generation(policy) < p.Generation {
@@ -127,8 +128,8 @@ func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.Clu
 	return no(t, placementv1.ReasonSchedulingPolicyUnfulfilled, c.Message)
 }
 
-// members are those that were chosen, by name, and those that people asked for and
-// that were not.
+// members returns the chosen members, by name, and those that the placement names and
+// that were not chosen.
 func (in Input) members(policy *placementv1.ClusterSchedulingPolicySnapshot, latest *placementv1.ClusterResourceSnapshot) []member {
 	p := in.Placement
 	var out []member
@@ -167,12 +168,12 @@ func pickN(p *placementv1.ClusterResourcePlacement) bool {
 	return p.Spec.Policy != nil && p.Spec.Policy.PlacementType == placementv1.PickNPlacementType
 }
 
-// asked tells whether the placement names the cluster.
+// asked reports whether the placement names the cluster.
 func asked(p *placementv1.ClusterResourcePlacement, cluster string) bool {
 	return p.Spec.Policy != nil && p.Spec.Policy.PlacementType == placementv1.PickFixedPlacementType && slices.Contains(p.Spec.Policy.ClusterNames, cluster)
 }
 
-// status is what is told of one member.
+// status returns the status of one member.
 func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlacementStatus {
 	s := placementv1.ResourcePlacementStatus{ClusterName: m.decision.ClusterName}
 	if b := m.binding; b != nil {
@@ -183,7 +184,7 @@ func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlaceme
 	}
 	var was []metav1.Condition
 	for _, old := range in.Placement.Status.PlacementStatuses {
-		if old.ClusterName == s.ClusterName { // of those that were not found each says the same
+		if old.ClusterName == s.ClusterName { // clusters that were not found have no name, and the same conditions
 			was = old.Conditions
 		}
 	}
@@ -191,8 +192,8 @@ func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlaceme
 	return s
 }
 
-// binding is the status of the member's binding; false: it gives the member
-// nothing new yet, or what it gives is on its way.
+// binding returns the status of the member's binding; false: the rollout to the member
+// has not started, or its state is about to change.
 func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourcePlacementStatus) (BindingStatus, bool) {
 	const scheduled, started = 0, 1
 	if len(verdicts) <= started || verdicts[started].Status != metav1.ConditionTrue || verdicts[len(verdicts)-1].moving {
@@ -219,8 +220,8 @@ func (in Input) indexOf(snapshot string) string {
 	return ""
 }
 
-// list makes conditions of verdicts, in their order; what says the same as it did
-// has its time.
+// list makes conditions of verdicts, in their order. A condition that says the same as
+// before keeps its time.
 func (in Input) list(was []metav1.Condition, verdicts []verdict) []metav1.Condition {
 	var out []metav1.Condition
 	for _, v := range verdicts {
@@ -232,8 +233,8 @@ func (in Input) list(was []metav1.Condition, verdicts []verdict) []metav1.Condit
 	return out
 }
 
-// phrases are what is said of all members together: while some are on their way,
-// where some failed, and where all are there.
+// phrases are the texts about all members together: while some are pending, if some
+// failed, and if all succeeded.
 type phrases struct {
 	placement, member          string
 	pending, failed, succeeded string
@@ -275,8 +276,8 @@ var phrasesOf = []phrases{
 	},
 }
 
-// total are the placement's conditions after Scheduled, up to the first that is
-// not True.
+// total returns the placement's conditions after Scheduled, up to the first that is not
+// True.
 func total(all [][]verdict, diffs bool) []verdict {
 	var out []verdict
 	for _, ph := range phrasesOf {
@@ -293,7 +294,7 @@ func total(all [][]verdict, diffs bool) []verdict {
 	return out
 }
 
-// of is the condition of all members together.
+// of returns the condition for all members together.
 func (ph phrases) of(all [][]verdict) verdict {
 	failed, pending, plain, external := 0, 0, true, false
 	for _, verdicts := range all {
@@ -333,7 +334,7 @@ var eventOf = map[string]Event{
 	placementv1.ConditionPlacementDiffReported:     {placementv1.EventDiffReported, "Differences have been reported for the selected cluster(s)"},
 }
 
-// Events returns an event for each condition that has become True, once in each
+// Events returns an event for each condition that became True, once for each
 // generation.
 func Events(was, now []metav1.Condition) []Event {
 	var out []Event

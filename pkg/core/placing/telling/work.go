@@ -25,7 +25,8 @@ const (
 	ReasonApplied       = "Applied"
 	ReasonFailedToApply = "FailedToApply"
 	ReasonNotTakenOver  = "NotTakenOver"
-	// ReasonFailedToTakeOver: the member's object is not as it has to be for that.
+	// ReasonFailedToTakeOver: the member's object may not be taken over, because it
+	// differs from the manifest.
 	ReasonFailedToTakeOver = "FailedToTakeOver"
 	ReasonFoundDrifts      = "FoundDrifts"
 	// ReasonConflict: another placement, or a policy, has the object.
@@ -48,28 +49,29 @@ const (
 	reasonAllDiffed       = "AllManifestsDiffReported"
 )
 
-// Outcome is the result of applying one manifest. The zero Outcome is that of one that was
-// not come to.
+// Outcome is the result of applying one manifest. The zero Outcome is that of a
+// manifest that was not reached.
 type Outcome struct {
-	// Manifest; nil: it could not be read.
+	// Manifest is the decoded manifest; nil: it could not be decoded.
 	Manifest map[string]any
-	// Reason of Applied; ReasonApplied: the member has it. ReasonFoundDiff and
-	// ReasonNoDiffFound are told as differences.
+	// Reason of the condition Applied. ReasonApplied: the member has the object. With
+	// ReasonFoundDiff and ReasonNoDiffFound the condition is DiffReported.
 	Reason  string
 	Message string
-	// Object is the member's; nil: it has none.
+	// Object is the member's object; nil: it has none.
 	Object map[string]any
 	// State is what was applied last; nil: nothing.
 	State *placementv1.AppliedState
-	// Holder is the Work whose the object is, where that is another of the same hub.
+	// Holder is the Work that the object belongs to, if that is another Work of the
+	// same hub.
 	Holder *propagation.WorkKey
-	// Differs is how the member has it otherwise.
+	// Differs lists the fields that the member's object has with other values.
 	Differs []placementv1.PatchDetail
 }
 
-// WorkStatus is what the Work says after its manifests were looked after. Of those that
-// were not come to it goes on saying what it says; while it says nothing of one in its
-// present form, the Work is in progress.
+// WorkStatus returns the status of the Work after its manifests were applied. Manifests
+// that were not reached keep their results. As long as one of them has no result for
+// the Work's present generation, the Work is in progress.
 func WorkStatus(known kinds.Table, w *propagation.Work, outcomes []Outcome, now time.Time) placementv1.WorkStatus {
 	status := placementv1.WorkStatus{}
 	waiting, applied, available, untracked := 0, 0, 0, false
@@ -104,8 +106,9 @@ func WorkStatus(known kinds.Table, w *propagation.Work, outcomes []Outcome, now 
 	return status
 }
 
-// untouched is what the Work says of the manifest at i already, as far as that is of its
-// present form; what was applied last counts in any case.
+// untouched returns the result that the Work has for the manifest at i, with conditions
+// only if they are of the Work's present generation. What was applied last is kept in
+// any case.
 func untouched(w *propagation.Work, i int) placementv1.ManifestCondition {
 	var named metav1.PartialObjectMetadata
 	if err := json.Unmarshal(w.Spec.Workload.Manifests[i].Raw, &named); err != nil {
@@ -126,8 +129,8 @@ func untouched(w *propagation.Work, i int) placementv1.ManifestCondition {
 	return r
 }
 
-// InProgress returns the conditions of a Work whose objects are being looked after, or
-// seen off, and not all were come to.
+// InProgress returns the conditions of a Work whose objects are being applied, or
+// removed, while some of them were not reached.
 func InProgress(w *propagation.Work, message string, now time.Time) []metav1.Condition {
 	t, reason := placementv1.ConditionApplied, placementv1.ReasonApplyInProgress
 	if ReportsDiff(w.Strategy) {
@@ -137,7 +140,8 @@ func InProgress(w *propagation.Work, message string, now time.Time) []metav1.Con
 	return list
 }
 
-// NotApplied returns what is said of the first object that was not applied; nil: all are.
+// NotApplied returns the condition of the first object that was not applied; nil: all
+// are.
 func NotApplied(results []placementv1.ManifestCondition) *metav1.Condition {
 	for _, r := range results {
 		if c := meta.FindStatusCondition(r.Conditions, placementv1.ConditionApplied); c != nil && c.Status == metav1.ConditionFalse {
@@ -184,8 +188,9 @@ func Suspended(w *propagation.Work, why string, now time.Time) placementv1.WorkS
 	return placementv1.WorkStatus{Conditions: list, ManifestConditions: w.Results}
 }
 
-// Finished reports whether nothing is left to do for the Work: its member has what it
-// says, the differences were reported, or the Work says that it is suspended.
+// Finished reports whether nothing is left to do for the Work: its member has
+// everything in it, the differences were reported, or the Work says that it is
+// suspended.
 func Finished(w *propagation.Work) bool {
 	says := func(condition string, status metav1.ConditionStatus) bool {
 		c := meta.FindStatusCondition(w.Status.Conditions, condition)
@@ -214,7 +219,7 @@ func ReportsDiff(s *placementv1.ApplyStrategy) bool {
 	return s != nil && s.Type == placementv1.ApplyStrategyTypeReportDiff
 }
 
-// applied is the result of a manifest that is to be written.
+// applied returns the result for a manifest that is to be applied.
 func (o Outcome) applied(known kinds.Table, r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
 	r.Conditions = conditions.Only(r.Conditions, placementv1.ConditionApplied, placementv1.ConditionAvailable)
 	message := o.Message
@@ -246,7 +251,7 @@ func (o Outcome) applied(known kinds.Table, r placementv1.ManifestCondition, w *
 	return r
 }
 
-// diffed is the result of a manifest of which only differences are told.
+// diffed returns the result for a manifest whose differences are only reported.
 func (o Outcome) diffed(r placementv1.ManifestCondition, w *propagation.Work, now time.Time) placementv1.ManifestCondition {
 	r.Conditions = conditions.Only(r.Conditions, placementv1.ConditionDiffReported)
 	r.Conditions, _ = conditions.Set(r.Conditions, metav1.Condition{
@@ -258,8 +263,9 @@ func (o Outcome) diffed(r placementv1.ManifestCondition, w *propagation.Work, no
 	return r
 }
 
-// drift is how the object was changed. What is seen again as it was is not told
-// again: its time is that when it was seen first.
+// drift describes how the object was changed. A drift that was reported before keeps
+// the time at which it was first observed, and if it is unchanged also the time of its
+// observation.
 func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DriftDetails {
 	d := &placementv1.DriftDetails{ObservationTime: now, FirstDriftedObservedTime: now, ObservedInMemberClusterGeneration: propagation.Generation(o.Object), ObservedDrifts: o.Differs}
 	if was == nil || was.DriftDetails == nil {
@@ -272,7 +278,7 @@ func (o Outcome) drift(was *placementv1.ManifestCondition, now metav1.Time) *pla
 	return d
 }
 
-// diff is drift for what is not written at all.
+// diff is drift for a strategy that only reports differences.
 func (o Outcome) diff(was *placementv1.ManifestCondition, now metav1.Time) *placementv1.DiffDetails {
 	d := &placementv1.DiffDetails{ObservationTime: now, FirstDiffedObservedTime: now, ObservedDiffs: o.Differs}
 	if o.Object != nil {
@@ -295,8 +301,8 @@ func Identify(ordinal int, manifest map[string]any) placementv1.WorkResourceIden
 	return placementv1.WorkResourceIdentifier{Ordinal: ordinal, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Former returns the objects that the Work records as applied and that are not among its
-// present ones. They have to leave the member.
+// Former returns the objects that the Work records as applied and that are in none of
+// its present manifests. They have to be removed from the member.
 func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placementv1.ManifestCondition {
 	var out []placementv1.ManifestCondition
 	for _, r := range w.Results {
@@ -307,9 +313,9 @@ func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placemen
 	return out
 }
 
-// Has tells whether the Work says that it has the object, or, while it does not say
-// yet what came of its manifests, whether the object is one of them: the member may
-// have it before the Work says so.
+// Has reports whether the Work has a result for the object, or, while the Work is not
+// finished, whether the object is in one of its manifests: the member may have it
+// before the Work records that.
 func Has(w *propagation.Work, key propagation.TemplateKey) bool {
 	if ResultOf(w.Results, identityOf(key)) != nil {
 		return true
@@ -317,7 +323,7 @@ func Has(w *propagation.Work, key propagation.TemplateKey) bool {
 	return !Finished(w) && Says(w, key)
 }
 
-// Says tells whether the object is among the Work's manifests.
+// Says reports whether the object is in one of the Work's manifests.
 func Says(w *propagation.Work, key propagation.TemplateKey) bool {
 	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
 		id, ok := manifestIdentity(m)
@@ -325,7 +331,7 @@ func Says(w *propagation.Work, key propagation.TemplateKey) bool {
 	})
 }
 
-// earlier are the conditions that the object had, wherever it stood.
+// earlier returns the conditions that the object had, whatever its position.
 func earlier(results []placementv1.ManifestCondition, id placementv1.WorkResourceIdentifier) []metav1.Condition {
 	if r := ResultOf(results, id); r != nil {
 		return append([]metav1.Condition(nil), r.Conditions...)

@@ -18,10 +18,10 @@ import (
 	"sluice.dev/pkg/redis/claims"
 )
 
-// Room is what a page knows the auditor by.
+// Room is the name of this room on a page.
 const Room = "auditor"
 
-// The rounds that audits make, as they are named among the positions.
+// The names of the auditor's rounds among the positions.
 const (
 	roundWorks      = "sweep works"
 	roundOverdue    = "sweep overdue"
@@ -39,15 +39,16 @@ type Hub interface {
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	PolicyWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
-	// LinkedBindings are those of a namespace that follow others, or that others follow.
+	// LinkedBindings returns the bindings of a namespace that are dependencies or have
+	// dependencies.
 	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
-	// Namespaces are those with these labels.
+	// Namespaces returns the namespaces that match the label selector.
 	Namespaces(ctx context.Context, selector string) ([]string, error)
 }
 
-// Placements are who else has Works.
+// Placements reads placements, their bindings and their Works.
 type Placements interface {
 	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
@@ -57,7 +58,7 @@ type Placements interface {
 	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
 }
 
-// Index knows who holds which template.
+// Index knows which policy holds which template.
 type Index interface {
 	Look(ctx context.Context, t propagation.TemplateKey) (claims.View, error)
 	Held(ctx context.Context, key propagation.PolicyKey, cursor string, n int) ([]propagation.TemplateKey, string, error)
@@ -68,54 +69,56 @@ type Auditor struct {
 	hub   Hub
 	index Index
 	now   func() time.Time
-	// placements is nil where there are none.
+	// placements is nil if placements are not audited.
 	placements Placements
-	// atOnce is after how many Works a sweep opens no other member's.
+	// atOnce is the number of Works after which a sweep reads those of no other member.
 	atOnce int
-	// paged: of what placements have, a sweep looks at some.
+	// paged: a sweep looks only at some of the placements.
 	paged bool
 }
 
-// New makes it.
+// New returns an Auditor.
 func New(h Hub, i Index, now func() time.Time) *Auditor {
 	return &Auditor{hub: h, index: i, now: now, atOnce: worksAtOnce}
 }
 
-// Placing makes it audit what placements have, too.
+// Placing makes the Auditor audit placements, too.
 func (a *Auditor) Placing(p Placements) *Auditor {
 	a.placements = p
 	return a
 }
 
-// Paging has it look at some of what placements have with each sweep, and not at all.
+// Paging makes the Auditor look at some placements in each sweep instead of all.
 func (a *Auditor) Paging() *Auditor {
 	a.paged = true
 	return a
 }
 
-// Books are what is audited.
+// Books are the bindings and Works to audit.
 type Books struct {
-	// Page are the bindings.
+	// Page has the bindings.
 	Page *page.Page
-	// Ready are the members that are registered, and which of them answer.
+	// Ready are the registered members, with whether they are ready.
 	Ready map[string]bool
-	// Works are those of policies, all of the members that are Here.
+	// Works are the policies' Works, all of those in the members that are Here.
 	Works []*propagation.Work
 	Here  map[string]bool
-	// Placed are the Works of placements in them, where not all are looked at.
+	// Placed are the Works of placements in these members, if a sweep looks at some
+	// only.
 	Placed []*propagation.Work
-	// through: with this sweep all members were looked at since the page was opened.
+	// through: with this sweep, all members have been looked at since the page was
+	// opened.
 	through bool
 }
 
-// elsewhere are members that are registered, and whose turn it is not.
+// elsewhere reports whether a registered member is not looked at in this sweep.
 func (b Books) elsewhere(cluster string) bool {
 	_, registered := b.Ready[cluster]
 	return registered && !b.Here[cluster]
 }
 
-// Sweep announces what is not rendered, the Works that ready members do not have as
-// they say, those whose binding is gone, and bindings that nobody needs.
+// Sweep announces what is not rendered, Works whose ready members do not have what is
+// in them, Works whose binding is gone, and bindings that nothing needs.
 func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
 	failed := errors.Join(a.strays(ctx, t, b), a.unrendered(ctx, t, b))
 	onceMore := !t.Partly && b.Page.Fresh && (t.InMind(roundStrays) || t.InMind(roundUnrendered))
@@ -131,7 +134,7 @@ func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
 	for _, w := range slices.Concat(b.Works, placed) {
 		d, err := aboutWork(w)
 		if err != nil {
-			continue // not ours
+			continue // not Sluice's
 		}
 		f.sort(w, d)
 	}
@@ -139,9 +142,9 @@ func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
 	return failed
 }
 
-// binder tells whether the binding of a Work is there. Of one that would be on another
-// page it is; of one that is missing on this page the hub is asked, for what it says of
-// a page may be older than the Work.
+// binder returns a function that reports whether the binding of a Work exists. A
+// binding that would be on another page counts as existing; one that is missing on this
+// page is read from the hub, since the page may be older than the Work.
 func (a *Auditor) binder(ctx context.Context, p *page.Page) func(propagation.BindingKey) bool {
 	on, asked := p.On(), map[propagation.BindingKey]bool{}
 	return func(key propagation.BindingKey) bool {
@@ -152,7 +155,7 @@ func (a *Auditor) binder(ctx context.Context, p *page.Page) func(propagation.Bin
 			return !p.Whole
 		}
 		bound, known := asked[key]
-		if !known && len(asked) < tick.Batch { // of more the next sweeps ask
+		if !known && len(asked) < tick.Batch { // the next sweeps read the others
 			b, err := a.hub.Binding(ctx, key)
 			bound = err == nil && !b.AwaitsTemplate() || err != nil && !errors.Is(err, outcome.ErrGone)
 			asked[key] = bound
@@ -162,8 +165,8 @@ func (a *Auditor) binder(ctx context.Context, p *page.Page) func(propagation.Bin
 	}
 }
 
-// current are those of the page that nobody has written since it was listed: a page may
-// be some minutes older than the Works.
+// current returns those of the page's bindings that nobody has written since the page
+// was listed: it may be some minutes older than the Works.
 func (a *Auditor) current(ctx context.Context, p *page.Page, found []*propagation.Binding) (now []*propagation.Binding, failed error) {
 	if p.Whole {
 		return found, nil

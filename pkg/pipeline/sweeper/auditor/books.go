@@ -14,24 +14,26 @@ import (
 )
 
 const (
-	// worksAtOnce is after how many Works a sweep opens no other member's.
+	// worksAtOnce is the number of Works after which a sweep reads those of no other
+	// member.
 	worksAtOnce = 20_000
-	// positionMembers holds whose turn it is, where one sweep cannot look at all.
+	// positionMembers is the name under which turn is stored, if one sweep cannot look
+	// at all members.
 	positionMembers = "sweep members"
 )
 
-// turn is whose turn it is.
+// turn says which members are next.
 type turn struct {
-	// After is the member behind which a sweep begins.
+	// After is the member after which a sweep begins.
 	After string `json:"after,omitempty"`
-	// Again: it has looked there once. What is suspected has to be found twice.
+	// Again: these members have been looked at once. A suspect has to be found twice.
 	Again bool `json:"again,omitempty"`
 }
 
-// Open opens the books: of the Works those of as many members as one sweep may look at,
-// of each member all. A small fleet is looked at as a whole with each sweep; of a large
-// one the members take turns, of two sweeps each, whoever sweeps. A page stays until each
-// of them had its turn.
+// Open reads the bindings and Works to audit: all Works of as many members as one sweep
+// may look at. If there are few members, each sweep looks at all of them; otherwise
+// they take turns of two sweeps each, in any replica. A page is kept until every member
+// had its turn.
 func (a *Auditor) Open(ctx context.Context, t *tick.Tick, p *page.Page, ready map[string]bool) (Books, error) {
 	b := Books{Page: p, Ready: ready, Here: map[string]bool{}}
 	var at turn
@@ -41,7 +43,7 @@ func (a *Auditor) Open(ctx context.Context, t *tick.Tick, p *page.Page, ready ma
 	if found {
 		i++
 	}
-	if i >= len(names) { // they left meanwhile
+	if i >= len(names) { // they are unjoined meanwhile
 		i, at = 0, turn{}
 	}
 	last := ""

@@ -20,8 +20,8 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// Binding announces the template of a binding that somebody else wrote or
-// deleted: the gate puts right what has to be, and takes away what nobody needs.
+// Binding announces the template of a binding that somebody else wrote or deleted: the
+// gate corrects the binding, or deletes one that nothing needs.
 func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
 	out := events.From(tick.Stage, e)
 	b, err := a.hub.Binding(ctx, key)
@@ -29,7 +29,7 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	case err == nil:
 		template := b.Template()
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
-		if e.Type() == events.ResourceDeleted { // it was made anew before anybody told of that
+		if e.Type() == events.ResourceDeleted { // it was created again before the deletion was seen
 			if err := a.unfollowed(ctx, out, template, b); err != nil {
 				return nil, err
 			}
@@ -44,7 +44,7 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	}
 	var told propagation.TemplateKey
 	for _, w := range works {
-		if template, err := w.Template(); err == nil { // else it is not ours
+		if template, err := w.Template(); err == nil { // otherwise it is not Sluice's
 			told = template
 			out.Emit(events.TemplateTouched, events.Data{Template: &told, Reason: "BindingDeleted"})
 			break
@@ -62,9 +62,10 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	return out.Events()
 }
 
-// unfollowed announces the bindings that take a template along, and that its own, b, does
-// not follow: where a policy holds the template, its binding is made anew before anybody
-// notices that the former is gone, and knows of nobody else. b is nil where there is none.
+// unfollowed announces the bindings that depend on a template and are not recorded on
+// its own binding, b; nil: there is none. If a policy holds the template, its binding
+// is created again before anybody notices that the former one is gone, and then it
+// records no dependents.
 func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template propagation.TemplateKey, b *propagation.Binding) error {
 	if !dependencies.Serves(template) || template.Namespace == "" {
 		return nil
@@ -83,11 +84,12 @@ func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template pr
 	return nil
 }
 
-// unbound announces the templates that the binding which is gone may have been of, but
-// for the one that its Works told of, where a policy holds them: each has to have one, or
-// to wait for one. Of two that have one name for it, one waits for the other's to go; who
-// that is stood on the binding, and the garbage collector may have been quicker than the
-// gate. Whether others take a template along, those know.
+// unbound announces the templates to which the missing binding may have belonged, if a
+// policy holds them; told is the one that its Works named. Each of them needs a
+// binding, or waits for one. If two templates have the same binding name, one waits
+// until the other's binding is gone; that was recorded on the binding, which the
+// garbage collector may have deleted before the gate read it. Which templates depend on
+// these is known to their own bindings.
 func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagation.BindingKey, told propagation.TemplateKey) error {
 	policies, err := a.hub.Policies(ctx)
 	if err != nil {
@@ -121,11 +123,11 @@ func (a *Auditor) unbound(ctx context.Context, out *events.Batch, key propagatio
 	return nil
 }
 
-// heldAtOnce is how many templates are read at once.
+// heldAtOnce is how many templates one request reads.
 const heldAtOnce = 500
 
-// heldUnder announces the templates whose binding has a name that does not tell its
-// own: they are sought among all that policies hold there.
+// heldUnder announces the templates whose binding has this name although the name does
+// not show them: they are looked for among all that policies hold there.
 func (a *Auditor) heldUnder(ctx context.Context, out *events.Batch, key propagation.BindingKey, policies []*propagation.Policy, told propagation.TemplateKey) error {
 	for _, p := range policies {
 		if p.Key.Scope == propagation.Namespaced && p.Key.Namespace != key.Namespace {
@@ -151,7 +153,7 @@ func (a *Auditor) heldUnder(ctx context.Context, out *events.Batch, key propagat
 func (a *Auditor) Work(ctx context.Context, e event.Event, key propagation.WorkKey) ([]event.Event, error) {
 	w, err := a.hub.Work(ctx, key)
 	if errors.Is(err, outcome.ErrGone) {
-		return nil, nil // its finalizer had the applier see it off
+		return nil, nil // because of its finalizer, the applier has handled it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
@@ -160,10 +162,10 @@ func (a *Auditor) Work(ctx context.Context, e event.Event, key propagation.WorkK
 	d, err := aboutWork(w)
 	d.Reason = "WorkChanged"
 	switch {
-	case err != nil && w.PlacementNamed() != "": // the labels were taken off, or it is not ours
+	case err != nil && w.PlacementNamed() != "": // its labels were removed, or it is not Sluice's
 		out.Emit(events.PlacementBound, events.Data{Placement: w.PlacementNamed(), Cluster: key.Cluster, Reason: d.Reason})
 	case err != nil:
-		return nil, nil // not ours
+		return nil, nil // not Sluice's
 	case w.Deleting:
 		out.Emit(events.WorkRemoved, d)
 	case d.Placement != "":
@@ -174,7 +176,7 @@ func (a *Auditor) Work(ctx context.Context, e event.Event, key propagation.WorkK
 	return out.Events()
 }
 
-// aboutWork is the payload about a Work.
+// aboutWork returns the event data for a Work.
 func aboutWork(w *propagation.Work) (events.Data, error) {
 	template, err := w.Template()
 	if err != nil {

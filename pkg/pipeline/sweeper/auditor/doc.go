@@ -1,19 +1,22 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package auditor finds what is not where it has to be: templates that are not rendered
-// where they go, or are where they do not; Works that members do not have as they say, or
-// that nobody needs; placements without their Works; what Secrets hold and nobody keeps;
-// bindings that follow nobody.
+// Package auditor finds what is not as it should be: templates that are not rendered in
+// each of their clusters, or in others, too; Works whose members do not have what is in
+// them or that nothing needs; placements without their Works; Secrets whose content is
+// not stored; bindings of dependencies that nothing needs.
 //
 // Consumes: what others wrote to bindings and Works, and the tick.
-// Decides with: pkg/core/sweeping (what comes now, and what with the next sweep),
+// Decides with: pkg/core/sweeping (what is announced now, and what by the next sweep),
 // pkg/core/reporting, pkg/core/dependencies.
-// Promise: whatever is not as it has to be is announced after as many sweeps as it takes
-// to announce all of it, members and namespaces by turns. What may be on its way is
-// announced when two sweeps found it so, whichever replicas swept.
 // Emits: template.touched, binding.scheduled, binding.removed, work.rendered,
 // work.removed, placement.bound.
 //
-// It must not put anything right itself: it wakes who does.
+// Invariants:
+//   - Everything that is not as it should be is announced, in as many sweeps as that
+//     takes; members and namespaces take turns.
+//   - What may be about to change is announced when two sweeps have found it, in any
+//     replica.
+//
+// It must not correct anything itself: it sends events to the stages that do.
 package auditor

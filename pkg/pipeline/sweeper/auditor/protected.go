@@ -13,9 +13,9 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// protection announces the bindings whose Works do not record that their namespace
-// is protected from deletion, or record it of one that is not: that somebody
-// labelled a namespace, or took the label off, nobody else tells.
+// protection announces the bindings whose Works have a wrong record of whether their
+// namespace is protected from deletion: no other event tells that somebody added or
+// removed that label.
 func (a *Auditor) protection(ctx context.Context, t *tick.Tick, books Books) error {
 	names, err := a.hub.Namespaces(ctx, propagation.LabelDeletionProtected+"="+propagation.DeletionProtected)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// strays announces the bindings that follow others which do not say so, and those
-// that nobody needs. It has to be so in two sweeps, between which nobody wrote the
-// binding: a parent's binding that is missing is made anew in between.
+// strays announces the bindings of dependencies whose parents do not refer to them, and
+// those that nothing needs. Two sweeps have to find them so, with no write to the
+// binding in between: a parent's missing binding is created again meanwhile.
 func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	parents, failed := a.parents(ctx, books.Page)
 	if failed != nil {
@@ -38,8 +38,9 @@ func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	return failed
 }
 
-// parents are whom the bindings of the page may follow: the others on it, and what is
-// linked in the namespaces that go on beyond it, which are two at most.
+// parents returns the bindings on which those of the page may depend: the others on the
+// page, and the linked ones in the namespaces that continue on other pages, which are
+// two at most.
 func (a *Auditor) parents(ctx context.Context, p *page.Page) (map[propagation.BindingKey]*propagation.Binding, error) {
 	parents := p.On()
 	if p.Whole {
@@ -65,12 +66,12 @@ func (a *Auditor) parents(ctx context.Context, p *page.Page) (map[propagation.Bi
 	return parents, nil
 }
 
-// suspect is a binding, in the version in which it was read.
+// suspect returns a binding as a suspect, in the version in which it was read.
 func suspect(b *propagation.Binding) tick.Suspect[*propagation.Binding] {
 	return tick.Suspect[*propagation.Binding]{Entry: entry(b), Version: b.ResourceVersion}
 }
 
-// entry is a binding in the lane of its namespace.
+// entry returns a binding in the lane of its namespace.
 func entry(b *propagation.Binding) sweeping.Entry[*propagation.Binding] {
 	return sweeping.Entry[*propagation.Binding]{Lane: tick.LaneOf(b.Key.Namespace), ID: b.Key.ID(), Value: b}
 }

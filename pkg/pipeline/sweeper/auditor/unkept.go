@@ -16,8 +16,8 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// contentsAtOnce is for how many Works one sweep asks whether what their Secrets
-// hold is kept beside them: each costs a request.
+// contentsAtOnce is for how many Works one sweep checks whether the content of their
+// Secrets is stored: each costs a request.
 const contentsAtOnce = 10
 
 // secretWork is the Work of a Secret.
@@ -26,8 +26,8 @@ type secretWork struct {
 	template propagation.TemplateKey
 }
 
-// unkept announces the Secrets of which somebody deleted, or changed, what is kept
-// beside their Works: no source tells of that.
+// unkept announces the Secrets whose stored content somebody deleted or changed: no
+// source reports that.
 func (a *Auditor) unkept(ctx context.Context, t *tick.Tick, books Books) error {
 	var found []sweeping.Entry[secretWork]
 	var on map[propagation.BindingKey]*propagation.Binding
@@ -59,11 +59,11 @@ func (a *Auditor) unkept(ctx context.Context, t *tick.Tick, books Books) error {
 	return failed
 }
 
-// keeps tells whether what the Work's Secrets hold is kept beside it.
+// keeps reports whether the content of the Work's Secrets is stored.
 func (a *Auditor) keeps(ctx context.Context, w *propagation.Work) (bool, error) {
 	hashes := w.Sealed()
 	if len(hashes) == 0 {
-		return true, nil // it holds it itself, and is to be rendered
+		return true, nil // the Work contains it itself, and is to be rendered
 	}
 	kept, err := a.hub.Contents(ctx, w.Key)
 	if errors.Is(err, outcome.ErrGone) {

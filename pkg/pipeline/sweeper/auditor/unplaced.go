@@ -19,28 +19,29 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// seat is the place of a placement in a member.
+// seat is a placement in a member.
 type seat struct{ placement, cluster string }
 
 const (
-	// seatsAtOnce is behind how many bindings of placements a sweep looks at no other
-	// placement, and placementsAtOnce how many it looks at anyhow: each costs two requests.
+	// seatsAtOnce is the number of placement bindings after which a sweep looks at no
+	// other placement, and placementsAtOnce how many placements it looks at in any
+	// case: each costs two requests.
 	seatsAtOnce      = 500
 	placementsAtOnce = 50
-	// positionPlacements holds which placement's turn it is.
+	// positionPlacements is the name under which it is stored which placement is next.
 	positionPlacements = "sweep placements"
 )
 
-// seating is what is compared of placements.
+// seating has the bindings and Works of placements to compare.
 type seating struct {
 	bindings []*placementv1.ClusterResourceBinding
 	works    []*propagation.Work
 }
 
-// unplaced announces the bindings of placements that lack a Work in a cluster that is
-// joined, and the Works of placements that lack a binding: what one was to be told was
-// lost. It has to be so in two sweeps, between which nobody wrote the binding. It
-// returns the Works of placements that are to be looked at.
+// unplaced announces the bindings of placements without a Work in a joined cluster, and
+// the Works of placements without a binding: an event was lost. Two sweeps have to find
+// them so, with no write to the binding in between. It returns the Works of placements
+// to look at.
 func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) ([]*propagation.Work, error) {
 	if a.placements == nil {
 		return nil, nil
@@ -65,7 +66,7 @@ func (a *Auditor) unplaced(ctx context.Context, t *tick.Tick, books Books) ([]*p
 	return s.works, nil
 }
 
-// everySeat is all that placements have.
+// everySeat reads the bindings and Works of all placements.
 func (a *Auditor) everySeat(ctx context.Context) (s seating, err error) {
 	if s.bindings, err = a.placements.PlacementBindings(ctx); err != nil {
 		return s, fmt.Errorf("list the bindings of placements: %w", err)
@@ -76,8 +77,8 @@ func (a *Auditor) everySeat(ctx context.Context) (s seating, err error) {
 	return s, nil
 }
 
-// someSeats is what a few placements have, which take turns of two sweeps each, and what
-// is there of placements that are gone in the members that the sweep looks at.
+// someSeats reads those of a few placements, which take turns of two sweeps each, and
+// the Works of placements that are gone in the members that the sweep looks at.
 func (a *Auditor) someSeats(ctx context.Context, t *tick.Tick, books Books) (s seating, err error) {
 	all, err := a.placements.Placements(ctx)
 	if err != nil {
@@ -126,7 +127,7 @@ func (a *Auditor) someSeats(ctx context.Context, t *tick.Tick, books Books) (s s
 	return s, t.Write(positionPlacements, at)
 }
 
-// placedOn are the Works of placements in a member, where not all are looked at.
+// placedOn returns the Works of placements in a member, if a sweep looks at some only.
 func (a *Auditor) placedOn(ctx context.Context, cluster string) ([]*propagation.Work, error) {
 	if a.placements == nil || !a.paged {
 		return nil, nil
@@ -138,7 +139,7 @@ func (a *Auditor) placedOn(ctx context.Context, cluster string) ([]*propagation.
 	return works, nil
 }
 
-// suspects are the seats that lack something.
+// suspects returns the seats that lack something.
 func (s seating) suspects(books Books) []tick.Suspect[seat] {
 	made := map[seat][]*propagation.Work{}
 	for _, w := range s.works {

@@ -14,12 +14,12 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// unrendered announces the templates whose bindings lack a Work, or have one of
-// older content, in a cluster that is joined: the scheduler knew of a cluster
-// before the renderer did, or what one told the other was lost. It has to be so in
-// two sweeps, between which nobody wrote the binding, for most are on their way.
-// Where somebody else's scheduler chose the clusters, and told nobody, the binding
-// itself is announced as scheduled; so is one that has a Work too many.
+// unrendered announces the templates whose bindings lack a Work in a joined cluster, or
+// have one with older content: the scheduler knew of a cluster before the renderer did,
+// or an event was lost. Two sweeps have to find them so, with no write to the binding
+// in between, since most are about to be rendered. If another scheduler chose the
+// clusters without emitting an event, or there is a Work too many, the binding is
+// announced as scheduled.
 func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) error {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
 	named := make(map[string][]*propagation.Work, len(books.Page.Bindings))
@@ -45,14 +45,14 @@ func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) err
 	return failed
 }
 
-// bare tells whether the Work carries a Secret with what it holds, as before that
-// was kept beside it.
+// bare reports whether the Work contains a Secret with its content, as earlier versions
+// wrote it.
 func bare(b *propagation.Binding, w *propagation.Work) bool {
 	return b.Template().IsSecret() && !w.Deleting && len(w.Sealed()) == 0
 }
 
-// workOf is the binding's Work in the cluster that stands, and whether there is a
-// second one, which has to go.
+// workOf returns the binding's Work in the cluster that is in effect, and whether there
+// is a second one, which has to go.
 func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, cluster string) (w *propagation.Work, two bool) {
 	for _, name := range propagation.WorkNames(b.Key) {
 		one := made[propagation.WorkKey{Cluster: cluster, Name: name}]
@@ -67,13 +67,13 @@ func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wo
 	return w, false
 }
 
-// renders tells whether Works can be made of the binding.
+// renders reports whether Works can be made of the binding.
 func renders(b *propagation.Binding) bool {
 	return b.ActedHash() != "" && !b.AwaitsTemplate() && !b.Deleting && !reporting.Unrendered(b)
 }
 
-// exceeds tells whether a cluster has a Work that the binding leaves out, and that
-// nothing keeps there: who rendered did not know of the cluster yet.
+// exceeds reports whether there is a Work in a cluster that is not one of the binding's,
+// and nothing keeps it there: the renderer did not know of the cluster yet.
 func exceeds(b *propagation.Binding, named map[string][]*propagation.Work) bool {
 	if !renders(b) || applying.Omitted(b, true) != "" {
 		return false
@@ -89,8 +89,8 @@ func exceeds(b *propagation.Binding, named map[string][]*propagation.Work) bool 
 	return false
 }
 
-// lacks tells whether a Work is missing, or made of other content, or there twice,
-// that nothing stands against.
+// lacks reports whether a Work is missing, has other content, or exists twice, and
+// nothing prevents rendering it.
 func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, here map[string]bool) bool {
 	if !renders(b) {
 		return false

@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// overdue Works are announced in one sweep at most: somebody waits to hear of
-	// each, and a word costs one write.
+	// overdue is how many overdue Works one sweep announces at most: for each, somebody
+	// waits for its status, which costs one write.
 	overdue = 500
-	// failing is how many Works a second are announced whose members have said no:
-	// each costs a request or two, for as long as nobody mends it.
+	// failing is how many Works whose members reject them are announced per second:
+	// each costs a request or two, until somebody corrects it.
 	failing = 25
-	// leastFailing are announced by each sweep, however soon it follows another.
+	// leastFailing is how many each sweep announces, however soon it follows another
+	// one.
 	leastFailing = 10
 )
 
-// patience is how many failing Works are announced: by the time since the last
+// patience returns how many failing Works are announced, by the time since the last
 // sweep.
 func patience(t *tick.Tick) int {
 	since := t.Now.Sub(t.Last)
@@ -41,19 +42,19 @@ type announcement struct {
 	data      events.Data
 }
 
-// found are the Works of which something has to be said.
+// found are the Works to be announced, by the reason.
 type found struct {
 	ready map[string]bool
 	bound func(propagation.BindingKey) bool
 	now   time.Time
-	// last is when the sweep before this one was; zero: nobody knows, or it did not look at
-	// these Works.
+	// last is when the sweep before this one was; zero: not known, or it did not look
+	// at these Works.
 	last time.Time
 
 	underway, overdue, failing, all []sweeping.Entry[announcement]
 }
 
-// sort finds out what has to be said of a Work.
+// sort determines what has to be announced about a Work.
 func (f *found) sort(w *propagation.Work, d events.Data) {
 	ready := f.ready[w.Key.Cluster]
 	add := func(to *[]sweeping.Entry[announcement], eventType string, d events.Data) {
@@ -70,8 +71,8 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 	case w.Deleting:
 	case d.Placement == "" && !f.bound(w.Binding()):
 		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
-		// Its template may wait for its owner, and the Work stays: that its member could
-		// not be reached is not true for ever.
+		// No policy may hold its template at the moment, and the Work stays: so its
+		// status has to be updated when its member can be reached again.
 		if ready && sweeping.StateOf(w, f.now) == sweeping.Overdue {
 			d.Reason = events.ReasonUnfinished
 			add(&f.overdue, events.WorkRendered, d)
@@ -99,13 +100,14 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 	}
 }
 
-// turn tells whether it is the turn of a Work, if it is one that waits for a person.
+// turn reports whether a Work has to be announced by this sweep. One that waits for a
+// person is announced only now and then, after a while.
 func (f *found) turn(w *propagation.Work) bool {
 	since, held := sweeping.Held(w)
 	return !held || rollout.Seldom(w.Key.String(), since, f.last, f.now)
 }
 
-// announce announces as much of each sort as one sweep may.
+// announce emits as many events of each sort as one sweep may.
 func (f *found) announce(t *tick.Tick, elsewhere func(cluster string) bool) {
 	for _, a := range slices.Concat(
 		tick.Revisited(t, f.all, overdue, elsewhere),

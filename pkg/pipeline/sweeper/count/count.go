@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// every is how often the policies' statuses are brought up to date at most: they
-	// are for people, and never worth a write for each template.
+	// every is the minimum time between two updates of the policies' statuses: they are
+	// for people, and not worth a write for each template.
 	every = 5 * time.Second
-	// during is how long one sweep writes them; the next goes on. A sweep that takes
-	// its time keeps others waiting.
+	// during is how long one sweep writes statuses; the next one continues. A longer
+	// sweep would delay other work.
 	during = time.Second
-	// position holds how far the policies are counted.
+	// position is the name under which progress is stored.
 	position = "count"
 )
 
@@ -36,17 +36,17 @@ type Hub interface {
 	CommitPolicyStatus(ctx context.Context, p *propagation.Policy, status policyv1alpha1.PropagationStatus) error
 }
 
-// Index knows who holds which template.
+// Index knows which policy holds which template.
 type Index interface {
 	HeldCount(ctx context.Context, key propagation.PolicyKey) (int64, error)
-	// Says tells whether the index says what the policy selects.
+	// Says reports whether the index has the policy's present selectors.
 	Says(ctx context.Context, p *propagation.Policy) (bool, error)
 }
 
-// Rights tells what Sluice's accounts may do on the hub.
+// Rights knows what Sluice's accounts may do on the hub.
 type Rights interface {
-	// Missing are the rights that are needed for the templates of the policy, and that
-	// are not there.
+	// Missing returns the rights that are needed for the policy's templates and are
+	// missing.
 	Missing(ctx context.Context, p *propagation.Policy) ([]propagation.Right, error)
 }
 
@@ -55,16 +55,16 @@ type Counter struct {
 	hub   Hub
 	index Index
 	now   func() time.Time
-	// rights is nil where this process may do everything.
+	// rights is nil if this process may do everything.
 	rights Rights
 }
 
-// New makes it.
+// New returns a Counter.
 func New(h Hub, i Index, now func() time.Time) *Counter {
 	return &Counter{hub: h, index: i, now: now}
 }
 
-// Checking makes it say on policies which rights their kinds lack.
+// Checking makes the Counter report on policies which rights their kinds lack.
 func (c *Counter) Checking(r Rights) *Counter {
 	c.rights = r
 	return c
@@ -72,25 +72,25 @@ func (c *Counter) Checking(r Rights) *Counter {
 
 // progress is how far the policies are counted.
 type progress struct {
-	// Began is when this count did, or the last.
+	// Began is when this count began, or the last one.
 	Began time.Time `json:"began"`
-	// After is the policy that it came to; empty: to the end.
+	// After is the policy that was reached; empty: all were.
 	After string `json:"after,omitempty"`
-	// SoFar are the counts of the pages that this round had, where bindings come by
-	// pages, and Totals those of the last round, while they are written.
+	// SoFar are the counts of this round's pages, if bindings are read in pages, and
+	// Totals those of the last round while they are being written.
 	SoFar  []sum `json:"soFar,omitempty"`
 	Totals []sum `json:"totals,omitempty"`
-	// Due: the totals are to be written.
+	// Due: the totals have to be written.
 	Due bool `json:"due,omitempty"`
 }
 
-// sum is what was counted of a policy's templates.
+// sum has the counts of a policy's templates.
 type sum struct {
 	Claim  propagation.Claim             `json:"claim"`
 	Counts policyv1alpha1.TemplateCounts `json:"counts"`
 }
 
-// add takes the counts of a page.
+// add adds the counts of a page.
 func add(sums []sum, counts map[propagation.Claim]policyv1alpha1.TemplateCounts) []sum {
 	all := totals(sums)
 	for claim, c := range counts {
@@ -108,7 +108,7 @@ func add(sums []sum, counts map[propagation.Claim]policyv1alpha1.TemplateCounts)
 	return out
 }
 
-// totals are the sums by policy.
+// totals returns the sums by policy.
 func totals(sums []sum) map[propagation.Claim]policyv1alpha1.TemplateCounts {
 	all := make(map[propagation.Claim]policyv1alpha1.TemplateCounts, len(sums))
 	for _, s := range sums {
@@ -117,13 +117,13 @@ func totals(sums []sum) map[propagation.Claim]policyv1alpha1.TemplateCounts {
 	return all
 }
 
-// count is what there is of each policy; false: nothing is to be written.
+// count returns the counts of each policy; false: nothing has to be written.
 func (at *progress) count(p *page.Page, now time.Time) (map[propagation.Claim]policyv1alpha1.TemplateCounts, bool) {
 	if p.Whole {
 		return at.whole(p, now)
 	}
 	counts, due := at.turn(p, now)
-	if all := p.Listed(); all.Whole { // another room needed them
+	if all := p.Listed(); all.Whole { // another room needed all bindings
 		if now, is := at.whole(all, now); is {
 			return now, true
 		}
@@ -131,8 +131,8 @@ func (at *progress) count(p *page.Page, now time.Time) (map[propagation.Claim]po
 	return counts, due
 }
 
-// turn takes a page, and tells what there is of each policy once a round has ended; false:
-// nothing is to be written.
+// turn adds a page, and returns the counts of each policy at the end of a round; false:
+// nothing has to be written.
 func (at *progress) turn(p *page.Page, now time.Time) (map[propagation.Claim]policyv1alpha1.TemplateCounts, bool) {
 	if p.Fresh {
 		if p.First {
@@ -158,9 +158,9 @@ func (at *progress) whole(p *page.Page, now time.Time) (map[propagation.Claim]po
 	return reporting.Counts(p.Bindings), true
 }
 
-// Sweep writes on each policy how its templates are doing, and which of their
-// removals are held. Where bindings come by pages it counts on, and writes once it has
-// had all of them.
+// Sweep writes to each policy's status the counts of its templates, and which removals
+// are held. If bindings are read in pages, it goes on counting and writes when it has
+// seen all of them.
 func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held map[propagation.Claim]string) error {
 	now := c.now()
 	var at progress
@@ -192,8 +192,8 @@ func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held ma
 	return errors.Join(failed, t.Write(position, at))
 }
 
-// one writes the counts of one policy, which kinds it names in vain, and what is
-// held, if they are others.
+// one writes to the status of one policy its counts, which of its kinds have no effect,
+// and which removals are held, if anything changed.
 func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts, kept string) error {
 	held, err := c.index.HeldCount(ctx, p.Key)
 	if err != nil {
@@ -215,16 +215,16 @@ func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv
 	if status.Templates == p.Status.Templates && !changed {
 		return nil
 	}
-	// A write moves the policy's version, by which it is told whether the policy came
-	// before a template: Redis has to have the one with which people wrote it.
+	// A write changes the policy's version, which decides whether the policy existed
+	// before a template. So Redis has to have the version that people wrote first.
 	if says, err := c.index.Says(ctx, p); err != nil || !says {
-		return err // the next count will do
+		return err // the next count tries again
 	}
 	status.Conditions = list
 	status.ObservedGeneration = p.Generation
 	err = c.hub.CommitPolicyStatus(ctx, p, status)
 	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
-		return nil // it changed meanwhile: the next count will do
+		return nil // it changed meanwhile: the next count tries again
 	}
 	if err != nil {
 		return fmt.Errorf("commit status of %s: %w", p.Key, err)

@@ -1,12 +1,14 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package count keeps the counts in policies' statuses.
+// Package count keeps the counts in policies' statuses up to date.
 //
-// Promise: each policy says how its templates are doing, which of their removals are
-// held, and which rights its kinds lack: at most one write a policy in five seconds, at
-// most a second of writing a sweep, and none where nothing changed. Policies take turns:
-// how far they came is among the positions.
+// Invariants:
+//   - Each policy shows the states of its templates, which of their removals are held,
+//     and which rights their kinds lack.
+//   - There is at most one write for each policy in five seconds, at most a second of
+//     writing in a sweep, and no write if nothing changed. Policies take turns: how far
+//     a sweep came is stored as a position.
 //
-// It must not count by looking at templates.
+// It must not read templates to count them.
 package count

@@ -27,21 +27,21 @@ import (
 )
 
 const (
-	// pace is how many changes that became due, as when a gate was switched, one
-	// sweep lets go.
+	// pace is how many changes one sweep announces that became due, for example because
+	// a gate was switched.
 	pace = 10
-	// dueFor is how long one sweep asks gates; the next goes on.
+	// dueFor is how long one sweep checks; the next one continues.
 	dueFor = time.Second
-	// settling is for how long after a switch claims are looked at again: who
-	// decided by the old gates has committed or failed by then.
+	// settling is how long after a switch claims are checked again: decisions with the
+	// old gates have been committed or have failed by then.
 	settling = 30 * time.Second
-	// position holds what is remembered of the gates.
+	// position is the name under which gates is stored.
 	position = "gates"
-	// roundDue is how far bindings that wait were asked about, and roundPage how far those
+	// roundDue is the position among pending bindings, and roundPage that among those
 	// of a page.
 	roundDue  = "sweep due"
 	roundPage = "sweep due page"
-	// Room is what a page knows this room by.
+	// Room is the name of this room on a page.
 	Room = "due"
 )
 
@@ -59,30 +59,32 @@ type Due struct {
 	now   func() time.Time
 }
 
-// New makes it.
+// New returns a Due.
 func New(h Hub, i inputs.Index, now func() time.Time) *Due {
 	return &Due{hub: h, index: i, now: now}
 }
 
-// gates is what is remembered of them, among the positions.
+// gates is what is stored about the feature gates.
 type gates struct {
 	Features propagation.Features `json:"features"`
-	// Since is when they were seen so first.
+	// Since is when they were first seen with these values.
 	Since time.Time `json:"since"`
-	// Converged: nothing is found any more that was decided by others.
+	// Converged: no claim is left that was decided with other values.
 	Converged bool `json:"heeded,omitempty"`
-	// Began is when the look at all claims did that is under way, Found whether it found
-	// one that has to change, and Asked how far it came: in each lane the last; nil: to
-	// its end.
+	// Began is when the present check of all claims began, Found whether it found one
+	// that has to change, and Asked how far it came: the last one in each lane; nil: it
+	// is finished.
 	Began time.Time      `json:"began"`
 	Found bool           `json:"found,omitempty"`
 	Asked sweeping.Round `json:"asked,omitempty"`
 }
 
-// Switched has claims looked at again, though the gates may be as they were.
+// Switched makes the next sweep check the claims again, even if the gates have not
+// changed.
 func Switched(t *tick.Tick) { t.Put(position, "") }
 
-// open tells whether claims may still be those of other gates.
+// open returns the stored gates, and whether claims may still be decided with other
+// values.
 func open(t *tick.Tick, f propagation.Features, now time.Time) (gates, bool) {
 	var g gates
 	if !t.Read(position, &g) || g.Features != f {
@@ -91,9 +93,9 @@ func open(t *tick.Tick, f propagation.Features, now time.Time) (gates, bool) {
 	return g, !g.Converged
 }
 
-// Sweep announces, a few at a time, what may act by now though nobody wrote it: a
-// gate was switched. It asks about all bindings as long as a switch is not heeded, and
-// else about those of the page.
+// Sweep announces, a few at a time, changes that may take effect although nobody wrote
+// anything, because a gate was switched. While claims may still be decided with the old
+// values it checks all bindings, otherwise those of the page.
 func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 	features, err := d.hub.Features(ctx)
 	if err != nil {
@@ -101,7 +103,7 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 	}
 	now := d.now()
 	g, unheeded := open(t, features, now)
-	if features.Missing && g.Since.Equal(now) { // the detector hears of a deletion, and nobody of what was not there at a start
+	if features.Missing && g.Since.Equal(now) { // the detector learns of a deletion; that the ConfigMap was missing from the start is reported here
 		_, unknown := propagation.FeaturesOf(nil)
 		d.hub.Record(ctx, hub.AboutFeatures(), hub.Warning, hub.ReasonGateNotUnderstood, strings.Join(unknown, "; "))
 	}
@@ -132,8 +134,8 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 	return errors.Join(failed, err, t.Write(position, g))
 }
 
-// turn asks about what waits on a page, for a while, and goes on with the next sweep
-// until it is through.
+// turn checks the pending bindings of a page for a while; the next sweeps continue
+// until it is done.
 func (d *Due) turn(ctx context.Context, t *tick.Tick, p *page.Page, f propagation.Features) error {
 	if p.IsDone(Room) {
 		return nil
@@ -143,7 +145,7 @@ func (d *Due) turn(ctx context.Context, t *tick.Tick, p *page.Page, f propagatio
 		asked = before
 	}
 	waiting := slices.DeleteFunc(waits(p.Bindings), func(e sweeping.Entry[*propagation.Binding]) bool { return e.ID <= asked[e.Lane] })
-	order, _ := sweeping.Pick(waiting, len(waiting), nil) // the lanes by turns
+	order, _ := sweeping.Pick(waiting, len(waiting), nil) // taking turns between lanes
 	began, opened := d.now(), 0
 	var failed error
 	for i, b := range order {
@@ -164,7 +166,7 @@ func (d *Due) turn(ctx context.Context, t *tick.Tick, p *page.Page, f propagatio
 	return failed
 }
 
-// waits are the bindings that wait at a gate.
+// waits returns the bindings with a pending change.
 func waits(bindings []*propagation.Binding) []sweeping.Entry[*propagation.Binding] {
 	waiting := make([]sweeping.Entry[*propagation.Binding], 0)
 	for _, b := range bindings {
@@ -175,8 +177,8 @@ func waits(bindings []*propagation.Binding) []sweeping.Entry[*propagation.Bindin
 	return waiting
 }
 
-// look asks for a while whether claims stay as they are, of at most so many that do not,
-// and goes on where the look before it ended.
+// look checks for a while whether claims stay as they are, until it has found so many
+// that do not, and continues where the last check ended.
 func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey, most int) (found []propagation.TemplateKey, failed error) {
 	began := d.now()
 	if g.Asked == nil {
@@ -188,7 +190,7 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 			open = append(open, sweeping.Entry[propagation.TemplateKey]{Lane: lane, ID: key.ID(), Value: key})
 		}
 	}
-	order, _ := sweeping.Pick(open, len(open), nil) // the lanes by turns
+	order, _ := sweeping.Pick(open, len(open), nil) // taking turns between lanes
 	for _, key := range order {
 		if len(found) == most || d.now().Sub(began) > dueFor {
 			return found, failed
@@ -210,8 +212,8 @@ func (d *Due) look(ctx context.Context, g *gates, keys []propagation.TemplateKey
 	return found, failed
 }
 
-// opened are the templates of bindings that wait at a gate which would let them
-// through by now. It asks for a while, and the next sweep goes on.
+// opened returns the templates of pending bindings whose change may take effect by now.
+// It checks for a while, and the next sweep continues.
 func (d *Due) opened(ctx context.Context, t *tick.Tick, bindings []*propagation.Binding, f propagation.Features) ([]propagation.TemplateKey, error) {
 	waiting := waits(bindings)
 	before := t.Round(roundDue)
@@ -239,8 +241,8 @@ func touch(out *events.Batch, template propagation.TemplateKey) {
 	out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "Due"})
 }
 
-// gated are the templates whose claim may hang on the gates: those that were
-// propagated and that nobody holds, and those that a policy may preempt.
+// gated returns the templates whose claim may depend on the gates: those that were
+// propagated and that no policy holds, and those that a policy may preempt.
 func (d *Due) gated(ctx context.Context, bindings []*propagation.Binding, f propagation.Features) ([]propagation.TemplateKey, error) {
 	var keys []propagation.TemplateKey
 	if !f.Static {
@@ -263,12 +265,12 @@ func (d *Due) gated(ctx context.Context, bindings []*propagation.Binding, f prop
 	return keys, nil
 }
 
-// opens asks the gate about a binding.
+// opens reports whether the gate would let the pending change of a binding take effect.
 func (d *Due) opens(ctx context.Context, b *propagation.Binding, f propagation.Features) (bool, error) {
 	in, err := inputs.GateOf(ctx, d.hub, b)
 	switch {
 	case errors.Is(err, outcome.ErrGone), errors.Is(err, inputs.ErrStale):
-		return true, nil // the gate takes the binding away, or has the claim decided on
+		return true, nil // the gate deletes the binding, or has the claim decided again
 	case errors.Is(err, outcome.ErrNotServed):
 		return false, nil // what is in force stays
 	case err != nil:

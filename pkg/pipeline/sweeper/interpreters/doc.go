@@ -1,16 +1,18 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package interpreters has rules of kinds that changed take effect on what was
-// propagated before, and says on each ResourceInterpreter whether its rules act.
+// Package interpreters makes changed rules of kinds take effect on what is already
+// propagated, and writes to each ResourceInterpreter whether its rules act.
 //
-// Reads the interpreters, and the bindings of the sweep. Commits the interpreters'
-// status, where it says something else. Emits template.touched and binding.scheduled for
-// the templates of a kind whose rules are others than a sweep saw last: the gate counts
-// their replicas anew, the renderer has their Works looked at, and what these say
-// follows.
+// Reads: the interpreters, and the bindings of the sweep.
+// Commits: the interpreters' status, if it changed.
+// Emits: template.touched and binding.scheduled for the templates of a kind whose rules
+// changed since the last sweep: the gate counts their replicas again, the renderer has
+// their Works checked, and everything else follows.
 //
 // Invariants:
-//   - At most tick.Batch templates a sweep are announced; the next goes on.
-//   - Twice is safe: what is as it has to be costs reads.
+//   - At most tick.Batch templates are announced in a sweep; the next one continues.
+//   - Twice is safe: for a template that is up to date it only costs reads.
+//
+// It must not decide what the rules of a kind change.
 package interpreters

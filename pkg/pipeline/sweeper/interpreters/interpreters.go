@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// position holds which rules were seen, and how far their templates are announced.
+	// position is the name under which progress is stored.
 	position = "rules"
-	// reason of what is announced.
+	// reason of the events.
 	reason = "RulesChanged"
 )
 
@@ -43,20 +43,20 @@ type Follower struct {
 	now func() time.Time
 }
 
-// New makes it.
+// New returns a Follower.
 func New(h Hub, now func() time.Time) *Follower { return &Follower{hub: h, now: now} }
 
-// progress is what is remembered of the rules.
+// progress is what is stored about the rules.
 type progress struct {
-	// Seen are the rules by kind, as rules.Versions has them.
+	// Seen are the rules by kind, as returned by rules.Versions.
 	Seen map[string]string `json:"seen,omitempty"`
-	// Due are the kinds whose templates are to be announced, each with the last that
-	// was.
+	// Due are the kinds whose templates have to be announced, each with the last one
+	// that was.
 	Due map[string]string `json:"due,omitempty"`
 }
 
-// Sweep says on each interpreter whether its rules act, and announces templates of kinds
-// whose rules changed.
+// Sweep writes to each interpreter whether its rules act, and announces templates of
+// kinds whose rules changed.
 func (f *Follower) Sweep(ctx context.Context, t *tick.Tick, bindings func() ([]*propagation.Binding, error)) error {
 	all, err := f.hub.Interpreters(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *Follower) Sweep(ctx context.Context, t *tick.Tick, bindings func() ([]*
 	return errors.Join(failed, t.Write(position, p))
 }
 
-// note takes up which rules there are, and tells whether they are others.
+// note records the present rules, and reports whether they changed.
 func (p *progress) note(versions map[schema.GroupKind]string) bool {
 	now := make(map[string]string, len(versions))
 	for gk, version := range versions {
@@ -105,7 +105,7 @@ func (p *progress) note(versions map[schema.GroupKind]string) bool {
 	return true
 }
 
-// announce tells of some bindings of the kinds that are due.
+// announce emits events for some bindings of the kinds that are due.
 func (p *progress) announce(out *events.Batch, bindings []*propagation.Binding) {
 	bindings = slices.Clone(bindings)
 	slices.SortFunc(bindings, func(a, b *propagation.Binding) int { return cmp.Compare(a.Key.ID(), b.Key.ID()) })
@@ -128,7 +128,7 @@ func (p *progress) announce(out *events.Batch, bindings []*propagation.Binding) 
 	p.Due = nil
 }
 
-// say writes the condition where it is another.
+// say writes the condition if it changed.
 func (f *Follower) say(ctx context.Context, i *rules.Interpreter, c metav1.Condition) error {
 	if i.Deleting {
 		return nil
@@ -141,7 +141,7 @@ func (f *Follower) say(ctx context.Context, i *rules.Interpreter, c metav1.Condi
 	status.Conditions, status.ObservedGeneration = list, i.Generation
 	err := f.hub.CommitInterpreterStatus(ctx, i, status)
 	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
-		return nil // it changed meanwhile: the next sweep will do
+		return nil // it changed meanwhile: the next sweep tries again
 	}
 	if err != nil {
 		return fmt.Errorf("commit status of ResourceInterpreter %s: %w", i.Name, err)

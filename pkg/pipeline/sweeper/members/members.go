@@ -24,40 +24,42 @@ import (
 )
 
 const (
-	// membersAtOnce and kindsAtOnce bound the watches that one sweep has open: each
-	// takes two to four seconds, in which it waits.
+	// membersAtOnce and kindsAtOnce limit the watches that one sweep has open: each
+	// lasts two to four seconds, most of it waiting.
 	membersAtOnce = 32
 	kindsAtOnce   = 16
 	// memberFor is how long one member may take.
 	memberFor = 12 * time.Second
-	// pause is how long a member is left alone that was looked at. It is shorter than
-	// the shortest time for which an API server remembers what happened (75 seconds),
-	// by more than a tick may be late.
+	// pause is how long a member is left alone after its turn. It is shorter than the
+	// shortest time for which an API server keeps changes (75 seconds), by more than a
+	// tick may be late.
 	pause = 45 * time.Second
-	// eventsAtOnce are handed over in one go.
+	// eventsAtOnce is how many events are published together.
 	eventsAtOnce = 50
-	// positionMembers holds up to where the changes in members were told.
+	// positionMembers is the name under which the places of the members are stored.
 	positionMembers = "members"
 )
 
-// announcer is the source of what is told.
+// announcer is the source of the events.
 var announcer = events.Source(tick.Stage)
 
 // Hub is the control plane's API.
 type Hub interface {
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
 	CommitClusterStatus(ctx context.Context, c *clusterv1alpha1.Cluster, status clusterv1alpha1.ClusterStatus) error
-	// Identity tells the hub from others, which may put something into a member, too.
+	// Identity returns the identity of the hub; other hubs may have objects in a
+	// member, too.
 	Identity(ctx context.Context) (string, error)
 }
 
-// Ask asks a member what happened to a kind since a version, but for what the hub did.
+// Ask returns what happened to a kind in a member since a version, apart from what the
+// hub itself did.
 type Ask func(ctx context.Context, cluster string, gvk schema.GroupVersionKind, since, hub string) (member.News, error)
 
 // Publish returns nil once the broker has accepted every event.
 type Publish func(ctx context.Context, out []event.Event) error
 
-// Members finds what no member's source told of. It has no state of its own.
+// Members finds changes that no member's source reported. It has no state of its own.
 type Members struct {
 	hub     Hub
 	ask     Ask
@@ -65,24 +67,25 @@ type Members struct {
 	now     func() time.Time
 }
 
-// New makes it.
+// New returns a Members.
 func New(h Hub, a Ask, publish Publish, now func() time.Time) *Members {
 	return &Members{hub: h, ask: a, publish: publish, now: now}
 }
 
-// place is up to where the changes in one member were told.
+// place is up to where the changes of one member were announced.
 type place struct {
-	// Looked is when it had its turn.
+	// Looked is when the member had its turn.
 	Looked time.Time `json:"looked"`
 	// Kinds are the versions, by the kinds' names.
 	Kinds map[string]string `json:"kinds,omitempty"`
-	// Lost: nobody knows any more up to where, and it need not have joined just now.
+	// Lost: the versions are not known any more, although the member may have joined
+	// long ago.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Sweep tells what happened to these kinds in the members that are ready, as many as
-// there is time for; the next goes on with the others. A member that is not ready keeps
-// its place.
+// Sweep announces what happened to these kinds in the ready members, as many as there
+// is time for; the next sweep continues with the others. A member that is not ready
+// keeps its place.
 func (m *Members) Sweep(ctx context.Context, t *tick.Tick, ready map[string]bool, kinds []schema.GroupVersionKind) error {
 	hub, err := m.hub.Identity(ctx)
 	if err != nil {
@@ -96,7 +99,7 @@ func (m *Members) Sweep(ctx context.Context, t *tick.Tick, ready map[string]bool
 		}
 	}
 	looks := due(t.Now, before, ready)
-	var g errgroup.Group // without a context: what fails for one member ends no other
+	var g errgroup.Group // without a context: a failure for one member does not stop others
 	g.SetLimit(membersAtOnce)
 	for _, l := range looks {
 		g.Go(func() error {
@@ -106,7 +109,7 @@ func (m *Members) Sweep(ctx context.Context, t *tick.Tick, ready map[string]bool
 			return nil
 		})
 	}
-	_ = g.Wait() // each has said how it went
+	_ = g.Wait() // errors are in looks
 	after := map[string]place{}
 	for name, at := range before {
 		if _, registered := ready[name]; registered {
@@ -127,7 +130,7 @@ func (m *Members) Sweep(ctx context.Context, t *tick.Tick, ready map[string]bool
 	return errors.Join(failed, t.Write(positionMembers, after))
 }
 
-// due are the members that are to be looked at, who waited longest first.
+// due returns the members whose turn it is; those that waited longest come first.
 func due(now time.Time, before map[string]place, ready map[string]bool) (looks []*look) {
 	for name, is := range ready {
 		at, known := before[name]
@@ -141,22 +144,23 @@ func due(now time.Time, before map[string]place, ready map[string]bool) (looks [
 	return looks
 }
 
-// look is a look at one member, and what came of it.
+// look is the turn of one member, and its outcome.
 type look struct {
 	name   string
 	before place
-	anew   bool // it begins at its present
+	anew   bool // start at the present version
 
 	done   bool
 	cut    bool // the sweep had no more time for it
 	kinds  map[string]string
 	lost   bool
-	unsure bool     // some kinds could not be asked for
-	denied []string // the kinds that it does not let us watch
+	unsure bool     // some kinds could not be read
+	denied []string // the kinds that it does not allow to watch
 	failed error
 }
 
-// looked is when it had its turn: who was cut short comes first next time.
+// looked returns when the member had its turn: one that was cut short comes first next
+// time.
 func (l *look) looked(now time.Time) time.Time {
 	if l.cut {
 		return l.before.Looked
@@ -164,7 +168,7 @@ func (l *look) looked(now time.Time) time.Time {
 	return now
 }
 
-// look looks at one member.
+// look handles one member.
 func (m *Members) look(sweep context.Context, l *look, kinds []schema.GroupVersionKind, hub string) {
 	ctx, cancel := context.WithTimeout(sweep, memberFor)
 	defer cancel()
@@ -174,7 +178,7 @@ func (m *Members) look(sweep context.Context, l *look, kinds []schema.GroupVersi
 	for i, gvk := range kinds {
 		g.Go(func() error { found[i] = m.kind(ctx, l, gvk, hub); return nil })
 	}
-	_ = g.Wait() // each has said how it went
+	_ = g.Wait() // errors are in found
 	l.kinds = map[string]string{}
 	for i, gvk := range kinds {
 		f := found[i]
@@ -188,18 +192,19 @@ func (m *Members) look(sweep context.Context, l *look, kinds []schema.GroupVersi
 		l.failed = errors.Join(l.failed, f.failed)
 	}
 	l.cut = sweep.Err() != nil && (l.unsure || l.failed != nil)
-	l.done = !l.anew || !l.cut // else it begins with the next sweep
+	l.done = !l.anew || !l.cut // otherwise it starts with the next sweep
 }
 
-// found is what came of asking for one kind.
+// found is the outcome for one kind.
 type found struct {
-	until string // empty: it is not known
-	// lost: what happened before; denied: it may not be watched; unsure: nobody said.
+	until string // empty: not known
+	// lost: earlier changes are not known any more; denied: watching is not allowed;
+	// unsure: there was no answer.
 	lost, denied, unsure bool
 	failed               error
 }
 
-// kind tells what happened to one kind in one member.
+// kind announces what happened to one kind in one member.
 func (m *Members) kind(ctx context.Context, l *look, gvk schema.GroupVersionKind, hub string) found {
 	since := l.before.Kinds[nameOf(gvk)]
 	n, err := m.ask(ctx, l.name, gvk, since, hub)
@@ -212,7 +217,7 @@ func (m *Members) kind(ctx context.Context, l *look, gvk schema.GroupVersionKind
 	case errors.As(err, &refused):
 		return found{denied: true}
 	case errors.As(err, &unreachable), errors.Is(err, outcome.ErrGone), err != nil && ctx.Err() != nil:
-		return found{until: since, unsure: true} // the registrar tells, or it was out of time
+		return found{until: since, unsure: true} // the registrar reports it, or there was no time
 	case err != nil:
 		return found{until: since, unsure: true, failed: fmt.Errorf("ask %s for the changes of %s: %w", l.name, gvk.Kind, err)}
 	case l.anew:
@@ -224,7 +229,7 @@ func (m *Members) kind(ctx context.Context, l *look, gvk schema.GroupVersionKind
 	switch {
 	case err == nil:
 		return found{until: n.Until}
-	case since == "": // they were in no order
+	case since == "": // without a version they have no order
 		return found{failed: err}
 	}
 	return found{until: cmp.Or(told, since), failed: err}
@@ -232,7 +237,8 @@ func (m *Members) kind(ctx context.Context, l *look, gvk schema.GroupVersionKind
 
 var resourceTypes = map[bool]string{false: events.ResourceUpdated, true: events.ResourceDeleted}
 
-// tell tells the last of what happened to each object, and up to which version it came.
+// tell announces the last change of each object, and returns the version that it
+// reached.
 func (m *Members) tell(ctx context.Context, cluster string, changes []member.Change) (told string, err error) {
 	last := map[member.Ref]int{}
 	for i, c := range changes {
@@ -246,7 +252,7 @@ func (m *Members) tell(ctx context.Context, cluster string, changes []member.Cha
 		}
 		e, err := events.NewResource(announcer, resourceTypes[c.Deleted], events.Object{TemplateKey: c.Ref, Version: c.Version, Cluster: cluster})
 		if err != nil {
-			continue // no object has such a name: the member made it up
+			continue // no object has such a name: the member sent a false one
 		}
 		out, versions = append(out, e), append(versions, c.Version)
 	}

@@ -16,8 +16,8 @@ import (
 	"sluice.dev/pkg/outcome"
 )
 
-// watchable says on a Cluster what it does not let us watch. Of one that always did,
-// nothing is said, and nothing new where not all kinds could be asked for.
+// watchable writes to a Cluster which kinds its credentials may not watch. It writes
+// nothing if that was never the case, or if some kinds could not be read.
 func (m *Members) watchable(ctx context.Context, l *look) error {
 	if l.unsure {
 		return nil
@@ -45,7 +45,7 @@ func (m *Members) watchable(ctx context.Context, l *look) error {
 	status.Conditions = list
 	err = m.hub.CommitClusterStatus(ctx, c, status)
 	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
-		return nil // the next look says it
+		return nil // the next turn writes it
 	}
 	if err != nil {
 		return fmt.Errorf("commit status of cluster %s: %w", l.name, err)

@@ -16,25 +16,26 @@ import (
 const (
 	// Size is how many bindings a page has.
 	Size = 500
-	// position holds where the page begins.
+	// position is the name under which the start of the page is stored.
 	position = "sweep page"
 )
 
 // Hub is the control plane's API.
 type Hub interface {
-	// Bindings are all.
+	// Bindings returns all bindings.
 	Bindings(ctx context.Context) ([]*propagation.Binding, error)
-	// ListBindings are some: those behind cont, and where to go on.
+	// ListBindings returns the bindings after cont, at most limit, and where to
+	// continue.
 	ListBindings(ctx context.Context, namespace string, limit int64, cont string) ([]*propagation.Binding, string, error)
 }
 
-// Page are the bindings that a sweep looks at.
+// Page has the bindings that a sweep looks at.
 type Page struct {
 	Bindings []*propagation.Binding
-	// Whole: these are all.
+	// Whole: these are all bindings.
 	Whole bool
-	// First and Last: a round begins, or ends, with this page. Fresh: no sweep before
-	// this one has looked at it.
+	// First and Last: the page is the first or last of a round. Fresh: no earlier sweep
+	// has looked at it.
 	First, Last, Fresh bool
 
 	at, next place
@@ -42,19 +43,19 @@ type Page struct {
 	listed   bool
 }
 
-// place is where a page begins.
+// place is the start of a page.
 type place struct {
-	// Cont is what the API server calls it; empty: the start.
+	// Cont is the API server's continue token; empty: the start of the list.
 	Cont string `json:"cont,omitempty"`
-	// Behind is the last binding of the page before.
+	// Behind is the last binding of the previous page.
 	Behind string `json:"behind,omitempty"`
-	// Again: a sweep has looked at it.
+	// Again: an earlier sweep has looked at the page.
 	Again bool `json:"again,omitempty"`
-	// Through are the rooms that are through with it.
+	// Through are the rooms that are done with the page.
 	Through []string `json:"through,omitempty"`
 }
 
-// All is a page of all bindings.
+// All returns a page with all bindings.
 func All(bindings []*propagation.Binding) *Page {
 	return &Page{
 		Bindings: bindings, Whole: true, First: true, Last: true, Fresh: true,
@@ -62,7 +63,7 @@ func All(bindings []*propagation.Binding) *Page {
 	}
 }
 
-// Open opens the page whose turn it is, of at most size bindings; 0: all.
+// Open reads the page whose turn it is, of at most size bindings; 0: all.
 func Open(ctx context.Context, t *tick.Tick, h Hub, size int) (*Page, error) {
 	if size == 0 {
 		bindings, err := h.Bindings(ctx)
@@ -77,7 +78,7 @@ func Open(ctx context.Context, t *tick.Tick, h Hub, size int) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list a page of bindings: %w", err)
 	}
-	if len(some) > 0 && rank(some[0].Key) <= p.at.Behind { // the list has begun anew
+	if len(some) > 0 && rank(some[0].Key) <= p.at.Behind { // the list started again from its beginning
 		p.at = place{}
 	}
 	p.Bindings, p.First, p.Last, p.Fresh = some, p.at.Behind == "", next == "", !p.at.Again
@@ -94,8 +95,8 @@ func Open(ctx context.Context, t *tick.Tick, h Hub, size int) (*Page, error) {
 	return p, nil
 }
 
-// rank is where a binding stands among all, as they are listed: by namespace and name,
-// those of cluster scope last.
+// rank is the position of a binding in the order of the list: by namespace and name,
+// with those of cluster scope last.
 func rank(key propagation.BindingKey) string {
 	if key.Scope() == propagation.Cluster {
 		return "2 " + key.ID()
@@ -103,14 +104,14 @@ func rank(key propagation.BindingKey) string {
 	return "1 " + key.ID()
 }
 
-// Spans tells whether a binding of that key would be on this page.
+// Spans reports whether a binding with that key would be on this page.
 func (p *Page) Spans(key propagation.BindingKey) bool {
 	r := rank(key)
 	return r > p.at.Behind && (p.Last || r <= p.next.Behind)
 }
 
-// Most is how many things one sweep says of what it finds on the page: of a page all, of
-// all at most a batch.
+// Most is how many findings one sweep may announce: one for each binding of a page, but
+// at least a batch; a batch if the page has all bindings.
 func (p *Page) Most() int {
 	if p.Whole {
 		return tick.Batch
@@ -118,15 +119,16 @@ func (p *Page) Most() int {
 	return max(len(p.Bindings), tick.Batch)
 }
 
-// All are all bindings, for which a room asks where a page does not do. They are listed
-// once in a sweep.
+// All returns all bindings, for a room for which the page is not enough. They are
+// listed once in a sweep.
 func (p *Page) All() ([]*propagation.Binding, error) {
 	all, err := p.all()
 	p.listed = err == nil
 	return all, err
 }
 
-// Listed is a page of all bindings where a room has asked for them, and else this one.
+// Listed returns a page of all bindings if a room has asked for them, and otherwise
+// this one.
 func (p *Page) Listed() *Page {
 	if !p.listed {
 		return p
@@ -138,18 +140,18 @@ func (p *Page) Listed() *Page {
 	return All(all)
 }
 
-// Done says that a room is through with the page, by this sweep or one before it.
+// Done records that a room is done with the page.
 func (p *Page) Done(room string) {
 	if !p.IsDone(room) {
 		p.at.Through = append(p.at.Through, room)
 	}
 }
 
-// IsDone tells whether a room is through with the page.
+// IsDone reports whether a room is done with the page, by this sweep or an earlier one.
 func (p *Page) IsDone(room string) bool { return slices.Contains(p.at.Through, room) }
 
-// Turn says which page the next sweep looks at: this one, as long as one of the rooms is
-// not through with it, or the one behind it.
+// Turn stores which page the next sweep looks at: this one, as long as one of the rooms
+// is not done with it, or else the next one.
 func (p *Page) Turn(t *tick.Tick, rooms ...string) error {
 	through := true
 	for _, room := range rooms {
@@ -167,7 +169,7 @@ func (p *Page) Turn(t *tick.Tick, rooms ...string) error {
 	return t.Write(position, again)
 }
 
-// On are the bindings of the page by their keys.
+// On returns the bindings of the page by their keys.
 func (p *Page) On() map[propagation.BindingKey]*propagation.Binding {
 	on := make(map[propagation.BindingKey]*propagation.Binding, len(p.Bindings))
 	for _, b := range p.Bindings {

@@ -1,13 +1,15 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rebuild fills Redis from the hub where it lost its data, or where the hub
-// went back: then Redis knows what is no more.
+// Package rebuild fills Redis from the hub when it lost its data, or when the hub was
+// restored from a backup, so that Redis knows what no longer exists.
 //
-// Promise: whoever asks for it, and however often it is cut off, Redis is built in the
-// end, and nothing of it is believed before. Each call goes on where the one before it
-// ended, whichever process that was in: how far it came is in Redis, and so is that the
-// hub went back, until somebody has looked at what members have.
+// Invariants:
+//   - However often it is interrupted, Redis is complete in the end, and is not used
+//     before that.
+//   - Each call continues where the last one ended, in any process: the progress is
+//     stored in Redis. So is the fact that the hub was restored, until what members
+//     have is being checked.
 //
-// It must not decide what the index says, which pkg/redis/claims does.
+// It must not decide what the index contains, which pkg/redis/claims does.
 package rebuild

@@ -18,16 +18,16 @@ import (
 	"sluice.dev/pkg/redis/suspension"
 )
 
-// pageSize of lists.
+// pageSize is the size of a page of a list.
 const pageSize = 500
 
 // Hub is the control plane's API.
 type Hub interface {
-	// Version tells how far the hub's versions have come.
+	// Version returns the hub's present resourceVersion.
 	Version(ctx context.Context) (uint64, error)
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	Bindings(ctx context.Context) ([]*propagation.Binding, error)
-	// Watched are the kinds of templates that this process watches.
+	// Watched returns the kinds of templates that this process watches.
 	Watched() []schema.GroupVersionKind
 	ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error)
 }
@@ -39,7 +39,7 @@ type Index interface {
 	Rebuild(ctx context.Context, load func(ctx context.Context, r *claims.Rebuild) error) error
 }
 
-// Positions are how far sweeps have come, and what was noticed of the hub.
+// Positions stores how far sweeps have come, and notices about the hub.
 type Positions interface {
 	Load(ctx context.Context) (map[string]string, error)
 	Save(ctx context.Context, name, position string) error
@@ -49,21 +49,21 @@ type Positions interface {
 	Forget(ctx context.Context, what string) error
 }
 
-// Rebuilder builds Redis. It has no state of its own.
+// Rebuilder fills Redis. It has no state of its own.
 type Rebuilder struct {
 	hub       Hub
 	index     Index
 	positions Positions
 }
 
-// New makes it.
+// New returns a Rebuilder.
 func New(h Hub, i Index, at Positions) *Rebuilder { return &Rebuilder{hub: h, index: i, positions: at} }
 
-// Built tells whether Redis is.
+// Built reports whether Redis is complete.
 func (r *Rebuilder) Built(ctx context.Context) (bool, error) { return r.index.Built(ctx) }
 
-// Start fills Redis from the hub, whatever is in it. It is for the one process,
-// which hears nothing of what goes while it does not run.
+// Start fills Redis from the hub, whatever is in it. It is for the process that runs
+// all stages, which misses deletions while it does not run.
 func (r *Rebuilder) Start(ctx context.Context) error {
 	if err := r.index.Reset(ctx); err != nil {
 		return fmt.Errorf("forget the index: %w", err)
@@ -71,7 +71,7 @@ func (r *Rebuilder) Start(ctx context.Context) error {
 	return r.Rebuild(ctx)
 }
 
-// Rebuild fills Redis from the hub where it lost its data.
+// Rebuild fills Redis from the hub if it lost its data.
 func (r *Rebuilder) Rebuild(ctx context.Context) error {
 	built, err := r.index.Built(ctx)
 	if err != nil {
@@ -86,9 +86,9 @@ func (r *Rebuilder) Rebuild(ctx context.Context) error {
 	return nil
 }
 
-// load indexes every policy with its suspension, and as claimed or waiting every
-// template of the kinds that they select, that have bindings, or that this
-// process watches: nobody would announce these to a policy that comes.
+// load indexes every policy with its suspension. It also indexes, as claimed or
+// waiting, the templates of all kinds that policies select, that have bindings, or that
+// this process watches: no event would tell a new policy of them.
 func (r *Rebuilder) load(ctx context.Context, into *claims.Rebuild) error {
 	policies, err := r.hub.Policies(ctx)
 	if err != nil {
@@ -127,13 +127,14 @@ func (r *Rebuilder) load(ctx context.Context, into *claims.Rebuild) error {
 	return nil
 }
 
-// loadKind notes behind each page how far it came: the next rebuild goes on there.
+// loadKind records after each page how far it came, so that the next rebuild continues
+// there.
 func (r *Rebuilder) loadKind(ctx context.Context, into *claims.Rebuild, kind schema.GroupVersionKind) error {
 	cont, begun := into.At(partOf(kind))
 	for !begun || cont != "" {
 		page, next, err := r.hub.ListTemplates(ctx, kind, "", pageSize, cont)
 		if errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
-			return nil // the hub does not serve it, or nobody has granted it
+			return nil // the hub does not serve it, or Sluice has no right to it
 		}
 		if err != nil {
 			return fmt.Errorf("list %s: %w", kind.Kind, err)
@@ -156,7 +157,7 @@ func (r *Rebuilder) loadKind(ctx context.Context, into *claims.Rebuild, kind sch
 	return nil
 }
 
-// partOf a rebuild, by its kind.
+// partOf returns the name of the part of a rebuild for the kind.
 func partOf(kind schema.GroupVersionKind) string {
 	return kind.GroupVersion().String() + " " + kind.Kind
 }

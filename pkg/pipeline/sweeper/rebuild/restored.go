@@ -11,13 +11,12 @@ import (
 	"sluice.dev/pkg/redis/claims"
 )
 
-// Restored finds out whether the hub went back, as one does that is restored from a
-// backup, and tells how far all rounds have come. Redis orders what it knows by the
-// hub's versions, so all of it is then built anew, and nothing of it is believed
-// before.
+// Restored checks whether the hub was restored from a backup, and returns the positions
+// of all rounds. Redis orders what it knows by the hub's versions, so after that all of
+// it is rebuilt, and not used before.
 func (r *Rebuilder) Restored(ctx context.Context) (map[string]string, error) {
-	// The position comes first: a version that is read later is newer, or the hub
-	// went back.
+	// The position is read first: a version that is read later is newer, unless the hub
+	// was restored.
 	at, err := r.positions.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -47,12 +46,12 @@ func (r *Rebuilder) Restored(ctx context.Context) (map[string]string, error) {
 	return at, nil
 }
 
-// Back tells whether the hub went back, and nobody has said Looked since.
+// Back reports whether the hub was restored and Looked has not been called since.
 func (r *Rebuilder) Back(ctx context.Context) (bool, error) {
 	return r.positions.Noted(ctx, claims.NoticeBack)
 }
 
-// Looked says that somebody sees to it that what members have is looked at.
+// Looked records that what members have is being checked.
 func (r *Rebuilder) Looked(ctx context.Context) error {
 	return r.positions.Forget(ctx, claims.NoticeBack)
 }

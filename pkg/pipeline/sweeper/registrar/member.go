@@ -26,14 +26,15 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// Members are the clusters as placements see them.
+// Members reads and writes the clusters as placements see them.
 type Members interface {
 	Member(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error)
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 	CommitMember(ctx context.Context, old, next *memberclusterv1.MemberCluster) (*memberclusterv1.MemberCluster, error)
 	CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberCluster, status memberclusterv1.MemberClusterStatus) (*memberclusterv1.MemberCluster, error)
 	DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error
-	// MembersRetired tells whether they are all going, with their kind.
+	// MembersRetired reports whether the kind MemberCluster is being removed, and all
+	// of them with it.
 	MembersRetired(ctx context.Context) (bool, error)
 	AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error)
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
@@ -41,20 +42,20 @@ type Members interface {
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 }
 
-// Usage asks a member for its nodes and what is free on them.
+// Usage returns a member's nodes and their free resources.
 type Usage func(ctx context.Context, cluster string) (*mirroring.Usage, error)
 
-// usagePause is how often a member's nodes are looked at.
+// usagePause is how often a member's nodes are read.
 const usagePause = time.Minute
 
-// Mirroring makes it keep a MemberCluster for each Cluster.
+// Mirroring makes the Registrar keep a MemberCluster for each Cluster.
 func (r *Registrar) Mirroring(m Members, u Usage) *Registrar {
 	r.members, r.usage = m, u
 	return r
 }
 
-// looks tells whether a member's nodes are due, by when all were asked last: each in a
-// moment of its own.
+// looks reports whether a member's nodes have to be read, given when all members were
+// last asked. Each member has its own moment, so that they are spread over time.
 func looks(cluster string, last, now time.Time) bool {
 	sum := fnv.New64a()
 	_, _ = io.WriteString(sum, cluster)
@@ -62,9 +63,10 @@ func looks(cluster string, last, now time.Time) bool {
 	return last.IsZero() || now.Add(own).Truncate(usagePause).After(last.Add(own).Truncate(usagePause))
 }
 
-// mirrored brings the MemberCluster up to date with its Cluster, and with what was
-// just seen of the member. It tells whether placements may go elsewhere by that: the
-// member has left them, takes part from now on, or is healthy, or no more.
+// mirrored updates the MemberCluster from its Cluster, and from what was just read of
+// the member. It reports whether placements may be decided differently because of that:
+// the member has left them or takes part from now on, or it became healthy or
+// unhealthy.
 func (r *Registrar) mirrored(ctx context.Context, c *clusterv1alpha1.Cluster, a answer) (moved bool, err error) {
 	m, moved, err := r.member(ctx, c)
 	if m == nil || err != nil {
@@ -88,8 +90,9 @@ func (r *Registrar) mirrored(ctx context.Context, c *clusterv1alpha1.Cluster, a 
 	return moved || healthy != conditions.Is(status.Conditions, memberclusterv1.ConditionHealthy, metav1.ConditionTrue), nil
 }
 
-// member is the MemberCluster of a Cluster, made or brought up to date; nil where
-// it has none, or is leaving. Moved: by this it has left the placements, or takes part.
+// member returns the MemberCluster of a Cluster, created or updated; nil if it has
+// none, or is leaving. moved: because of this call it has left the placements, or takes
+// part.
 func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *memberclusterv1.MemberCluster, moved bool, err error) {
 	if r.members == nil || c.DeletionTimestamp != nil {
 		return nil, false, nil
@@ -117,14 +120,14 @@ func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *
 	case m.DeletionTimestamp != nil:
 		gone, err := r.leave(ctx, c, m)
 		return nil, gone, err
-	case left: // somebody made it again
+	case left: // somebody created it again
 		if _, err := r.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, ""); err != nil {
 			return nil, false, fmt.Errorf("let %s take part in placements again: %w", c.Name, err)
 		}
 	}
 	next, err := r.members.CommitMember(ctx, m, mirroring.Member(c, m))
 	if errors.Is(err, outcome.ErrNotServed) {
-		return nil, false, nil // its kind is on its way out
+		return nil, false, nil // its kind is being removed
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("commit MemberCluster %s: %w", c.Name, err)
@@ -135,8 +138,8 @@ func (r *Registrar) member(ctx context.Context, c *clusterv1alpha1.Cluster) (_ *
 	return next, m == nil, nil
 }
 
-// there tells whether the Cluster has not gone since it was read, which may be a while
-// ago: a MemberCluster that is made then would be nobody's.
+// there reports whether the Cluster still exists; it may have been read a while ago. A
+// MemberCluster that is created after that would belong to nobody.
 func (r *Registrar) there(ctx context.Context, c *clusterv1alpha1.Cluster) (bool, error) {
 	now, err := r.hub.Cluster(ctx, c.Name)
 	if errors.Is(err, outcome.ErrGone) {
@@ -148,8 +151,8 @@ func (r *Registrar) there(ctx context.Context, c *clusterv1alpha1.Cluster) (bool
 	return now.UID == c.UID && now.DeletionTimestamp == nil, nil
 }
 
-// leave lets a member go that somebody deleted, or whose Cluster (c is nil then)
-// is gone. What placements put there stays there.
+// leave removes the finalizer of a MemberCluster that somebody deleted, or whose
+// Cluster is gone (c is nil then). The objects of placements stay in the member.
 func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) (gone bool, err error) {
 	if err := r.note(ctx, c, m); err != nil {
 		return false, err
@@ -173,7 +176,7 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 	}
 	bound, err := r.bound(ctx, m.Name)
 	if err != nil || bound {
-		return false, err // the scheduler takes them away, and this is asked again
+		return false, err // the scheduler removes them, and this is called again
 	}
 	if _, err := r.members.CommitMember(ctx, m, mirroring.Released(m)); err != nil && !errors.Is(err, outcome.ErrGone) {
 		return false, fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
@@ -182,8 +185,8 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 	return true, nil
 }
 
-// bound tells whether a placement has a binding to the member. One of a placement that is
-// not there any more nobody takes away, and nobody waits for it.
+// bound reports whether a placement has a binding to the member. Bindings of a
+// placement that no longer exists are ignored, since nothing removes them.
 func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 	bindings, err := r.members.PlacementBindings(ctx)
 	if err != nil {
@@ -194,7 +197,7 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 			continue
 		}
 		of := b.Labels[placementv1.LabelParentCRP]
-		if of == "" { // nobody can tell whose it is
+		if of == "" { // it is not known whose it is
 			return true, nil
 		}
 		_, err := r.members.Placement(ctx, of)
@@ -209,9 +212,10 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 	return false, nil
 }
 
-// note has the Cluster say that it takes part in placements no more, unless nobody asked
-// for that: what goes with its kind is made again with its kind, and what went with a
-// former Cluster of the name for this one.
+// note records on the Cluster that it takes part in placements no more. It does not if
+// nobody asked for that: a MemberCluster that is removed with its kind is created again
+// with the kind, and one that belonged to an earlier Cluster of that name is created
+// again for this one.
 func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
 	if _, left := mirroring.Left(c); c == nil || left || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
 		return nil
@@ -226,8 +230,8 @@ func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *mem
 	return nil
 }
 
-// widowed lets the MemberClusters go that were made for Clusters which are gone, and tells
-// of each that has.
+// widowed handles the MemberClusters whose Clusters are gone, and emits an event for
+// each that is removed.
 func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Cluster, out *events.Batch) error {
 	if r.members == nil {
 		return nil
@@ -245,7 +249,7 @@ func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Clu
 			continue
 		}
 		gone, err := r.widow(ctx, m.Name)
-		if gone { // decisions name it for as long as it was leaving
+		if gone { // decisions name it until it is gone
 			out.Emit(events.ClusterChanged, events.Data{Cluster: m.Name, Reason: "MemberClusterChanged"})
 		}
 		failed = errors.Join(failed, err)
@@ -253,8 +257,8 @@ func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Clu
 	return failed
 }
 
-// widow lets the MemberCluster of a Cluster go that is gone. One that nobody made
-// for a Cluster is somebody else's. It tells whether it has gone.
+// widow removes the MemberCluster of a Cluster that is gone, unless it was not created
+// for a Cluster. It reports whether it is gone.
 func (r *Registrar) widow(ctx context.Context, name string) (gone bool, err error) {
 	if r.members == nil {
 		return false, nil
@@ -286,7 +290,7 @@ func (r *Registrar) widow(ctx context.Context, name string) (gone bool, err erro
 	return r.leave(ctx, nil, m)
 }
 
-// Relabelled answers for a MemberCluster that somebody wrote or deleted.
+// Relabelled handles a MemberCluster that somebody wrote or deleted.
 func (r *Registrar) Relabelled(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	c, err := r.hub.Cluster(ctx, name)
 	switch {

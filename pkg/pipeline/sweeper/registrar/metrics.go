@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Of members as placements see them, under their released names. The result is true.
+// Metrics of members as placements see them, under their released names. The result is
+// always true.
 var (
 	joins = promauto.NewCounterVec(prometheus.CounterOpts{
 		Name: "join_result_counter",

@@ -25,13 +25,14 @@ import (
 )
 
 const (
-	// probesAtOnce are the members that are asked side by side whether they are well.
+	// probesAtOnce is how many members are probed in parallel.
 	probesAtOnce = 64
-	// letFor is how long one sweep lets Works of members go that left; the next goes on.
+	// letFor is how long one sweep releases the Works of members that are unjoined; the
+	// next one continues.
 	letFor = 10 * time.Second
-	// missedFor is for how long Works of a member that left are looked for.
+	// missedFor is for how long Works of an unjoined member are looked for.
 	missedFor = 10 * time.Minute
-	// positionRegistered holds the members that were registered when a sweep looked.
+	// positionRegistered is the name under which the joined members are stored.
 	positionRegistered = "registered"
 )
 
@@ -47,49 +48,49 @@ type Hub interface {
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 }
 
-// Probe asks a member whether it is ready, and which version it runs.
+// Probe returns a member's version, or an error if it is not ready.
 type Probe func(ctx context.Context, cluster string) (version string, err error)
 
-// Registrar keeps the register of members. It has no state of its own.
+// Registrar handles members. It has no state of its own.
 type Registrar struct {
 	hub   Hub
 	probe Probe
 	now   func() time.Time
-	// members is nil where there are no placements.
+	// members is nil if there are no placements.
 	members Members
 	usage   Usage
-	// kinds is nil where nobody asks for them.
+	// kinds is nil if the kinds of members are not listed.
 	kinds Kinds
 }
 
-// Kinds asks a member which kinds it serves.
+// Kinds returns the kinds that a member serves.
 type Kinds func(ctx context.Context, cluster string) (*mirroring.Kinds, error)
 
-// Listing makes it list on each Cluster the kinds that the member serves.
+// Listing makes the Registrar list on each Cluster the kinds that the member serves.
 func (r *Registrar) Listing(k Kinds) *Registrar {
 	r.kinds = k
 	return r
 }
 
-// New makes it.
+// New returns a Registrar.
 func New(h Hub, p Probe, now func() time.Time) *Registrar {
 	return &Registrar{hub: h, probe: p, now: now}
 }
 
-// answer is what was just seen of a member.
+// answer is what was just read from a member.
 type answer struct {
 	version string
 	failure error
-	// usage of its nodes; nil: they were not looked at.
+	// usage of its nodes; nil: it was not read.
 	usage *mirroring.Usage
-	// kinds that it serves; nil: it was not asked, or could not tell.
+	// kinds that it serves; nil: they were not read, or could not be.
 	kinds *mirroring.Kinds
-	// last is when members were asked before this; zero: nobody knows.
+	// last is when members were last asked before this; zero: not known.
 	last time.Time
 }
 
-// ask asks a member whether it is well, and now and then for its nodes and kinds. What
-// it does not answer of these stands as it was known.
+// ask probes a member, and from time to time reads its nodes and kinds. If reading
+// these fails, what was known before stays.
 func (r *Registrar) ask(ctx context.Context, cluster string, last time.Time) answer {
 	a := answer{last: last}
 	a.version, a.failure = r.probe(ctx, cluster)
@@ -109,8 +110,8 @@ func (r *Registrar) ask(ctx context.Context, cluster string, last time.Time) ans
 	return a
 }
 
-// Changed prepares the hub for a cluster that joined, or clears up after one
-// that left, and tells the scheduler.
+// Changed prepares the hub for a cluster that joined, or cleans up after one that is
+// unjoined, and notifies the scheduler.
 func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	c, err := r.hub.Cluster(ctx, name)
 	switch {
@@ -140,8 +141,8 @@ func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]
 	return out.Events()
 }
 
-// abandon deletes the Works of a cluster that left; what they put there stays. It tells
-// whether there were any.
+// abandon deletes the Works of an unjoined cluster; their objects stay in it. It
+// reports whether there were any.
 func (r *Registrar) abandon(ctx context.Context, cluster string) (any bool, err error) {
 	works, err := r.hub.WorksOn(ctx, cluster)
 	if err != nil {
@@ -150,8 +151,8 @@ func (r *Registrar) abandon(ctx context.Context, cluster string) (any bool, err 
 	return len(works) > 0, r.letAll(ctx, cluster, works)
 }
 
-// letAll lets the Works of a cluster go that left. Whether it did is asked once
-// more: it may have joined since the clusters were listed.
+// letAll releases the Works of an unjoined cluster. It reads the Cluster again first:
+// it may have joined since the clusters were listed.
 func (r *Registrar) letAll(ctx context.Context, cluster string, works []*propagation.Work) error {
 	_, err := r.hub.Cluster(ctx, cluster)
 	if err == nil {
@@ -167,14 +168,14 @@ func (r *Registrar) letAll(ctx context.Context, cluster string, works []*propaga
 			continue
 		}
 		if r.now().Sub(began) > letFor {
-			break // the next sweep goes on
+			break // the next sweep continues
 		}
 		failed = errors.Join(failed, r.let(ctx, w))
 	}
 	return failed
 }
 
-// let lets a Work go without its objects.
+// let deletes a Work and removes its finalizer, without removing its objects.
 func (r *Registrar) let(ctx context.Context, w *propagation.Work) error {
 	if err := r.hub.DeleteWork(ctx, w); err != nil {
 		return fmt.Errorf("delete %s: %w", w.Key, err)
@@ -192,18 +193,18 @@ func (r *Registrar) let(ctx context.Context, w *propagation.Work) error {
 	return nil
 }
 
-// Left lets the Works go of members that left since they were registered, and for a
-// while after: somebody may have been making one. Where nobody knows who was registered,
-// it looks through all Works once.
+// Left releases the Works of members that are unjoined since they were registered, and
+// for a while after that, since a stage may have been creating one. If it is not known
+// which members were registered, it looks through all Works once.
 func (r *Registrar) Left(ctx context.Context, t *tick.Tick, registered map[string]bool, all func() ([]*propagation.Work, error)) error {
-	known := map[string]time.Time{} // when they were missed; zero: they are registered
+	known := map[string]time.Time{} // when they were found missing; zero: they are registered
 	if !t.Read(positionRegistered, &known) {
 		works, err := all()
 		if err != nil {
 			return fmt.Errorf("list Works: %w", err)
 		}
 		for _, w := range works {
-			if _, err := w.Template(); err == nil { // else it is not ours
+			if _, err := w.Template(); err == nil { // otherwise it is not Sluice's
 				known[w.Key.Cluster] = time.Time{}
 			}
 		}
@@ -228,10 +229,11 @@ func (r *Registrar) Left(ctx context.Context, t *tick.Tick, registered map[strin
 	return errors.Join(failed, t.Write(positionRegistered, known))
 }
 
-// Sweep brings the Ready condition of every cluster up to date, and tells which are
-// registered, and of those which are ready. What was applied to one that was away, or to
-// all where the hub was restored, is looked at once: nothing says what became of it
-// meanwhile. What fails for some is partly: the others are told of.
+// Sweep updates the Ready condition of every cluster, and returns which clusters are
+// registered, and which of these are ready. All Works of a member that was not ready
+// before, or of all members if the hub was restored, are checked once: no event tells
+// what happened to them meanwhile. If it fails for some members, the error is partial
+// and the others are in the result.
 func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (ready map[string]bool, err error) {
 	clusters, err := r.hub.Clusters(ctx)
 	if err != nil {
@@ -243,11 +245,11 @@ func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (rea
 	for i, c := range clusters {
 		g.Go(func() error { answers[i] = r.ask(ctx, c.Name, t.Last); return nil })
 	}
-	_ = g.Wait() // each has answered for itself
+	_ = g.Wait() // errors are in answers
 	failed := r.widowed(ctx, clusters, t.Out)
 	ready = map[string]bool{}
 	for i, c := range clusters {
-		if answers[i].failure != nil && ctx.Err() != nil { // perhaps nobody asked it
+		if answers[i].failure != nil && ctx.Err() != nil { // it may not have been asked
 			ready[c.Name] = conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionTrue)
 			continue
 		}
@@ -260,18 +262,18 @@ func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (rea
 	return ready, outcome.Partly(errors.Join(failed, ctx.Err()))
 }
 
-// report says of a cluster what was just seen of it, to policies and to
-// placements.
+// report writes the state of a cluster to its Cluster and its MemberCluster.
 func (r *Registrar) report(ctx context.Context, c *clusterv1alpha1.Cluster, a answer, out *events.Batch) error {
 	moved, unmirrored := r.mirrored(ctx, c, a)
 	failed := errors.Join(r.readiness(ctx, c, a, out), unmirrored)
-	if moved { // decisions name it for as long as it was leaving, and not before it was made
+	if moved { // decisions name it until it is gone, and only after it was created
 		out.Emit(events.ClusterChanged, events.Data{Cluster: c.Name, Reason: "MemberClusterChanged"})
 	}
 	return failed
 }
 
-// readiness writes a cluster's conditions, and what was seen of it, if that changed, and announces that.
+// readiness writes a cluster's conditions and what was read of it, if anything changed,
+// and announces that.
 func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a answer, out *events.Batch) error {
 	cond := metav1.Condition{Type: clusterv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "ClusterReady", Message: "the cluster answers and can be written to"}
 	if a.failure != nil {
@@ -279,7 +281,7 @@ func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a
 	}
 	was := conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, cond.Status)
 	if was && a.failure != nil {
-		return nil // the first reason stands until it answers
+		return nil // the first reason stays until it answers
 	}
 	list, changed := conditions.Set(c.Status.Conditions, cond, r.now())
 	status := *c.Status.DeepCopy()

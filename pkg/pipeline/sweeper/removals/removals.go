@@ -32,22 +32,23 @@ type Hub interface {
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	Features(ctx context.Context) (propagation.Features, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
-	// RemovingBindings are those with the label that a removal of theirs is held.
+	// RemovingBindings returns the bindings whose label says that a removal is held.
 	RemovingBindings(ctx context.Context) ([]*propagation.Binding, error)
 }
 
-// Judge judges removals. It has no state of its own.
+// Judge decides about removals. It has no state of its own.
 type Judge struct {
 	hub Hub
 	now func() time.Time
 }
 
-// New makes it.
+// New returns a Judge.
 func New(h Hub, now func() time.Time) *Judge { return &Judge{hub: h, now: now} }
 
-// Sweep judges what members would lose though nobody asked for it: within a
-// member's budget it may go, beyond it all of it stays, and the Cluster says so. It
-// wakes the scheduler where something may go, and tells what is held of each policy.
+// Sweep decides about the removals that nobody asked for: within a member's budget they
+// are allowed; if they exceed it, all are held, and the Cluster says so. It emits
+// events for the scheduler where a removal is allowed, and returns which removals of
+// each policy's templates are held.
 func (j *Judge) Sweep(ctx context.Context, p *page.Page, list func() ([]*propagation.Work, error), out *events.Batch) (map[propagation.Claim]string, error) {
 	clusters, err := j.hub.Clusters(ctx)
 	if err != nil {
@@ -106,7 +107,8 @@ func (j *Judge) Sweep(ctx context.Context, p *page.Page, list func() ([]*propaga
 	return told, failed
 }
 
-// letGo lets the bindings go that are held of a member, and wakes the scheduler.
+// letGo allows the removals that are held for a member, and emits events for the
+// scheduler.
 func (j *Judge) letGo(ctx context.Context, m budget.Member, w budget.World, out *events.Batch) error {
 	var failed error
 	for _, b := range m.Held[:min(len(m.Held), tick.Batch)] {
@@ -116,7 +118,7 @@ func (j *Judge) letGo(ctx context.Context, m budget.Member, w budget.World, out 
 		removals[m.Cluster] = r
 		next, err := j.hub.CommitBinding(ctx, b, b.WithRemovals(removals))
 		switch {
-		case outcome.IsConflict(err), errors.Is(err, outcome.ErrGone): // somebody wrote it meanwhile: the next sweep looks at it again
+		case outcome.IsConflict(err), errors.Is(err, outcome.ErrGone): // somebody wrote it meanwhile: the next sweep tries again
 		case err != nil:
 			failed = errors.Join(failed, fmt.Errorf("commit %s: %w", b.Key, err))
 		default:
@@ -131,8 +133,8 @@ func schedule(out *events.Batch, b *propagation.Binding) {
 	out.Emit(events.BindingActivated, events.Data{Template: &template, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "RemovalLetGo"})
 }
 
-// tellHeld says on a Cluster whether removals are held. Of one that never had any,
-// nothing is said.
+// tellHeld writes to a Cluster whether removals are held. It writes nothing if none
+// ever was.
 func (j *Judge) tellHeld(ctx context.Context, name string, cond metav1.Condition) error {
 	c, err := j.hub.Cluster(ctx, name)
 	if errors.Is(err, outcome.ErrGone) {
@@ -153,7 +155,7 @@ func (j *Judge) tellHeld(ctx context.Context, name string, cond metav1.Condition
 	status.Conditions = list
 	err = j.hub.CommitClusterStatus(ctx, c, status)
 	if outcome.IsConflict(err) || errors.Is(err, outcome.ErrGone) {
-		return nil // the next sweep says it
+		return nil // the next sweep writes it
 	}
 	if err != nil {
 		return fmt.Errorf("commit status of cluster %s: %w", name, err)

@@ -19,12 +19,13 @@ import (
 	"sluice.dev/pkg/pipeline/inputs"
 )
 
-// templatesAtOnce are looked at in front of their announcement.
+// templatesAtOnce is how many templates are checked in parallel before they are
+// announced.
 const templatesAtOnce = 16
 
-// incomplete are the changes from which something may still follow. Of other
-// templates the source has told, and everybody has done what is theirs: to announce
-// them, too, would take each the whole way once more.
+// incomplete returns the changes that have not been handled completely. For other
+// templates the source has sent the event and all stages have done their part:
+// announcing them would send each through the pipeline once more.
 func (r *Replay) incomplete(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written) ([]hub.Written, error) {
 	if !isTemplate(gvk) {
 		return changes, nil
@@ -51,7 +52,7 @@ func (r *Replay) incomplete(ctx context.Context, gvk schema.GroupVersionKind, ch
 	return out, nil
 }
 
-// complete tells whether nothing follows any more from a change of a template.
+// complete reports whether a change of a template has been handled completely.
 func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
 	if c.Type == hub.Deleted {
 		return false, nil
@@ -70,8 +71,8 @@ func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("list the Works of %s: %w", b.Key, err)
 	}
-	// The template comes last: it may have changed since, and then is another
-	// than what the binding has in force.
+	// The template is read last: it may have changed since, and then differs from what
+	// the binding has in force.
 	t, settled, err := inputs.Settled(ctx, r.hub, r.index, c.Key)
 	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) || apierrors.IsForbidden(err) {
 		return false, nil

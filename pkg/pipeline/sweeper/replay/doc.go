@@ -1,18 +1,21 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replay finds what changed while nobody listened, on a hub that this process
-// does not watch: sources tell nothing of what exists when they start, and drop an event
-// that they cannot send.
+// Package replay finds what changed on a hub that this process does not watch, while no
+// source was watching: sources report nothing about what exists when they start, and
+// drop events that they cannot send.
 //
-// Consumes: the tick, changes of policies, and that a source started anew.
-// Decides with: pkg/core/reporting (does anything follow from a change yet?).
-// Promise: every change is announced as a source would have, at least once, whatever
-// crashed: it asks for all changes of each kind since the position in Redis, and moves
-// that after the broker has taken what stands before it. The sources follow the kinds
-// that policies and placements select; one that nobody selects any more lingers.
+// Consumes: the tick, changes of policies, and the start of a source.
+// Decides with: pkg/core/reporting (has a change been handled completely?).
 // Emits: events as sources do; placement.touched for an object that a placement may
-// select, and that changed where no source looks.
+// select, and that changed where no source watches.
+//
+// Invariants:
+//   - Every change is announced at least once, whatever crashes. The hub is asked for
+//     all changes of each kind since the position in Redis, which advances after the
+//     broker has accepted the events.
+//   - The sources watch the kinds that policies and placements select; a kind that is
+//     no longer selected is watched for some time.
 //
 // It must not decide what follows from a change.
 package replay

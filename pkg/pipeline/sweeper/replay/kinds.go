@@ -18,19 +18,19 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// positionKinds is the position that holds which kinds were selected.
+// positionKinds is the name under which the selected kinds are stored.
 const positionKinds = "kinds"
 
 // selected are the kinds that policies and placements selected.
 type selected struct {
-	// Since is when somebody began to note that.
+	// Since is when this record began.
 	Since time.Time `json:"since"`
-	// Last is when each was selected last, by its name.
+	// Last is when each kind was last selected, by its name.
 	Last map[string]time.Time `json:"last"`
 }
 
-// Followed are the kinds that the sources follow, as the last look for what was missed
-// has it.
+// Followed returns the kinds that the sources watch, as of the last search for missed
+// changes.
 func Followed(t *tick.Tick) (kinds []schema.GroupVersionKind) {
 	var s selected
 	t.Read(positionKinds, &s)
@@ -40,9 +40,9 @@ func Followed(t *tick.Tick) (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-// templates are the kinds that policies and placements select, and what these may
-// depend on; what nobody selects any more lingers. Young: who noted that has not done so
-// for long enough to know of all that linger.
+// templates returns the kinds that policies and placements select, and those that these
+// may depend on; kinds that are no longer selected stay for a while. young: the record
+// is too new to have all of those.
 func (r *Replay) templates(ctx context.Context, positions map[string]string) (kinds []schema.GroupVersionKind, young bool, err error) {
 	policies, err := r.hub.Policies(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Replay) templates(ctx context.Context, positions map[string]string) (ki
 	return kinds, now.Sub(s.Since) < linger, r.positions.Save(ctx, positionKinds, string(raw))
 }
 
-// take notes what is selected now, and returns what is followed.
+// take records what is selected now, and returns the kinds to watch.
 func (s *selected) take(now []schema.GroupVersionKind, at time.Time) []schema.GroupVersionKind {
 	known := map[schema.GroupKind]schema.GroupVersionKind{}
 	for name := range s.Last {
@@ -73,7 +73,7 @@ func (s *selected) take(now []schema.GroupVersionKind, at time.Time) []schema.Gr
 		known[gvk.GroupKind()] = gvk
 	}
 	for _, gvk := range now {
-		// In one version, and in none anew: that would start the sources anew.
+		// A known kind keeps its version: another one would restart the sources.
 		if former, ok := known[gvk.GroupKind()]; ok {
 			gvk = former
 		}
@@ -94,7 +94,7 @@ func (s *selected) take(now []schema.GroupVersionKind, at time.Time) []schema.Gr
 
 func nameOf(gvk schema.GroupVersionKind) string { return gvk.GroupVersion().String() + " " + gvk.Kind }
 
-// kindOf is the kind of that name.
+// kindOf returns the kind with that name.
 func kindOf(name string) schema.GroupVersionKind {
 	version, kind, _ := strings.Cut(name, " ")
 	return schema.FromAPIVersionAndKind(version, kind)

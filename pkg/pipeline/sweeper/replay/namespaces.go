@@ -14,15 +14,15 @@ import (
 	"sluice.dev/pkg/hub"
 )
 
-// namespaces are where templates may be.
+// namespaces are the namespaces in which templates may be.
 type namespaces struct {
 	all      bool
 	known    map[string]bool
-	fresh    map[string]bool // since the last sweep
+	fresh    map[string]bool // new since the last sweep
 	position string
 }
 
-// hold tells whether an object may be a template.
+// hold reports whether an object in the namespace may be a template.
 func (n namespaces) hold(namespace string) bool {
 	return n.all || namespace == "" || n.known[namespace]
 }
@@ -46,7 +46,7 @@ func (r *Replay) namespaces(ctx context.Context, selector string, positions map[
 	return n, nil
 }
 
-// moved are the objects that were there when their namespace became one of
+// moved returns the objects that already existed when their namespace got the label for
 // templates.
 func (r *Replay) moved(ctx context.Context, gvk schema.GroupVersionKind, c hub.Changes, in namespaces) ([]hub.Written, error) {
 	fresh := false

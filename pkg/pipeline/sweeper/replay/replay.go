@@ -28,27 +28,29 @@ import (
 )
 
 const (
-	// linger is how long a kind that no policy selects any more is followed: each change
+	// linger is how long a kind that is no longer selected is still watched: each change
 	// of the kinds restarts the sources, for all namespaces, and policies of one namespace
-	// that take turns with the kinds they select shall not cause that (Z32). Who has just
-	// started knows of no kind for how long nobody has selected it.
+	// that select one kind after the other must not cause that again and again (Z32). A
+	// process that has just started does not know for how long a kind has not been
+	// selected.
 	linger = 24 * time.Hour
-	// kindsAtOnce bounds the watches that one sweep has open.
+	// kindsAtOnce limits the watches that one sweep has open.
 	kindsAtOnce = 16
-	// eventsAtOnce are handed over in one go.
+	// eventsAtOnce is how many events are published together.
 	eventsAtOnce = 50
-	// positionNamespaces is the position that holds the namespaces of templates.
+	// positionNamespaces is the name under which the namespaces of templates are
+	// stored.
 	positionNamespaces = "namespaces"
-	// positionSources is the position that holds when sources had to start anew last.
+	// positionSources is the name under which the last restart of sources is stored.
 	positionSources = "sources"
-	// startingTakes is how long a source takes for that, with some room.
+	// startingTakes is how long a restart takes, with some margin.
 	startingTakes = 20 * time.Second
 )
 
-// announcer is the source of what is announced again.
+// announcer is the source of the events.
 var announcer = events.Source(tick.Stage)
 
-// Hub is one that this process does not watch.
+// Hub is a hub that this process does not watch.
 type Hub interface {
 	inputs.ClaimHub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
@@ -60,19 +62,19 @@ type Hub interface {
 	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
 }
 
-// Sources are what tells of changes while all is well.
+// Sources report changes during normal operation.
 type Sources interface {
-	// Follow has them watch the kinds, on the hub and in members; keep: what else
-	// they watch, too. It returns which labels the namespaces of templates have
-	// (empty: all are), and whether a source has to start anew.
+	// Follow makes them watch the kinds, on the hub and in members; keep: in addition
+	// to what they watch already. It returns the label selector for the namespaces of
+	// templates (empty: all namespaces), and whether a source has to restart.
 	Follow(ctx context.Context, kinds []schema.GroupVersionKind, keep bool) (selector string, changed bool, err error)
 }
 
 // Publish returns nil once the broker has accepted every event.
 type Publish func(ctx context.Context, out []event.Event) error
 
-// Replay finds what no source told of. What it keeps in this process saves work, and
-// nothing rests on it.
+// Replay finds changes that no source reported. Its state in this process only saves
+// work: nothing else depends on it.
 type Replay struct {
 	hub       Hub
 	index     inputs.Index
@@ -81,22 +83,23 @@ type Replay struct {
 	publish   Publish
 	now       func() time.Time
 
-	// finding is held by who looks: a second one would announce the same. Nobody
-	// waits for it: what is announced may come back as a policy's event before
-	// the broker has accepted it.
+	// finding is held during a search: a second one would announce the same. Nobody
+	// waits for it: an announcement may come back as a policy's event before the broker
+	// has accepted it.
 	finding sync.Mutex
-	// asked is set by who wants somebody to look, everything where more is wanted
-	// than kinds that were never asked for.
+	// asked is set to request a search; everything if that is to include more than
+	// kinds that were never read.
 	asked, everything atomic.Bool
 }
 
-// New makes it.
+// New returns a Replay.
 func New(h Hub, i inputs.Index, at tick.Positions, s Sources, publish Publish, now func() time.Time) *Replay {
 	return &Replay{hub: h, index: i, positions: at, sources: s, publish: publish, now: now}
 }
 
-// Policies has the sources follow the policies, and announces the objects of kinds
-// that nobody selected before. Where sources start anew by that, it tells itself.
+// Policies makes the sources watch the kinds that policies select, and announces the
+// objects of kinds that are selected for the first time. If sources restart because of
+// that, it emits the event that repeats the search.
 func (r *Replay) Policies(ctx context.Context, e event.Event) ([]event.Event, error) {
 	changed, err := r.find(ctx, true)
 	if err != nil || !changed {
@@ -105,9 +108,9 @@ func (r *Replay) Policies(ctx context.Context, e event.Event) ([]event.Event, er
 	return again(e)
 }
 
-// Changed finds what happened while sources started anew, earlier than the next tick
-// would: it looks, which takes the hub some seconds, and tells itself to look again
-// until they watch.
+// Changed finds what happened while sources restarted, before the next tick: it
+// searches, which takes the hub some seconds, and emits the event that repeats the
+// search until they watch.
 func (r *Replay) Changed(ctx context.Context, e event.Event) ([]event.Event, error) {
 	if _, err := r.Find(ctx); err != nil {
 		return nil, err
@@ -119,16 +122,16 @@ func (r *Replay) Changed(ctx context.Context, e event.Event) ([]event.Event, err
 	return again(e)
 }
 
-// Source finds what happened while a source was away, whose Deployment e is about. It
-// may not watch yet, so that the first of such events has it looked for again until it
-// does; those that follow have that go on for longer.
+// Source finds what happened while a source was not running; e is about its Deployment.
+// The source may not watch yet, so the first of such events makes the search repeat
+// until it does, and later ones prolong that.
 func (r *Replay) Source(ctx context.Context, e event.Event) ([]event.Event, error) {
 	positions, err := r.positions.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	first := !r.starting(positions)
-	if err := r.starts(ctx); err != nil { // anew: it is looked for that much longer
+	if err := r.starts(ctx); err != nil { // a new start prolongs the search
 		return nil, err
 	}
 	changed, err := r.Find(ctx)
@@ -138,13 +141,13 @@ func (r *Replay) Source(ctx context.Context, e event.Event) ([]event.Event, erro
 	return again(e)
 }
 
-// starts notes that sources start anew.
+// starts records that sources are restarting.
 func (r *Replay) starts(ctx context.Context) error {
 	return r.positions.Save(ctx, positionSources, r.now().UTC().Format(time.RFC3339Nano))
 }
 
-// starting tells whether sources start anew, so that it is looked for again already.
-// What cannot be read is of no source that starts.
+// starting reports whether sources are restarting, so that the search is being repeated
+// already. A position that cannot be decoded counts as no restart.
 func (r *Replay) starting(positions map[string]string) bool {
 	began, err := time.Parse(time.RFC3339Nano, positions[positionSources])
 	return err == nil && r.now().Sub(began) <= startingTakes
@@ -156,25 +159,25 @@ func again(e event.Event) ([]event.Event, error) {
 	return out.Events()
 }
 
-// Again tells the sweeper to look once more, for sources start anew.
+// Again emits the event that repeats the search, because sources are restarting.
 func Again(out *events.Batch) {
 	out.Emit(events.SourcesChanged, events.Data{Reason: "SourcesStart"})
 }
 
-// Find announces what was missed. It also tells whether sources start anew and nobody
-// looks yet for what they miss meanwhile: who calls it has it looked for Again.
+// Find announces what was missed. changed reports that sources are restarting and the
+// search is not being repeated yet: then the caller has to call Again.
 func (r *Replay) Find(ctx context.Context) (changed bool, err error) {
 	return r.find(ctx, false)
 }
 
-// IsSource tells whether an object is the Deployment of a source: no other is told of
-// in Sluice's namespace.
+// IsSource reports whether an object is the Deployment of a source; no other
+// Deployments in Sluice's namespace are watched.
 func IsSource(key propagation.TemplateKey) bool {
 	return key.Namespace == propagation.SystemNamespace && key.Kind == "Deployment"
 }
 
-// Ours tells whether an event is about a write of this system's own, which has
-// told of it. What was announced again is another's.
+// Ours reports whether an event is about a write of Sluice's own, which has been
+// announced by whoever made it. That does not hold for events of the announcer.
 func (r *Replay) Ours(ctx context.Context, e event.Event, key propagation.TemplateKey) (bool, error) {
 	if e.Source() == announcer || e.Type() == events.ResourceDeleted {
 		return false, nil
@@ -182,8 +185,8 @@ func (r *Replay) Ours(ctx context.Context, e event.Event, key propagation.Templa
 	return r.hub.Ours(ctx, key)
 }
 
-// find announces what was missed; unknown: of kinds alone that were never asked
-// for. It also tells whether sources start anew, as Find does.
+// find announces what was missed; unknown: only for kinds that were never read. It
+// returns the same as Find.
 func (r *Replay) find(ctx context.Context, unknown bool) (changed bool, err error) {
 	if !unknown {
 		r.everything.Store(true)
@@ -200,12 +203,12 @@ func (r *Replay) find(ctx context.Context, unknown bool) (changed bool, err erro
 	return changed, nil
 }
 
-// findAsked looks for as long as it is asked to.
+// findAsked searches as long as another search is requested.
 func (r *Replay) findAsked(ctx context.Context) (changed bool, err error) {
 	for r.asked.Swap(false) {
 		more, err := r.findOnce(ctx, !r.everything.Swap(false))
 		if err != nil {
-			r.everything.Store(true) // of the next, for others may have wanted it
+			r.everything.Store(true) // for the next one, as others may have requested it
 			return changed, err
 		}
 		changed = changed || more
@@ -213,7 +216,7 @@ func (r *Replay) findAsked(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// findOnce also tells whether sources start anew and nobody looks Again yet.
+// findOnce searches once, and returns the same as Find.
 func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err error) {
 	positions, err := r.positions.Load(ctx)
 	if err != nil {
@@ -229,13 +232,13 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 	selector, changed, astray := r.sources.Follow(ctx, kinds, young)
 	if astray != nil {
 		astray = fmt.Errorf("have the sources follow the policies: %w", astray)
-		kinds = nil // which namespaces have templates is not known: what is no template is looked at
+		kinds = nil // the namespaces of templates are not known: read only kinds that are not templates
 	}
 	if changed {
 		if err := r.starts(ctx); err != nil {
 			return true, err
 		}
-		changed = !r.starting(positions) // else it is looked for already, and now for longer
+		changed = !r.starting(positions) // otherwise the search is being repeated already, and now for longer
 	}
 	in := namespaces{}
 	if astray == nil {
@@ -247,7 +250,7 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 	if !unknown {
 		all = append(all, hub.OwnKinds()...)
 	}
-	var g errgroup.Group // without a context: what fails for one kind ends no other
+	var g errgroup.Group // without a context: a failure for one kind does not stop others
 	g.SetLimit(kindsAtOnce)
 	failures := make([]error, len(all))
 	for i, gvk := range all {
@@ -257,7 +260,7 @@ func (r *Replay) findOnce(ctx context.Context, unknown bool) (changed bool, err 
 		}
 		g.Go(func() error { failures[i] = r.kind(ctx, gvk, at, in); return nil })
 	}
-	_ = g.Wait() // each has said how it went
+	_ = g.Wait() // errors are in failures
 	if err := errors.Join(append(failures, astray)...); err != nil || unknown {
 		return changed, err
 	}
@@ -268,7 +271,7 @@ func allKnown(kinds []schema.GroupVersionKind, positions map[string]string) bool
 	return !slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return positions[nameOf(gvk)] == "" })
 }
 
-// placed are the kinds that placements select.
+// placed returns the kinds that placements select.
 func (r *Replay) placed(ctx context.Context) ([]schema.GroupVersionKind, error) {
 	placements, err := r.hub.Placements(ctx)
 	if err != nil {
@@ -289,11 +292,12 @@ func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 	changes, err := r.hub.Changes(ctx, gvk, since)
 	switch {
 	case errors.Is(err, outcome.ErrNotServed) && since != "":
-		// What was asked of its objects meanwhile, nobody could say. When it is served
-		// again all of them are announced, though none has changed.
+		// While the kind was not served, questions about its objects had no answer.
+		// When it is served again, all of them are announced, although none has
+		// changed.
 		return r.positions.Save(ctx, nameOf(gvk), "")
 	case errors.Is(err, outcome.ErrNotServed), apierrors.IsForbidden(err):
-		return nil // the hub does not serve it yet, or nobody has granted it
+		return nil // the hub does not serve it yet, or Sluice has no right to it
 	}
 	if err != nil {
 		return fmt.Errorf("ask for the changes of %s: %w", gvk.Kind, err)
@@ -302,8 +306,8 @@ func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 	var out, outside []hub.Written
 	for _, c := range changes.All {
 		switch {
-		case c.Ours && !changes.Listed: // who wrote it has told
-		case own && changes.Listed: // the sweep has looked at all of them
+		case c.Ours && !changes.Listed: // the stage that wrote it has announced it
+		case own && changes.Listed: // the sweep looks at all of them
 		case !isTemplate(gvk) || in.hold(c.Key.Namespace):
 			out = append(out, c)
 		default:
@@ -328,7 +332,7 @@ func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 
 func isPolicy(gvk schema.GroupVersionKind) bool { return slices.Contains(hub.PolicyKinds(), gvk) }
 
-// isTemplate tells whether objects of the kind may be templates.
+// isTemplate reports whether objects of the kind may be templates.
 func isTemplate(gvk schema.GroupVersionKind) bool {
 	return !isPolicy(gvk) && !slices.Contains(hub.OwnKinds(), gvk)
 }
@@ -337,9 +341,8 @@ var resourceTypes = map[hub.ChangeType]string{
 	hub.Added: events.ResourceAdded, hub.Updated: events.ResourceUpdated, hub.Deleted: events.ResourceDeleted,
 }
 
-// announce tells the last of what happened to each object. Where the changes are
-// in their order, the position follows them, so that a sweep that is cut off has
-// got somewhere.
+// announce announces the last change of each object. If the changes are in order, the
+// position advances with them, so that a sweep that is cut off has made progress.
 func (r *Replay) announce(ctx context.Context, gvk schema.GroupVersionKind, changes []hub.Written, ordered bool) error {
 	last := map[propagation.TemplateKey]int{}
 	for i, c := range changes {
@@ -372,8 +375,9 @@ func (r *Replay) announce(ctx context.Context, gvk schema.GroupVersionKind, chan
 	return nil
 }
 
-// outside tells placements alone of what changed where no source looks: they select
-// namespaces without the label of templates too, of which policies take nothing.
+// outside announces changes to placements alone if no source watches the namespace:
+// placements also select namespaces without the label for templates, which policies
+// ignore.
 func (r *Replay) outside(ctx context.Context, changes []hub.Written) error {
 	if len(changes) == 0 {
 		return nil

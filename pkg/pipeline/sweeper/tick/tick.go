@@ -20,17 +20,19 @@ import (
 // Stage is the name of the stage that sweeps.
 const Stage = "sweeper"
 
-// Batch bounds what one sweep announces of each sort; the next goes on.
+// Batch is how many announcements of each sort one sweep makes at most; the next one
+// continues.
 const Batch = 200
 
 const (
-	// positionSwept is when the last sweep began.
+	// positionSwept is the name under which the start of the last sweep is stored.
 	positionSwept = "swept"
-	// roundRevisit is which members' Works are to be looked at once.
+	// roundRevisit is the name under which the members are stored whose Works have to
+	// be checked once.
 	roundRevisit = "sweep revisit"
 )
 
-// Positions is how far sweeps have come.
+// Positions stores how far sweeps have come.
 type Positions interface {
 	Load(ctx context.Context) (map[string]string, error)
 	Save(ctx context.Context, name, position string) error
@@ -38,22 +40,22 @@ type Positions interface {
 
 // Tick is one sweep.
 type Tick struct {
-	// Out is what it announces.
+	// Out has the announcements.
 	Out *events.Batch
-	// Now is when it began.
+	// Now is when the sweep began.
 	Now time.Time
-	// Last is when the one before it began; zero: nobody knows.
+	// Last is when the sweep before it began; zero: not known.
 	Last time.Time
 
-	// Partly: this sweep looks at some members alone. What it finds none of may be found
+	// Partly: this sweep looks at some members only. What it does not find may be found
 	// by the next.
 	Partly bool
 
-	before map[string]string // as it was stored
-	after  map[string]string // what is to be
+	before map[string]string // as stored
+	after  map[string]string // to be stored
 }
 
-// New begins a sweep because of an event, from where the positions are.
+// New begins a sweep because of an event, from the stored positions.
 func New(cause event.Event, positions map[string]string, now time.Time) *Tick {
 	t := &Tick{Out: events.From(Stage, cause), Now: now, before: positions, after: map[string]string{}}
 	t.Last, _ = time.Parse(time.RFC3339Nano, positions[positionSwept])
@@ -61,7 +63,7 @@ func New(cause event.Event, positions map[string]string, now time.Time) *Tick {
 	return t
 }
 
-// Text is a position as it is by now.
+// Text returns the present value of a position.
 func (t *Tick) Text(name string) string {
 	if text, changed := t.after[name]; changed {
 		return text
@@ -72,13 +74,13 @@ func (t *Tick) Text(name string) string {
 // Put changes a position.
 func (t *Tick) Put(name, text string) { t.after[name] = text }
 
-// Read reads a position; false: there is none, or none that can be read.
+// Read decodes a position; false: there is none, or it cannot be decoded.
 func (t *Tick) Read(name string, into any) bool {
 	text := t.Text(name)
 	return text != "" && json.Unmarshal([]byte(text), into) == nil
 }
 
-// Write changes a position.
+// Write changes a position to the JSON of v.
 func (t *Tick) Write(name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -88,14 +90,14 @@ func (t *Tick) Write(name string, v any) error {
 	return nil
 }
 
-// Round is how far the round of that name had come. What cannot be read begins anew.
+// Round returns how far the round of that name came; empty if that cannot be decoded.
 func (t *Tick) Round(name string) sweeping.Round {
 	var round sweeping.Round
 	t.Read(name, &round)
 	return round
 }
 
-// SetRound says how far the round has come.
+// SetRound records how far the round came.
 func (t *Tick) SetRound(name string, round sweeping.Round) {
 	if len(round) == 0 {
 		t.Put(name, "")
@@ -108,7 +110,8 @@ func (t *Tick) SetRound(name string, round sweeping.Round) {
 	t.Put(name, string(raw))
 }
 
-// Revisit has all Works of a member looked at once, by this sweep and the next.
+// Revisit requests that all Works of a member are checked once, by this sweep and the
+// next ones.
 func (t *Tick) Revisit(cluster string) {
 	due := maps.Clone(t.Round(roundRevisit))
 	if due == nil {
@@ -118,8 +121,8 @@ func (t *Tick) Revisit(cluster string) {
 	t.SetRound(roundRevisit, due)
 }
 
-// Revisited picks at most n of the Works that are to be looked at once. Elsewhere are the
-// members that the sweep does not look at.
+// Revisited picks at most n of the Works that have to be checked once. elsewhere
+// reports the members that the sweep does not look at.
 func Revisited[T any](t *Tick, found []sweeping.Entry[T], n int, elsewhere func(cluster string) bool) []T {
 	due, waiting := t.Round(roundRevisit), sweeping.Round{}
 	for cluster, last := range due {
@@ -134,7 +137,7 @@ func Revisited[T any](t *Tick, found []sweeping.Entry[T], n int, elsewhere func(
 	return picked
 }
 
-// Save stores what is new.
+// Save stores the positions that changed.
 func (t *Tick) Save(ctx context.Context, positions Positions) error {
 	var failed error
 	for name, text := range t.after {
@@ -145,7 +148,7 @@ func (t *Tick) Save(ctx context.Context, positions Positions) error {
 	return failed
 }
 
-// Pick chooses at most n of what was found, in the round of that name.
+// Pick picks at most n of the findings, in the round of that name.
 func Pick[T any](t *Tick, name string, found []sweeping.Entry[T], n int) []T {
 	before := t.Round(name)
 	picked, next := sweeping.Pick(found, n, before)
@@ -156,9 +159,9 @@ func Pick[T any](t *Tick, name string, found []sweeping.Entry[T], n int) []T {
 	return picked
 }
 
-// keep is the round with how far the lanes had come of which nothing was found.
+// keep returns the round, including the progress in lanes in which nothing was found.
 func keep[T any](before, next sweeping.Round, found []sweeping.Entry[T]) sweeping.Round {
-	here := map[string]bool{"": true} // which is no lane
+	here := map[string]bool{"": true} // not a lane
 	for _, e := range found {
 		here[e.Lane] = true
 	}
@@ -172,7 +175,8 @@ func keep[T any](before, next sweeping.Round, found []sweeping.Entry[T]) sweepin
 	return kept
 }
 
-// LaneOf a namespace; of what is in none.
+// LaneOf returns the lane of a namespace; cluster-scoped objects have a lane of their
+// own.
 func LaneOf(namespace string) string {
 	if namespace == "" {
 		return "(none)"

@@ -12,14 +12,14 @@ import (
 	"sluice.dev/pkg/core/sweeping"
 )
 
-// Suspect is something that is not where it has to be: it may be on its way.
+// Suspect is something that is not as it should be, but may be about to change.
 type Suspect[T any] struct {
 	sweeping.Entry[T]
-	// Version is another where somebody wrote it.
+	// Version changes when somebody writes it.
 	Version string
 }
 
-// mark tells one suspect in one version from others.
+// mark identifies a suspect in one version.
 func (s Suspect[T]) mark() string {
 	sum := fnv.New64a()
 	for _, part := range []string{s.Lane, s.ID, s.Version} {
@@ -28,13 +28,13 @@ func (s Suspect[T]) mark() string {
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
 
-// InMind tells whether the sweep suspects anything under that name, so that it has to
-// be looked at once more.
+// InMind reports whether suspects of that name are stored, so that they have to be
+// checked again.
 func (t *Tick) InMind(name string) bool { return t.Text(name+" suspects") != "" }
 
-// Twice are the suspects that the sweep before this one suspected too, in the same
-// version. One sweep has at most n in mind, in a round of that name: of more, each
-// has its turn.
+// Twice returns the suspects that the previous sweep suspected, too, in the same
+// version. One sweep stores at most n suspects, in a round of that name: if there are
+// more, they take turns.
 func Twice[T any](t *Tick, name string, suspects []Suspect[T], n int) []T {
 	inMind := map[string]bool{}
 	for _, mark := range strings.Fields(t.Text(name + " suspects")) {
@@ -50,6 +50,6 @@ func Twice[T any](t *Tick, name string, suspects []Suspect[T], n int) []T {
 		}
 	}
 	t.Put(name+" suspects", strings.Join(Pick(t, name, all, n), " "))
-	out, _ := sweeping.Pick(again, n, nil) // the lanes by turns
+	out, _ := sweeping.Pick(again, n, nil) // taking turns between lanes
 	return out
 }
