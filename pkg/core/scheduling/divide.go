@@ -51,9 +51,14 @@ func shares(replicas int64, s *policyv1alpha1.ReplicaSchedulingStrategy, cs []ca
 	case added < 0 && propagation.Dynamic(s):
 		weights = held // each gives its part of them back
 	case propagation.Aggregated(s):
-		// Nobody knows of room, or none is wanted: the first has room for all.
+		// Nobody knows of room, or none is wanted: one has room for all, the first, or of
+		// fewer replicas the one that has the most.
+		one := 0
+		if added < 0 {
+			one = slices.Index(held, slices.Max(held))
+		}
 		weights = make([]int64, len(cs))
-		weights[0] = 1
+		weights[one] = 1
 	}
 	ideal := divide(replicas, weights, held)
 	if static(s) {
