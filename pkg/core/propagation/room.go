@@ -13,14 +13,15 @@ func ByRoom(p *policyv1alpha1.Placement) bool {
 // Aggregated tells whether replicas are divided so that few clusters have them; then no
 // weight counts.
 func Aggregated(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return divided(s) && s.ReplicaDivisionPreference == policyv1alpha1.ReplicaDivisionPreferenceAggregated
+	return Divided(s) && s.ReplicaDivisionPreference == policyv1alpha1.ReplicaDivisionPreferenceAggregated
 }
 
 // Dynamic tells whether the weight of a cluster is the room that it has.
 func Dynamic(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return divided(s) && !Aggregated(s) && s.WeightPreference != nil && s.WeightPreference.DynamicWeight != ""
+	return Divided(s) && !Aggregated(s) && s.WeightPreference != nil && s.WeightPreference.DynamicWeight != ""
 }
 
-func divided(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
+// Divided tells whether the clusters share the replicas.
+func Divided(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
 	return s != nil && s.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDuplicated
 }

@@ -19,7 +19,7 @@ import (
 // A cluster whose share is nothing is no target. False: they do not fit.
 func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen []candidate) ([]workv1alpha2.TargetCluster, bool) {
 	targets := make([]workv1alpha2.TargetCluster, 0, len(chosen))
-	if replicas <= 0 || !divided(s) {
+	if replicas <= 0 || !propagation.Divided(s) {
 		for _, c := range chosen {
 			targets = append(targets, workv1alpha2.TargetCluster{Name: c.name, Replicas: max(replicas, 0)})
 		}
@@ -44,10 +44,9 @@ func shares(replicas int64, s *policyv1alpha1.ReplicaSchedulingStrategy, cs []ca
 		weights[i], held[i] = c.weight, c.held
 		added -= c.held
 	}
-	room := rooms(s, cs)
 	switch {
-	case added > 0 && room != nil:
-		return fill(added, propagation.Aggregated(s), held, room)
+	case added > 0 && cs[0].measured:
+		return fill(added, propagation.Aggregated(s), held, cs)
 	case added < 0 && propagation.Dynamic(s):
 		weights = held // each gives its part of them back
 	case propagation.Aggregated(s):
@@ -138,12 +137,8 @@ func weigh(s *policyv1alpha1.ReplicaSchedulingStrategy, clusters []*clusterv1alp
 	return weights
 }
 
-func divided(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return s != nil && s.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDuplicated
-}
-
 // static tells whether somebody asked for a fixed proportion.
 func static(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return divided(s) && !propagation.Aggregated(s) &&
+	return propagation.Divided(s) && !propagation.Aggregated(s) &&
 		s.WeightPreference != nil && s.WeightPreference.DynamicWeight == "" && len(s.WeightPreference.StaticWeightList) > 0
 }

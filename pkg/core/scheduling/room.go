@@ -83,20 +83,10 @@ func amount(name corev1.ResourceName, q resource.Quantity) int64 {
 	return q.Value()
 }
 
-// rooms are those of the candidates; nil where replicas are not divided by room, or where
-// the room of one of them cannot be told.
-func rooms(s *policyv1alpha1.ReplicaSchedulingStrategy, cs []candidate) []int64 {
-	if !propagation.Aggregated(s) && !propagation.Dynamic(s) {
-		return nil
-	}
-	out := make([]int64, 0, len(cs))
-	for _, c := range cs {
-		if c.room.Unknown != "" {
-			return nil
-		}
-		out = append(out, c.room.Replicas)
-	}
-	return out
+// measured tells whether replicas are divided by room, and that of each candidate is
+// known.
+func measured(p *policyv1alpha1.Placement, cs []candidate) bool {
+	return propagation.ByRoom(p) && !slices.ContainsFunc(cs, func(c candidate) bool { return c.room.Unknown != "" })
 }
 
 // roomsOf are all of them, by the names of the clusters.
@@ -112,10 +102,11 @@ func roomsOf(cs []candidate) []Room {
 // fill divides what is to be added to held by the room that there is: in the order of the
 // candidates where few of them shall have replicas, else in proportion to it. What is
 // held stays. False: it does not fit.
-func fill(added int64, few bool, held, room []int64) ([]int64, bool) {
-	var all int64
-	for _, r := range room {
-		all += r
+func fill(added int64, few bool, held []int64, cs []candidate) ([]int64, bool) {
+	room, all := make([]int64, len(cs)), int64(0)
+	for i, c := range cs {
+		room[i] = c.room.Replicas
+		all += room[i]
 	}
 	if added > all {
 		return held, false
@@ -133,16 +124,13 @@ func fill(added int64, few bool, held, room []int64) ([]int64, bool) {
 	return more, true
 }
 
-// noRoom says how many replicas do not fit, and what each cluster has room for.
-func noRoom(replicas int64, cs []candidate) (why string, each []string) {
+// noRoom says how many replicas the candidates have no room for.
+func noRoom(replicas int64, cs []candidate) string {
 	var room int64
 	added := replicas
 	for _, c := range cs {
 		added -= c.held
 		room += c.room.Replicas
 	}
-	for _, r := range roomsOf(cs) {
-		each = append(each, r.String())
-	}
-	return fmt.Sprintf("and have room for %d of %d more replicas", room, added), each
+	return fmt.Sprintf("and have room for %d of %d more replicas", room, added)
 }

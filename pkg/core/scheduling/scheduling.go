@@ -41,7 +41,7 @@ type Decision struct {
 	// Unschedulable tells that the placement could not be satisfied.
 	Unschedulable bool
 	// Rooms are those of the clusters that may have the template, sorted, where its
-	// replicas are divided by room.
+	// replicas are divided by room. Where that of one is not known, none of them counts.
 	Rooms []Room
 }
 
@@ -193,9 +193,10 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 	}
 	shares, fits := assign(b.Spec.Replicas, p.ReplicaScheduling, chosen)
 	if a.full = !fits; a.full {
-		var each []string
-		a.why, each = noRoom(int64(b.Spec.Replicas), chosen)
-		a.refused = append(each, a.refused...)
+		a.why = noRoom(int64(b.Spec.Replicas), chosen)
+		for i, room := range roomsOf(chosen) {
+			a.refused = slices.Insert(a.refused, i, room.String())
+		}
 		return a
 	}
 	a.targets, a.kept = keep(b, kept, clusters, shares)

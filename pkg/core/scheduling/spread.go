@@ -23,8 +23,10 @@ type candidate struct {
 	held    int64
 	// weight is its share of divided replicas, relative to the others'.
 	weight int64
-	// room is how many replicas more it has room for, where they are divided by that.
-	room Room
+	// room is how many replicas more it has room for, where they are divided by that;
+	// measured: by that, and it is known of all candidates.
+	room     Room
+	measured bool
 	// groups are those that it is in, one for each of the binding's GroupConstraints.
 	groups []string
 }
@@ -54,8 +56,12 @@ func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clust
 		}
 		out = append(out, next)
 	}
+	known := measured(&p, out)
+	for i := range out {
+		out[i].measured = known
+	}
 	// Among groups room has no say: which clusters are taken for them depends on all.
-	roomy := len(constraints) == 0 && rooms(p.ReplicaScheduling, out) != nil
+	roomy := known && len(constraints) == 0
 	slices.SortFunc(out, func(a, b candidate) int {
 		order := cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.absence(), b.absence()))
 		if order == 0 && roomy && !a.present {
