@@ -20,6 +20,7 @@ import (
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/hub"
 )
 
@@ -289,6 +290,7 @@ func (o *explainOptions) showClusters(r explaining.Report) {
 	if m := r.Scheduled.Message; m != "" {
 		o.screen.Printf("  %s\n", m)
 	}
+	o.showRooms(r)
 	others := r.NotChosen
 	if !o.wide() && len(others) > fewOthers {
 		others = others[:fewOthers]
@@ -310,6 +312,26 @@ func (o *explainOptions) showClusters(r explaining.Report) {
 	o.screen.Table("  ", screen.Columns("CLUSTER", "REPLICAS", "STATE", "HEALTH", "WHY"), rows, false)
 	if n := len(r.NotChosen) - len(others); n > 0 {
 		o.screen.Printf("  %s not chosen either (-o wide lists them)\n", noun(n, "more is", "more are"))
+	}
+}
+
+// showRooms says how additional replicas would be divided.
+func (o *explainOptions) showRooms(r explaining.Report) {
+	rooms := r.Rooms
+	if len(rooms) == 0 {
+		return
+	}
+	how := "More replicas go where there is room"
+	if slices.ContainsFunc(rooms, func(r scheduling.Room) bool { return r.Unknown != "" }) {
+		how = "More replicas are divided as if all clusters had room"
+	}
+	o.screen.Println("  " + how + ":")
+	for i, room := range rooms {
+		if i == fewOthers && !o.wide() {
+			o.screen.Printf("    and %s (-o wide lists them)\n", noun(len(rooms)-i, "more cluster", "more clusters"))
+			break
+		}
+		o.screen.Println("    " + room.String())
 	}
 }
 

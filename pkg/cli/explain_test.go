@@ -8,6 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -176,4 +181,36 @@ func (a *api) rename(ref string) {
 	u := a.get(ref)
 	u.SetLabels(map[string]string{propagation.ClaimLabelNamespaced: "another"})
 	a.put(ref, u.Object)
+}
+
+// TestExplainRoom: where replicas are divided by it, explain says what each cluster has
+// room for, or that nobody can tell.
+func TestExplainRoom(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	container := map[string]any{"name": "nginx", "resources": map[string]any{"requests": map[string]any{"cpu": "1"}}}
+	nginx := fixture.Deployment("nginx").Spec("template", map[string]any{"spec": map[string]any{"containers": []any{container}}})
+	hub.propagated(nginx, fixture.Policy("web").To("member1", "member2").Dividing(policyv1alpha1.ReplicaSchedulingStrategy{
+		ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceAggregated,
+	}))
+	left := func(name, cpu string) {
+		c := cluster("https://"+name, name)
+		c.Status.ResourceSummary = &clusterv1alpha1.ResourceSummary{
+			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}, Allocated: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+		}
+		hub.put("cluster.karmada.io/v1alpha1/Cluster/"+name, c)
+	}
+	says := func(want ...string) {
+		t.Helper()
+		a := run(t, hub, "explain", "deploy/nginx")
+		a.wants(t, "")
+		for _, line := range want {
+			if !strings.Contains(a.out, "\n  "+line+"\n") {
+				t.Errorf("it does not say %q:\n%s", line, a.out)
+			}
+		}
+	}
+	left("member1", "5")
+	says("More replicas are divided as if all clusters had room:", "  member1 has room for 4, by its cpu", "  nobody can tell of member2: its nodes were not measured")
+	left("member2", "3")
+	says("More replicas go where there is room:", "  member1 has room for 4, by its cpu", "  member2 has room for 2, by its cpu")
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/mirroring"
 )
 
@@ -53,9 +54,10 @@ func (c *Client) usage(ctx context.Context) (*mirroring.Usage, error) {
 	}
 	free := u.Allocatable.DeepCopy()
 	whole, err = pages(ctx, c, "/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=", func(p pod) {
+		requests := p.Spec.Requests()
 		for _, name := range counted {
 			q := free[name]
-			q.Sub(p.requests()[name])
+			q.Sub(requests[name])
 			if q.Sign() < 0 {
 				q.Set(0)
 			}
@@ -101,40 +103,9 @@ func pages[T any](ctx context.Context, c *Client, path, fields string, f func(T)
 	return false, nil
 }
 
-// pod is what of a pod is asked of a node.
+// pod is what of a pod is requested of a node.
 type pod struct {
-	Spec struct {
-		Containers     []container         `json:"containers"`
-		InitContainers []container         `json:"initContainers"`
-		Overhead       corev1.ResourceList `json:"overhead"`
-	} `json:"spec"`
-}
-
-type container struct {
-	RestartPolicy string                      `json:"restartPolicy"`
-	Resources     corev1.ResourceRequirements `json:"resources"`
-}
-
-// requests are the most that the pod asks for at a time: of its containers and
-// those that stay beside them, or of one that runs before them.
-func (p pod) requests() corev1.ResourceList {
-	sum, stay, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
-	for _, c := range p.Spec.InitContainers {
-		if c.RestartPolicy == string(corev1.ContainerRestartPolicyAlways) {
-			add(stay, c.Resources.Requests)
-			continue
-		}
-		before := stay.DeepCopy()
-		add(before, c.Resources.Requests)
-		raise(most, before)
-	}
-	for _, c := range p.Spec.Containers {
-		add(sum, c.Resources.Requests)
-	}
-	add(sum, stay)
-	raise(sum, most)
-	add(sum, p.Spec.Overhead)
-	return sum
+	Spec kinds.PodSpec `json:"spec"`
 }
 
 func add(to, some corev1.ResourceList) {
@@ -143,14 +114,6 @@ func add(to, some corev1.ResourceList) {
 			total := to[name]
 			total.Add(q)
 			to[name] = total
-		}
-	}
-}
-
-func raise(to, least corev1.ResourceList) {
-	for name, q := range least {
-		if known, ok := to[name]; !ok || known.Cmp(q) < 0 {
-			to[name] = q
 		}
 	}
 }

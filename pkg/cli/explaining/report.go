@@ -28,9 +28,12 @@ type Report struct {
 	InForce *InForce `json:"inForce,omitempty"`
 	// Suspended says where dispatching of this template is suspended by itself,
 	// whatever its policy says: "all", or the clusters; absent: nowhere.
-	Suspended string    `json:"suspended,omitempty"`
-	Scheduled Verdict   `json:"scheduled"`
-	Clusters  []Cluster `json:"clusters"`
+	Suspended string  `json:"suspended,omitempty"`
+	Scheduled Verdict `json:"scheduled"`
+	// Rooms lists the room in the clusters that may have the template, if its replicas
+	// are divided by room.
+	Rooms    []scheduling.Room `json:"rooms,omitempty"`
+	Clusters []Cluster         `json:"clusters"`
 	// NotChosen are the joined clusters that the template does not go to, and those
 	// that are unjoined.
 	NotChosen []Cluster `json:"notChosen,omitempty"`
@@ -124,6 +127,7 @@ func (w World) Explain(s Subject) Report {
 		InForce:   inForce(in.Binding, s.Revision),
 		Suspended: told(s.SuspendedIn()),
 		Scheduled: w.scheduled(in.Binding),
+		Rooms:     w.rooms(in.Binding),
 		Clusters:  w.reached(clusters(in.Binding, s.Works), s.Works),
 		NotChosen: w.notChosen(in.Binding),
 		Gates:     w.Unknown,
@@ -256,6 +260,14 @@ func (w World) said(b *propagation.Binding) Verdict {
 	}
 	c := scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Condition
 	return Verdict{Verdict: string(c.Status), Reason: c.Reason, Message: c.Message}
+}
+
+// rooms returns the room by which additional replicas would be divided now.
+func (w World) rooms(b *propagation.Binding) []scheduling.Room {
+	if b == nil || b.ActedHash() == "" || b.ForeignScheduler() != "" {
+		return nil
+	}
+	return scheduling.Decide(scheduling.Input{Binding: b, Clusters: w.Clusters}).Rooms
 }
 
 // pending returns the pending change, and what it would do.

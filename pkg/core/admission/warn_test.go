@@ -51,21 +51,12 @@ func TestWarn(t *testing.T) {
 			want: []string{
 				"spec.schedulePriority is stored and not acted on yet",
 				"spec.dependentOverrides is stored and not acted on yet",
-				"spec.placement.replicaScheduling.weightPreference.dynamicWeight is stored and not acted on yet: replicas are divided evenly",
 			},
 		},
-		"who divides replicas by room is told that nobody counts it": {
+		"who divides replicas by room is told nothing, for that is acted on": {
 			sent: edits{spec(func(s *policyv1alpha1.PropagationSpec) {
 				s.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{
 					ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceAggregated,
-				}
-			})},
-			want: []string{"spec.placement.replicaScheduling.replicaDivisionPreference Aggregated is stored and not acted on yet: the first cluster takes all, whatever room it has"},
-		},
-		"where nothing is divided, how is no matter": {
-			sent: edits{spec(func(s *policyv1alpha1.PropagationSpec) {
-				s.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{
-					ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDuplicated, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceAggregated,
 				}
 			})},
 		},

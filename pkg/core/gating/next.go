@@ -13,6 +13,7 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -24,6 +25,7 @@ func (in Input) activated() *propagation.Binding {
 	if p := in.Policy; p != nil {
 		b.NoteSpread(&p.Spec.Placement)
 		snapshot(&p.Spec, &b.Spec)
+		b.Spec.ReplicaRequirements = in.requirements(&b.Spec)
 		b.Annotations[propagation.AnnotationActivePolicy] = p.Key.ID()
 		b.Annotations[propagation.AnnotationActivePolicyID] = p.ID
 		b.Annotations[propagation.AnnotationActiveGeneration] = strconv.FormatInt(p.Generation, 10)
@@ -31,6 +33,23 @@ func (in Input) activated() *propagation.Binding {
 		delete(b.Annotations, propagation.AnnotationActivate)
 	}
 	return b
+}
+
+// requirements are what one replica of the content requests, where the placement divides
+// replicas by the room for them. Nobody else asks for it: then it stays as it was.
+func (in Input) requirements(b *workv1alpha2.ResourceBindingSpec) *workv1alpha2.ReplicaRequirements {
+	requests, known := kinds.Requests(in.Template.Object)
+	if !known || !propagation.ByRoom(b.Placement) || b.ReplicaRequirements == nil && len(requests) == 0 {
+		return b.ReplicaRequirements
+	}
+	next := &workv1alpha2.ReplicaRequirements{}
+	if b.ReplicaRequirements != nil {
+		next = b.ReplicaRequirements.DeepCopy()
+	}
+	if next.ResourceRequest = nil; len(requests) > 0 {
+		next.ResourceRequest = requests
+	}
+	return next
 }
 
 // carried is the binding with the template's content in force, and with the policy's

@@ -132,3 +132,41 @@ func TestStatus(t *testing.T) {
 		t.Error("what was known is forgotten")
 	}
 }
+
+func TestSummary(t *testing.T) {
+	first, changed := mirroring.Summary(nil, usage(3, "12", "10"))
+	if !changed || first.Allocated.Cpu().String() != "2" || first.Allocatable.Cpu().String() != "12" {
+		t.Fatalf("first: %+v", first)
+	}
+	hidden := usage(3, "12", "10")
+	hidden.Available = nil
+	blind, _ := mirroring.Summary(nil, hidden)
+	for sentence, tc := range map[string]struct {
+		old  *clusterv1alpha1.ResourceSummary
+		u    *mirroring.Usage
+		want bool
+		load string // empty: not known
+	}{
+		"a member whose nodes were not looked at": {first, nil, false, "2"},
+		"the same again":                                {first, usage(3, "12", "10"), false, "2"},
+		"a little load is no news":                      {first, usage(3, "12", "9500m"), false, "2"},
+		"much load is":                                  {first, usage(3, "12", "9"), true, "3"},
+		"no room left is":                               {first, usage(3, "12", "0"), true, "12"},
+		"larger nodes are":                              {first, usage(3, "16", "14"), true, "2"},
+		"its pods are not told any more":                {first, hidden, false, "2"},
+		"its pods were never told":                      {blind, hidden, false, ""},
+		"its pods are told for the first time":          {blind, usage(3, "12", "12"), true, "0"},
+		"a member without nodes has nothing to be said": {nil, &mirroring.Usage{Allocatable: corev1.ResourceList{}, Available: corev1.ResourceList{}}, false, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s, got := mirroring.Summary(tc.old, tc.u)
+			load := ""
+			if s != nil && s.Allocated != nil {
+				load = s.Allocated.Cpu().String()
+			}
+			if got != tc.want || load != tc.load {
+				t.Errorf("changed %t, load %q, want %t and %q", got, load, tc.want, tc.load)
+			}
+		})
+	}
+}

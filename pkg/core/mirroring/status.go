@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	"sluice.dev/pkg/core/conditions"
 )
@@ -126,6 +127,38 @@ func usage(old memberclusterv1.ResourceUsage, u *Usage, now time.Time) memberclu
 		next.Available = old.Available
 	}
 	return next
+}
+
+// Summary returns what a Cluster says of its member's resources, and whether that is not
+// what it says already. Like that of the MemberCluster it follows a small change of the
+// load only when it grows.
+func Summary(old *clusterv1alpha1.ResourceSummary, u *Usage) (*clusterv1alpha1.ResourceSummary, bool) {
+	if u == nil {
+		return old, false
+	}
+	next := &clusterv1alpha1.ResourceSummary{}
+	if old != nil {
+		next = old.DeepCopy()
+	}
+	load := minus(u.Allocatable, u.Available)
+	if u.Available == nil {
+		load = next.Allocated
+	}
+	if equal(next.Allocatable, u.Allocatable) && near(minus(u.Allocatable, next.Allocated), u.Available, u.Allocatable) && (len(next.Allocated) > 0 || len(load) == 0) {
+		return old, false
+	}
+	next.Allocatable, next.Allocated = u.Allocatable, load
+	return next, true
+}
+
+// minus is what some leaves of all.
+func minus(all, some corev1.ResourceList) corev1.ResourceList {
+	left := all.DeepCopy()
+	for name, q := range left {
+		q.Sub(some[name])
+		left[name] = q
+	}
+	return left
 }
 
 func equal(a, b corev1.ResourceList) bool {

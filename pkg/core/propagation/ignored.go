@@ -48,8 +48,6 @@ const (
 	noPlan      = "no plan"
 )
 
-const weight = "spec.placement.replicaScheduling.weightPreference.dynamicWeight"
-
 // PolicyFields are the fields of policies.
 var PolicyFields = []Field{
 	{
@@ -65,16 +63,8 @@ var PolicyFields = []Field{
 		Today: "nobody waits for the overrides; those that exist apply",
 		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return len(s.DependentOverrides) > 0 },
 	}, {
-		Path: weight, By: byEstimator, Instead: "replicas are divided evenly",
-		Today: "replicas are divided evenly, for nobody counts what fits into a member",
-		Vain: func(s *policyv1alpha1.PropagationSpec) bool {
-			r := s.Placement.ReplicaScheduling
-			return r != nil && r.WeightPreference != nil && r.WeightPreference.DynamicWeight != "" && !aggregated(r)
-		},
-	}, {
-		Path: "spec.placement.replicaScheduling.replicaDivisionPreference", Part: "Aggregated", By: byEstimator, Instead: "the first cluster takes all, whatever room it has",
-		Today: "acted on, without knowing how much room a cluster has: the first in order takes all",
-		Vain:  func(s *policyv1alpha1.PropagationSpec) bool { return aggregated(s.Placement.ReplicaScheduling) },
+		Path: "spec.placement.replicaScheduling", Part: "by the room that clusters have", By: byEstimator,
+		Today: "`dynamicWeight` and `Aggregated` act on what the clusters' nodes have left of CPU and memory, as it was measured last ([decision 0059](decisions/0059-what-is-added-goes-where-there-is-room.md)). Where a replica requests neither, or a cluster is not measured, replicas are divided evenly, or the first in order takes all; `explain` tells",
 	}, {
 		Path: "spec.placement.clusterTolerations[].tolerationSeconds", By: byEvictor, Instead: "it is tolerated for ever",
 		Today: "ignored. Key, value, effect and operator are acted on: a cluster with an untolerated `NoSchedule` or `NoExecute` taint gets nothing new, and keeps what it has",
@@ -88,7 +78,7 @@ var PolicyFields = []Field{
 
 // BindingFields are the fields of bindings.
 var BindingFields = []Field{
-	{Path: "spec.replicaRequirements", Today: "not filled in; kept where somebody else does", By: byEstimator},
+	{Path: "spec.replicaRequirements", Today: "`resourceRequest` is filled in where replicas are divided by room. The rest is not, and kept where somebody else does", By: byEstimator},
 	{Path: "spec.components", Today: "not filled in; kept where somebody else does", By: byEstimator},
 	{Path: "spec.gracefulEvictionTasks", Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one", By: byEvictor},
 	{Path: "spec.rescheduleTriggeredAt", Today: "ignored", By: byScheduler},
@@ -106,17 +96,10 @@ var ClusterFields = []Field{
 	{Path: "spec.syncMode", Part: "Pull", Today: "treated as `Push`; there is no agent", By: "an agent, to come"},
 	{Path: "spec.impersonatorSecretRef", Today: "ignored; nobody passes people's requests on", By: noPlan},
 	{Path: "spec.resourceModels", Today: "ignored", By: "an estimator"},
-	{Path: "status.resourceSummary", Today: "not written", By: "an estimator"},
+	{Path: "status.resourceSummary", Part: "allocating, allocatableModelings", Today: "not written. `allocatable` and `allocated` are, of CPU and memory, where they changed by a twentieth", By: "an estimator"},
 	{Path: "status.nodeSummary", Today: "not written", By: "an estimator"},
 	{Path: "status.remedyActions", Today: "not written", By: noPlan},
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
-}
-
-// aggregated reports whether replicas are divided among as few clusters as possible;
-// then weights have no effect.
-func aggregated(r *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return r != nil && r.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDuplicated &&
-		r.ReplicaDivisionPreference == policyv1alpha1.ReplicaDivisionPreferenceAggregated
 }
 
 // Ignored returns the fields that a policy sets without effect.

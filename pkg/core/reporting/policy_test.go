@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
@@ -47,27 +49,21 @@ func TestZ28PolicySaysWhichRightIsMissing(t *testing.T) {
 func TestPolicySaysWhichFieldsAreIgnored(t *testing.T) {
 	p := &propagation.Policy{}
 	p.Spec.Failover = &policyv1alpha1.FailoverBehavior{}
-	p.Spec.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{
-		WeightPreference: &policyv1alpha1.ClusterPreferences{DynamicWeight: policyv1alpha1.DynamicWeightByAvailableReplicas},
-	}
+	p.Spec.Placement.ClusterTolerations = []corev1.Toleration{{TolerationSeconds: ptr.To(int64(30))}}
 	list, changed := PolicyConditions(p, nil, "", noon)
 	c := meta.FindStatusCondition(list, ConditionFieldsIgnored)
 	if !changed || c == nil || c.Status != metav1.ConditionTrue {
 		t.Fatalf("two fields are ignored: %v, changed %t", list, changed)
 	}
-	for _, part := range []string{"spec.failover", "dynamicWeight (replicas are divided evenly)"} {
+	for _, part := range []string{"spec.failover", "tolerationSeconds (it is tolerated for ever)"} {
 		if !strings.Contains(c.Message, part) {
 			t.Errorf("%q lacks %q", c.Message, part)
 		}
 	}
-	p.Status.Conditions, p.Spec.Failover = list, nil
-	p.Spec.Placement.ReplicaScheduling.ReplicaDivisionPreference = policyv1alpha1.ReplicaDivisionPreferenceAggregated
-	list, changed = PolicyConditions(p, nil, "", noon)
-	const aggregated = "stored and not acted on yet: spec.placement.replicaScheduling.replicaDivisionPreference Aggregated (the first cluster takes all, whatever room it has)"
-	if c := meta.FindStatusCondition(list, ConditionFieldsIgnored); !changed || c.Message != aggregated {
-		t.Errorf("where replicas are aggregated, no weight counts: it says %q, want %q", c.Message, aggregated)
-	}
 	p.Status.Conditions, p.Spec = list, policyv1alpha1.PropagationSpec{}
+	p.Spec.Placement.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{ // which acts
+		WeightPreference: &policyv1alpha1.ClusterPreferences{DynamicWeight: policyv1alpha1.DynamicWeightByAvailableReplicas},
+	}
 	list, changed = PolicyConditions(p, nil, "", noon)
 	if c := meta.FindStatusCondition(list, ConditionFieldsIgnored); !changed || c.Status != metav1.ConditionFalse {
 		t.Fatalf("none is ignored by now: %v, changed %t", c, changed)

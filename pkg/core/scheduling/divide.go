@@ -11,45 +11,59 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/scheduling/affinity"
 )
 
 // assign gives replicas to the chosen clusters: all of them to each, or a share.
-// A cluster whose share is nothing is no target.
-func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen []candidate) []workv1alpha2.TargetCluster {
+// A cluster whose share is nothing is no target. False: they do not fit.
+func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen []candidate) ([]workv1alpha2.TargetCluster, bool) {
 	targets := make([]workv1alpha2.TargetCluster, 0, len(chosen))
-	if replicas <= 0 || !divided(s) {
+	if replicas <= 0 || !propagation.Divided(s) {
 		for _, c := range chosen {
 			targets = append(targets, workv1alpha2.TargetCluster{Name: c.name, Replicas: max(replicas, 0)})
 		}
-		return sorted(targets)
+		return sorted(targets), true
 	}
-	for i, n := range shares(int64(replicas), s, chosen) {
+	all, fits := shares(int64(replicas), s, chosen)
+	for i, n := range all {
 		if n > 0 {
 			targets = append(targets, workv1alpha2.TargetCluster{Name: chosen[i].name, Replicas: int32(n)})
 		}
 	}
-	return sorted(targets)
+	return sorted(targets), fits
 }
 
 // shares divides the replicas among the candidates. Static weights are a
 // proportion that somebody asked for, and are met anew each time. Every other
-// preference lets replicas stay where they are and moves only what it must.
-func shares(replicas int64, s *policyv1alpha1.ReplicaSchedulingStrategy, cs []candidate) []int64 {
-	weights, held := make([]int64, len(cs)), make([]int64, len(cs))
+// preference lets replicas stay where they are and moves only what it must:
+// room counts for those that are added alone. False: they do not fit.
+func shares(replicas int64, s *policyv1alpha1.ReplicaSchedulingStrategy, cs []candidate) ([]int64, bool) {
+	weights, held, added := make([]int64, len(cs)), make([]int64, len(cs)), replicas
 	for i, c := range cs {
 		weights[i], held[i] = c.weight, c.held
+		added -= c.held
 	}
-	if s.ReplicaDivisionPreference == policyv1alpha1.ReplicaDivisionPreferenceAggregated {
-		// No room is known of, so the first candidate has room for all.
+	switch {
+	case added > 0 && cs[0].measured:
+		return fill(added, propagation.Aggregated(s), held, cs)
+	case added < 0 && propagation.Dynamic(s):
+		weights = held // each gives its part of them back
+	case propagation.Aggregated(s):
+		// Nobody knows of room, or none is wanted: one has room for all, the first, or of
+		// fewer replicas the one that has the most.
+		one := 0
+		if added < 0 {
+			one = slices.Index(held, slices.Max(held))
+		}
 		weights = make([]int64, len(cs))
-		weights[0] = 1
+		weights[one] = 1
 	}
 	ideal := divide(replicas, weights, held)
 	if static(s) {
-		return ideal
+		return ideal, true
 	}
-	return settle(replicas, held, ideal)
+	return settle(replicas, held, ideal), true
 }
 
 // settle moves from held towards ideal no further than the sum requires:
@@ -123,12 +137,8 @@ func weigh(s *policyv1alpha1.ReplicaSchedulingStrategy, clusters []*clusterv1alp
 	return weights
 }
 
-func divided(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return s != nil && s.ReplicaSchedulingType != policyv1alpha1.ReplicaSchedulingTypeDuplicated
-}
-
 // static tells whether somebody asked for a fixed proportion.
 func static(s *policyv1alpha1.ReplicaSchedulingStrategy) bool {
-	return divided(s) && s.ReplicaDivisionPreference != policyv1alpha1.ReplicaDivisionPreferenceAggregated &&
+	return propagation.Divided(s) && !propagation.Aggregated(s) &&
 		s.WeightPreference != nil && s.WeightPreference.DynamicWeight == "" && len(s.WeightPreference.StaticWeightList) > 0
 }

@@ -12,6 +12,8 @@
 //   - "No" is a result: it says which cluster is refused, and why.
 //   - Divided replicas sum up to the template's, and what runs somewhere stays
 //     there as far as the placement allows.
+//   - Room counts for replicas that are added, and for nothing else: a change of room
+//     alone moves none. Where it cannot be told, it does not count.
 //   - A cluster that does not answer is a target like any other. What keeps
 //     templates away from it is a taint.
 //

@@ -40,12 +40,18 @@ type Decision struct {
 	Affinity string
 	// Unschedulable tells that the placement could not be satisfied.
 	Unschedulable bool
+	// Rooms are those of the clusters that may have the template, sorted, where its
+	// replicas are divided by room. Where that of one is not known, none of them counts.
+	Rooms []Room
 }
 
 // Decide chooses the clusters. Where none fits, there are no targets; where some
-// fit and yet the placement cannot be satisfied, or names a cluster that is not joined
-// in place of one that has the template, the targets stay as they are.
-// What cannot be scheduled is not moved: who commits leaves it where it is.
+// fit and yet the placement cannot be satisfied, names a cluster that is not joined
+// in place of one that has the template, or finds no room for the replicas, the targets
+// stay as they are.
+// What cannot be scheduled is not moved: who commits leaves it where it is. That there
+// is no room in one term's clusters is no reason to go to those of the next: when there
+// is some again, all replicas would move back.
 func Decide(in Input) Decision {
 	spec := &in.Binding.Spec
 	switch {
@@ -62,6 +68,11 @@ func Decide(in Input) Decision {
 	var tried []attempt
 	for _, term := range terms(placement) {
 		a := try(in.Binding, placement, term, clusters)
+		if a.full {
+			d := refuseAll(append(tried, a), len(clusters), spec.Clusters)
+			d.Rooms = a.rooms
+			return d
+		}
 		if a.why != "" {
 			tried = append(tried, a)
 			continue
@@ -70,7 +81,9 @@ func Decide(in Input) Decision {
 		if why != "" {
 			return refuse(spec.Clusters, workv1alpha2.ReasonUnschedulable, why)
 		}
-		return accept(a.targets, term.AffinityName, a.success())
+		d := accept(a.targets, term.AffinityName, a.success())
+		d.Rooms = a.rooms
+		return d
 	}
 	return refuseAll(tried, len(clusters), spec.Clusters)
 }
@@ -144,6 +157,9 @@ type attempt struct {
 	fit int
 	// why the placement cannot be satisfied; empty: it is.
 	why string
+	// full: the replicas do not fit into the clusters, of which rooms tells.
+	full  bool
+	rooms []Room
 }
 
 // try filters, chooses and divides for one term.
@@ -168,10 +184,22 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 			a.weightless, a.refused = append(a.weightless, c.Name), append(a.refused, c.Name+" has no weight")
 		}
 	}
-	chosen, why := choose(cs, p.SpreadConstraints, b.GroupConstraints())
-	if a.why = why; why == "" {
-		a.targets, a.kept = keep(b, kept, clusters, assign(b.Spec.Replicas, p.ReplicaScheduling, chosen))
+	if b.Spec.Replicas > 0 && propagation.ByRoom(&p) {
+		a.rooms = roomsOf(cs)
 	}
+	chosen, why := choose(cs, p.SpreadConstraints, b.GroupConstraints())
+	if a.why = why; why != "" {
+		return a
+	}
+	shares, fits := assign(b.Spec.Replicas, p.ReplicaScheduling, chosen)
+	if a.full = !fits; a.full {
+		a.why = noRoom(int64(b.Spec.Replicas), chosen)
+		for i, room := range roomsOf(chosen) {
+			a.refused = slices.Insert(a.refused, i, room.String())
+		}
+		return a
+	}
+	a.targets, a.kept = keep(b, kept, clusters, shares)
 	return a
 }
 

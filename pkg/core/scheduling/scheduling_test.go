@@ -265,6 +265,7 @@ func TestDecideReplicas(t *testing.T) {
 		"what a lost cluster held goes to the others":           {6, even, targets{on("member1", 2), on("member2", 2), on("lost", 2)}, 2, targets{on("member1", 3), on("member2", 3)}},
 		"aggregated goes to one cluster":                        {5, aggregated, nil, 3, targets{on("member1", 5)}},
 		"aggregated grows where it is":                          {5, aggregated, targets{on("member2", 3)}, 3, targets{on("member2", 5)}},
+		"aggregated shrinks where it has the least":             {7, aggregated, targets{on("member1", 1), on("member2", 6), on("member3", 2)}, 3, targets{on("member2", 6), on("member3", 1)}},
 		"aggregated leaves what is elsewhere":                   {6, aggregated, targets{on("member2", 3), on("member3", 1)}, 3, targets{on("member2", 5), on("member3", 1)}},
 		"as many replicas as can be are divided at once":        {1<<31 - 1, even, targets{on("member1", 7)}, 2, targets{on("member1", 1<<30), on("member2", 1<<30-1)}},
 		"a negative number that somebody wrote counts as none":  {2, even, targets{on("member1", -5)}, 2, targets{on("member1", 1), on("member2", 1)}},

@@ -23,13 +23,18 @@ type candidate struct {
 	held    int64
 	// weight is its share of divided replicas, relative to the others'.
 	weight int64
+	// room is how many replicas more it has room for, where they are divided by that;
+	// measured: by that, and it is known of all candidates.
+	room     Room
+	measured bool
 	// groups are those that it is in, one for each of the binding's GroupConstraints.
 	groups []string
 }
 
 // candidates are the clusters that fit, in the order of preference: those with
-// the greater weight, then those that have the template, then by name. Those
-// without a weight are none where there are replicas to divide.
+// the greater weight, then those that have the template, then, of the others, those
+// with more room, then by name. Those without a weight are none where there are
+// replicas to divide.
 func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clusterv1alpha1.Cluster) []candidate {
 	weights := weigh(p.ReplicaScheduling, fit)
 	constraints, out := b.GroupConstraints(), make([]candidate, 0, len(fit))
@@ -38,6 +43,9 @@ func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clust
 			continue
 		}
 		next := candidate{name: c.Name, weight: weights[i]}
+		if b.Spec.Replicas > 0 && propagation.ByRoom(&p) {
+			next.room = roomIn(c, b.Spec.ReplicaRequirements)
+		}
 		for _, by := range constraints {
 			next.groups = append(next.groups, filters.GroupOf(by, c))
 		}
@@ -48,8 +56,18 @@ func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clust
 		}
 		out = append(out, next)
 	}
+	known := measured(&p, out)
+	for i := range out {
+		out[i].measured = known
+	}
+	// Among groups room has no say: which clusters are taken for them depends on all.
+	roomy := known && len(constraints) == 0
 	slices.SortFunc(out, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.absence(), b.absence()), cmp.Compare(a.name, b.name))
+		order := cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.absence(), b.absence()))
+		if order == 0 && roomy && !a.present {
+			order = cmp.Compare(b.room.Replicas, a.room.Replicas)
+		}
+		return cmp.Or(order, cmp.Compare(a.name, b.name))
 	})
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -31,11 +32,13 @@ const (
 	roundContents   = "sweep contents"
 	roundStrays     = "sweep strays"
 	roundProtection = "sweep protection"
+	roundRoomless   = "sweep roomless"
 )
 
 // Hub is the control plane's API.
 type Hub interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 	Work(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	PolicyWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
@@ -117,10 +120,11 @@ func (b Books) elsewhere(cluster string) bool {
 	return registered && !b.Here[cluster]
 }
 
-// Sweep announces what is not rendered, Works whose ready members do not have what is
-// in them, Works whose binding is gone, and bindings that nothing needs.
+// Sweep announces what is not rendered, what is unschedulable and no longer need be,
+// Works whose ready members do not have what is in them, Works whose binding is gone, and
+// bindings that nothing needs.
 func (a *Auditor) Sweep(ctx context.Context, t *tick.Tick, b Books) error {
-	failed := errors.Join(a.strays(ctx, t, b), a.unrendered(ctx, t, b))
+	failed := errors.Join(a.strays(ctx, t, b), a.unrendered(ctx, t, b), a.roomless(ctx, t, b))
 	onceMore := !t.Partly && b.Page.Fresh && (t.InMind(roundStrays) || t.InMind(roundUnrendered))
 	if b.through && !onceMore {
 		b.Page.Done(Room)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -82,4 +84,35 @@ func TestAClusterListsItsKinds(t *testing.T) {
 	served = nil
 	look(time.Hour)
 	lists("apps/v1", "v1", "x.io/v1")
+}
+
+// A Cluster says how much of its nodes is taken, with what is said of it anyway, and
+// again only where that changed by much.
+func TestAClusterSaysWhatIsTaken(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}}
+	now, last, free := began, time.Time{}, "4"
+	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
+	r := mirroringStage(f, &now)
+	r.usage = func(context.Context, string) (*mirroring.Usage, error) {
+		return &mirroring.Usage{Nodes: 1, Capacity: all, Allocatable: all, Available: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(free)}}, nil
+	}
+	look := func(taken string, want ...string) {
+		t.Helper()
+		if err := r.readiness(t.Context(), f.cluster, r.ask(t.Context(), "member1", last), events.From(tick.Stage, event.New())); err != nil {
+			t.Fatal(err)
+		}
+		last, now = now, now.Add(time.Hour)
+		if d := cmp.Diff(want, f.take()); d != "" {
+			t.Errorf("written (-want +got):\n%s", d)
+		}
+		if got := f.cluster.Status.ResourceSummary.Allocated.Cpu().String(); got != taken {
+			t.Errorf("%s is taken, want %s", got, taken)
+		}
+	}
+	look("0", "cluster status")
+	free = "3900m"
+	look("0")
+	free = "3"
+	look("1", "cluster status")
+	look("1")
 }

@@ -296,6 +296,9 @@ func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a
 		changed = changed || news || !equality.Semantic.DeepEqual(served, status.APIEnablements)
 		status.APIEnablements = served
 	}
+	if summary, news := mirroring.Summary(status.ResourceSummary, a.usage); news {
+		status.ResourceSummary, changed = summary, true
+	}
 	if !changed {
 		return nil
 	}
