@@ -4,8 +4,11 @@
 package hub
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"net/http"
@@ -13,6 +16,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -31,6 +36,13 @@ const recordTimeout = 10 * time.Second
 // again; those behind it wait, too.
 const retryRecord = 200 * time.Millisecond
 
+// recordTries is how often the creation of an event with a name of its own is tried, and
+// recordOnce how many of these events may wait.
+const (
+	recordTries = 5
+	recordOnce  = 1000
+)
+
 // About names the object that a Kubernetes event is about.
 type About struct {
 	APIVersion string
@@ -47,6 +59,28 @@ func (h *Hub) Record(_ context.Context, about About, eventType, reason, message 
 	h.recorder.queue(about).Event(&corev1.ObjectReference{
 		APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID,
 	}, eventType, reason, conditions.Message(message))
+}
+
+// RecordOnce is Record for what is recorded once on an occasion, however often, and by
+// however many processes, it is noticed: the event's name ends in the occasion, so that
+// the API server refuses a second one for as long as it keeps the first, and lists them
+// in order.
+func (h *Hub) RecordOnce(_ context.Context, about About, occasion, eventType, reason, message string) {
+	h.recorder.start.Do(h.recorder.run)
+	now := metav1.Now()
+	hash := sha256.Sum256([]byte(about.UID))
+	e := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(about.Namespace, metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x.%s", about.Name, hash[:4], occasion)},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID,
+		},
+		Source: corev1.EventSource{Component: h.recorder.componentOf(about)}, Type: eventType, Reason: reason, Message: conditions.Message(message),
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+	}
+	select {
+	case h.recorder.once <- e:
+	default: // what cannot be written is dropped
+	}
 }
 
 // Mention is Record of something that went well, and that can be read elsewhere: at most
@@ -75,6 +109,8 @@ type recorder struct {
 	start     sync.Once
 	queues    [recorderQueues]events.EventRecorder
 	mentions  flowcontrol.RateLimiter
+	// once holds the events with names of their own that wait to be written.
+	once chan *corev1.Event
 	// placements are those of the events about placements, which come from the
 	// component that people look for.
 	placements [recorderQueues]events.EventRecorder
@@ -90,6 +126,30 @@ func (r *recorder) run() {
 		r.queues[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: r.component}).WithLogger(klog.Logger{})
 		r.placements[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: placementv1.EventComponent}).WithLogger(klog.Logger{})
 	}
+	r.once = make(chan *corev1.Event, recordOnce)
+	go func() {
+		for e := range r.once {
+			r.write(e)
+		}
+	}()
+}
+
+// write creates the event, unless it exists.
+func (r *recorder) write(e *corev1.Event) {
+	for range recordTries {
+		if _, err := r.sink.Create(e); err == nil || apierrors.IsAlreadyExists(err) {
+			return
+		}
+		<-time.After(retryRecord)
+	}
+}
+
+// componentOf is the component that events about the object come from.
+func (r *recorder) componentOf(about About) string {
+	if about.Kind == placementKind.Kind {
+		return placementv1.EventComponent
+	}
+	return r.component
 }
 
 func (r *recorder) queue(about About) events.EventRecorder {

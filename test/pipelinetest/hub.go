@@ -91,6 +91,7 @@ type Hub struct {
 	uids    int
 	reads   int
 	news    []*news
+	told    []string // what RecordOnce told
 
 	// serves are the versions that kinds are served in, where somebody said.
 	serves map[schema.GroupKind][]string
@@ -189,6 +190,16 @@ func (h *Hub) Record(_ context.Context, about hub.About, _, reason, message stri
 	if h.Recorded != nil {
 		h.Recorded(about, reason, message)
 	}
+}
+
+// RecordOnce tells people once on the occasion.
+func (h *Hub) RecordOnce(ctx context.Context, about hub.About, occasion, eventType, reason, message string) {
+	told := string(about.UID) + "/" + occasion
+	if slices.Contains(h.told, told) {
+		return
+	}
+	h.told = append(h.told, told)
+	h.Record(ctx, about, eventType, reason, message)
 }
 
 // Mention takes note of something that went well.

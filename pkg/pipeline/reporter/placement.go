@@ -123,7 +123,7 @@ func (s *Stage) tellPlacement(ctx context.Context, p *placementv1.ClusterResourc
 	}
 	measure(p, stages)
 	for _, e := range telling.Events(p.Status.Conditions, stages) {
-		s.hub.Record(ctx, hub.AboutPlacement(p), hub.Normal, e.Reason, e.Message)
+		s.hub.RecordOnce(ctx, hub.AboutPlacement(p), e.Occasion, hub.Normal, e.Reason, e.Message)
 	}
 	return nil
 }

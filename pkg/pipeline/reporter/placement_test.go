@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/pipeline/reporter"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -87,6 +88,50 @@ func TestC80NothingStaysTrueOfAnEarlierForm(t *testing.T) {
 				t.Errorf("it says %+v", list)
 			}
 		})
+	}
+}
+
+// A rollout of other content, of which members tell one after the other, is of the same
+// generation.
+func TestC85EventsAreOfAGeneration(t *testing.T) {
+	ctx := t.Context()
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	told := 0
+	h.Recorded = func(hub.About, string, string) { told++ }
+	h.Put(&placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	live, err := h.Placement(ctx, "shop")
+	must(t, err)
+	owner := []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
+	labels := func(index string) map[string]string {
+		return map[string]string{placementv1.LabelParentCRP: "shop", placementv1.LabelIsLatestSnapshot: "true", index: "0"}
+	}
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name: "shop-0", Labels: labels(placementv1.LabelPolicyIndex), OwnerReferences: owner, Annotations: map[string]string{placementv1.AnnotationCRPGeneration: "1"},
+	}}
+	policy.Status.ObservedCRPGeneration = 1
+	policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+	policy.Status.ClusterDecisions = []placementv1.ClusterDecision{{ClusterName: "m1", Selected: true}}
+	h.Put(policy)
+	h.Put(&placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name: "shop-0-snapshot", Labels: labels(placementv1.LabelResourceIndex), OwnerReferences: owner,
+		Annotations: map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1", placementv1.AnnotationNumberOfEnvelopedObjects: "0"},
+	}})
+	e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
+	must(t, err)
+	for i, snapshot := range []string{"", "shop-0-snapshot", "", "shop-0-snapshot"} {
+		binding := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{
+			Name: "shop-m1", Labels: map[string]string{placementv1.LabelParentCRP: "shop"}, OwnerReferences: owner,
+		}}
+		binding.Spec = placementv1.ResourceBindingSpec{State: placementv1.BindingStateBound, TargetCluster: "m1", SchedulingPolicySnapshotName: "shop-0", ResourceSnapshotName: snapshot}
+		binding.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, ObservedGeneration: int64(i + 1)}}
+		h.Put(binding)
+		_, err = reporter.New(h, nil, func() time.Time { return fixture.Start }).Handle(ctx, e)
+		must(t, err)
+	}
+	now, err := h.Placement(ctx, "shop")
+	must(t, err)
+	if told != 1 {
+		t.Errorf("told %d times, want once that the rollout started: %+v", told, now.Status.Conditions)
 	}
 }
 

@@ -48,7 +48,7 @@ type Placements interface {
 	CommitPlacementBindingStatus(ctx context.Context, b *placementv1.ClusterResourceBinding, status placementv1.ResourceBindingStatus) (*placementv1.ClusterResourceBinding, error)
 	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
 	PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
-	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	RecordOnce(ctx context.Context, about hub.About, occasion, eventType, reason, message string)
 	Mention(ctx context.Context, about hub.About, reason, message string)
 }
 

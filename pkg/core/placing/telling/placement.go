@@ -323,25 +323,31 @@ func (ph phrases) of(all [][]verdict) verdict {
 }
 
 // Event is a Kubernetes event about a placement.
-type Event struct{ Reason, Message string }
-
-var eventOf = map[string]Event{
-	placementv1.ConditionPlacementRolloutStarted:   {placementv1.EventRolloutStarted, "Started rolling out the latest resources"},
-	placementv1.ConditionPlacementOverridden:       {placementv1.EventOverriddenSucceeded, "Placement has been successfully overridden"},
-	placementv1.ConditionPlacementWorkSynchronized: {placementv1.EventWorkSynchronized, "Work(s) have been created or updated successfully for the selected cluster(s)"},
-	placementv1.ConditionPlacementApplied:          {placementv1.EventApplied, "Resources have been applied to the selected cluster(s)"},
-	placementv1.ConditionPlacementAvailable:        {placementv1.EventRolloutCompleted, "Resources are available in the selected clusters"},
-	placementv1.ConditionPlacementDiffReported:     {placementv1.EventDiffReported, "Differences have been reported for the selected cluster(s)"},
+type Event struct {
+	Reason, Message string
+	// Occasion is the generation and the stage, in a form that sorts in the order in which
+	// they follow each other.
+	Occasion string
 }
 
-// Events returns an event for each condition that became True, once for each
-// generation.
+var eventOf = map[string]Event{
+	placementv1.ConditionPlacementRolloutStarted:   {Reason: placementv1.EventRolloutStarted, Message: "Started rolling out the latest resources"},
+	placementv1.ConditionPlacementOverridden:       {Reason: placementv1.EventOverriddenSucceeded, Message: "Placement has been successfully overridden"},
+	placementv1.ConditionPlacementWorkSynchronized: {Reason: placementv1.EventWorkSynchronized, Message: "Work(s) have been created or updated successfully for the selected cluster(s)"},
+	placementv1.ConditionPlacementApplied:          {Reason: placementv1.EventApplied, Message: "Resources have been applied to the selected cluster(s)"},
+	placementv1.ConditionPlacementAvailable:        {Reason: placementv1.EventRolloutCompleted, Message: "Resources are available in the selected clusters"},
+	placementv1.ConditionPlacementDiffReported:     {Reason: placementv1.EventDiffReported, Message: "Differences have been reported for the selected cluster(s)"},
+}
+
+// Events returns an event for each condition that became True. A condition may do so more
+// than once in a generation: the caller has to record one event for each Occasion.
 func Events(was, now []metav1.Condition) []Event {
 	var out []Event
-	for _, c := range now {
+	for i, c := range now {
 		old := meta.FindStatusCondition(was, c.Type)
 		before := old != nil && old.Status == metav1.ConditionTrue && old.ObservedGeneration == c.ObservedGeneration
 		if e, told := eventOf[c.Type]; told && c.Status == metav1.ConditionTrue && !before {
+			e.Occasion = fmt.Sprintf("%08d-%d", c.ObservedGeneration, i)
 			out = append(out, e)
 		}
 	}

@@ -5,6 +5,7 @@ package telling
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -276,9 +277,12 @@ func TestC82FailedObjectsAreNamedUpToAHundred(t *testing.T) {
 
 func TestC85EventsOnceForEachGeneration(t *testing.T) {
 	s := Summarize(world())
-	var reasons []string
+	var reasons, occasions []string
 	for _, e := range Events(nil, s.Status.Conditions) {
-		reasons = append(reasons, e.Reason)
+		reasons, occasions = append(reasons, e.Reason), append(occasions, e.Occasion)
+	}
+	if !slices.IsSorted(occasions) || len(slices.Compact(occasions)) != len(reasons) {
+		t.Errorf("occasions %q, want each once and in order", occasions)
 	}
 	want := []string{"PlacementRolloutStarted", "PlacementOverriddenSucceeded", "PlacementWorkSynchronized", "PlacementApplied", "PlacementRolloutCompleted"}
 	if diff := cmp.Diff(want, reasons); diff != "" {
