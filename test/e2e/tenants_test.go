@@ -20,6 +20,7 @@ func TestZ32OverridesOfAnotherNamespace(t *testing.T) {
 		}), theirs)
 		s.Expect(mine).In("member1")
 		s.Expect(theirs).In("member1")
+		s.Settle()
 		work, object := s.Expect(mine).work("member1").GetResourceVersion(), s.LiveIn("member1", mine).GetResourceVersion()
 
 		spec := s.override("", theirs, "tenant", "another", "member1").body["spec"]
