@@ -17,7 +17,7 @@ import (
 
 // assign gives replicas to the chosen clusters: all of them to each, or a share.
 // A cluster whose share is nothing is no target. False: they do not fit.
-func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen []candidate) ([]workv1alpha2.TargetCluster, bool) {
+func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen []candidate, measured bool) ([]workv1alpha2.TargetCluster, bool) {
 	targets := make([]workv1alpha2.TargetCluster, 0, len(chosen))
 	if replicas <= 0 || !propagation.Divided(s) {
 		for _, c := range chosen {
@@ -25,7 +25,7 @@ func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen 
 		}
 		return sorted(targets), true
 	}
-	all, fits := shares(int64(replicas), s, chosen)
+	all, fits := shares(int64(replicas), s, chosen, measured)
 	for i, n := range all {
 		if n > 0 {
 			targets = append(targets, workv1alpha2.TargetCluster{Name: chosen[i].name, Replicas: int32(n)})
@@ -37,15 +37,16 @@ func assign(replicas int32, s *policyv1alpha1.ReplicaSchedulingStrategy, chosen 
 // shares divides the replicas among the candidates. Static weights are a
 // proportion that somebody asked for, and are met anew each time. Every other
 // preference lets replicas stay where they are and moves only what it must:
-// room counts for those that are added alone. False: they do not fit.
-func shares(replicas int64, s *policyv1alpha1.ReplicaSchedulingStrategy, cs []candidate) ([]int64, bool) {
+// room, where it is measured, counts for those that are added alone. False: they do not
+// fit.
+func shares(replicas int64, s *policyv1alpha1.ReplicaSchedulingStrategy, cs []candidate, measured bool) ([]int64, bool) {
 	weights, held, added := make([]int64, len(cs)), make([]int64, len(cs)), replicas
 	for i, c := range cs {
 		weights[i], held[i] = c.weight, c.held
 		added -= c.held
 	}
 	switch {
-	case added > 0 && cs[0].measured:
+	case added > 0 && measured:
 		return fill(added, propagation.Aggregated(s), held, cs)
 	case added < 0 && propagation.Dynamic(s):
 		weights = held // each gives its part of them back

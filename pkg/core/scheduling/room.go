@@ -14,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
-	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/core/propagation"
 )
 
 // Room is how many more replicas of a template fit into a cluster.
@@ -46,18 +44,14 @@ const (
 // roomIn is how many replicas fit into what the cluster's pods leave of its nodes, by the
 // resource of which there is the least. It is that of all nodes together: no replica may
 // fit into any one of them.
-func roomIn(c *clusterv1alpha1.Cluster, needs *workv1alpha2.ReplicaRequirements) Room {
+func roomIn(c *clusterv1alpha1.Cluster, needs corev1.ResourceList) Room {
 	r, s := Room{Cluster: c.Name, Replicas: math.MaxInt32}, c.Status.ResourceSummary
 	if s == nil || len(s.Allocated) == 0 {
 		r.Unknown = unmeasured
 		return r
 	}
-	one := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(1, resource.DecimalSI)}
-	if needs != nil {
-		maps.Copy(one, needs.ResourceRequest)
-	}
-	for _, name := range slices.Sorted(maps.Keys(one)) {
-		need := one[name]
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		need := needs[name]
 		free, measured := s.Allocatable[name]
 		if !measured || need.Sign() <= 0 {
 			continue
@@ -75,18 +69,21 @@ func roomIn(c *clusterv1alpha1.Cluster, needs *workv1alpha2.ReplicaRequirements)
 	return r
 }
 
+// replicaRequests is what one replica takes of a cluster: what it requests, and a pod.
+func replicaRequests(r *workv1alpha2.ReplicaRequirements) corev1.ResourceList {
+	one := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(1, resource.DecimalSI)}
+	if r != nil {
+		maps.Copy(one, r.ResourceRequest)
+	}
+	return one
+}
+
 // amount is a quantity as a number: of the CPU in thousandths.
 func amount(name corev1.ResourceName, q resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {
 		return q.MilliValue()
 	}
 	return q.Value()
-}
-
-// measured tells whether replicas are divided by room, and that of each candidate is
-// known.
-func measured(p *policyv1alpha1.Placement, cs []candidate) bool {
-	return propagation.ByRoom(p) && !slices.ContainsFunc(cs, func(c candidate) bool { return c.room.Unknown != "" })
 }
 
 // roomsOf are all of them, by the names of the clusters.

@@ -79,7 +79,7 @@ func TestRoomIn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := roomIn(tc.cluster, tc.needs).String(); got != tc.want {
+			if got := roomIn(tc.cluster, replicaRequests(tc.needs)).String(); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})

@@ -174,7 +174,7 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 		}
 		fit = append(fit, c)
 	}
-	cs := candidates(b, p, fit)
+	cs, measured := candidates(b, p, fit)
 	if a.fit = len(cs); a.fit == 0 {
 		a.why = "no cluster fits"
 		return a
@@ -191,12 +191,14 @@ func try(b *propagation.Binding, p policyv1alpha1.Placement, term policyv1alpha1
 	if a.why = why; why != "" {
 		return a
 	}
-	shares, fits := assign(b.Spec.Replicas, p.ReplicaScheduling, chosen)
+	shares, fits := assign(b.Spec.Replicas, p.ReplicaScheduling, chosen, measured)
 	if a.full = !fits; a.full {
 		a.why = noRoom(int64(b.Spec.Replicas), chosen)
-		for i, room := range roomsOf(chosen) {
-			a.refused = slices.Insert(a.refused, i, room.String())
+		var each []string
+		for _, room := range roomsOf(chosen) {
+			each = append(each, room.String())
 		}
+		a.refused = append(each, a.refused...)
 		return a
 	}
 	a.targets, a.kept = keep(b, kept, clusters, shares)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
@@ -23,10 +25,8 @@ type candidate struct {
 	held    int64
 	// weight is its share of divided replicas, relative to the others'.
 	weight int64
-	// room is how many replicas more it has room for, where they are divided by that;
-	// measured: by that, and it is known of all candidates.
-	room     Room
-	measured bool
+	// room is how many replicas more it has room for, where they are divided by that.
+	room Room
 	// groups are those that it is in, one for each of the binding's GroupConstraints.
 	groups []string
 }
@@ -34,17 +34,23 @@ type candidate struct {
 // candidates are the clusters that fit, in the order of preference: those with
 // the greater weight, then those that have the template, then, of the others, those
 // with more room, then by name. Those without a weight are none where there are
-// replicas to divide.
-func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clusterv1alpha1.Cluster) []candidate {
+// replicas to divide. Measured: replicas are divided by room, and that of each is known.
+func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clusterv1alpha1.Cluster) (out []candidate, measured bool) {
 	weights := weigh(p.ReplicaScheduling, fit)
-	constraints, out := b.GroupConstraints(), make([]candidate, 0, len(fit))
+	constraints := b.GroupConstraints()
+	byRoom := b.Spec.Replicas > 0 && propagation.ByRoom(&p)
+	var needs corev1.ResourceList
+	if byRoom {
+		needs = replicaRequests(b.Spec.ReplicaRequirements)
+	}
+	out = make([]candidate, 0, len(fit))
 	for i, c := range fit {
 		if weights[i] == 0 && b.Spec.Replicas > 0 {
 			continue
 		}
 		next := candidate{name: c.Name, weight: weights[i]}
-		if b.Spec.Replicas > 0 && propagation.ByRoom(&p) {
-			next.room = roomIn(c, b.Spec.ReplicaRequirements)
+		if byRoom {
+			next.room = roomIn(c, needs)
 		}
 		for _, by := range constraints {
 			next.groups = append(next.groups, filters.GroupOf(by, c))
@@ -56,12 +62,9 @@ func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clust
 		}
 		out = append(out, next)
 	}
-	known := measured(&p, out)
-	for i := range out {
-		out[i].measured = known
-	}
+	measured = byRoom && !slices.ContainsFunc(out, func(c candidate) bool { return c.room.Unknown != "" })
 	// Among groups room has no say: which clusters are taken for them depends on all.
-	roomy := known && len(constraints) == 0
+	roomy := measured && len(constraints) == 0
 	slices.SortFunc(out, func(a, b candidate) int {
 		order := cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.absence(), b.absence()))
 		if order == 0 && roomy && !a.present {
@@ -69,7 +72,7 @@ func candidates(b *propagation.Binding, p policyv1alpha1.Placement, fit []*clust
 		}
 		return cmp.Or(order, cmp.Compare(a.name, b.name))
 	})
-	return out
+	return out, measured
 }
 
 func (c candidate) absence() int {
