@@ -38,8 +38,11 @@ func (in Input) activated() *propagation.Binding {
 // requirements are what one replica of the content requests, where the placement divides
 // replicas by the room for them. Nobody else asks for it: then it stays as it was.
 func (in Input) requirements(b *workv1alpha2.ResourceBindingSpec) *workv1alpha2.ReplicaRequirements {
+	if !propagation.ByRoom(b.Placement) {
+		return b.ReplicaRequirements
+	}
 	requests, known := kinds.Requests(in.Template.Object)
-	if !known || !propagation.ByRoom(b.Placement) || b.ReplicaRequirements == nil && len(requests) == 0 {
+	if !known || b.ReplicaRequirements == nil && len(requests) == 0 {
 		return b.ReplicaRequirements
 	}
 	next := &workv1alpha2.ReplicaRequirements{}
