@@ -218,14 +218,17 @@ const approvals = 8
 
 // approve marks on the bindings, each as it was read, what may leave.
 func (o *approveOptions) approve(ctx context.Context, h *hub.Hub, bindings []*propagation.Binding, leave []explaining.Removal) error {
+	type removal struct{ cluster, template string }
+	may := map[removal]bool{}
+	for _, r := range leave {
+		if r.Inside == nil {
+			may[removal{r.Cluster, r.Template.ID()}] = true
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(approvals)
 	for _, b := range bindings {
-		seen := slices.DeleteFunc(b.HeldRemovals(), func(cluster string) bool {
-			return !slices.ContainsFunc(leave, func(r explaining.Removal) bool {
-				return r.Inside == nil && r.Cluster == cluster && r.Template.ID() == b.Template().ID()
-			})
-		})
+		seen := slices.DeleteFunc(b.HeldRemovals(), func(cluster string) bool { return !may[removal{cluster, b.Template().ID()}] })
 		if len(seen) == 0 {
 			continue
 		}
