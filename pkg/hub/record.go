@@ -107,13 +107,11 @@ type recorder struct {
 	component string
 	sink      sink
 	start     sync.Once
-	queues    [recorderQueues]events.EventRecorder
-	mentions  flowcontrol.RateLimiter
+	// queues hold a recorder for each component that events come from.
+	queues   [recorderQueues]map[string]events.EventRecorder
+	mentions flowcontrol.RateLimiter
 	// once holds the events with names of their own that wait to be written.
 	once chan *corev1.Event
-	// placements are those of the events about placements, which come from the
-	// component that people look for.
-	placements [recorderQueues]events.EventRecorder
 }
 
 func (r *recorder) run() {
@@ -123,8 +121,10 @@ func (r *recorder) run() {
 	for i := range r.queues {
 		b := events.NewBroadcaster(events.WithContext(silent), events.WithSleepDuration(retryRecord))
 		b.StartRecordingToSink(r.sink)
-		r.queues[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: r.component}).WithLogger(klog.Logger{})
-		r.placements[i] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: placementv1.EventComponent}).WithLogger(klog.Logger{})
+		r.queues[i] = map[string]events.EventRecorder{}
+		for _, component := range []string{r.component, placementv1.EventComponent} {
+			r.queues[i][component] = b.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: component}).WithLogger(klog.Logger{})
+		}
 	}
 	r.once = make(chan *corev1.Event, recordOnce)
 	go func() {
@@ -144,7 +144,8 @@ func (r *recorder) write(e *corev1.Event) {
 	}
 }
 
-// componentOf is the component that events about the object come from.
+// componentOf is the component that events about the object come from; for placements,
+// that is the one that people look for.
 func (r *recorder) componentOf(about About) string {
 	if about.Kind == placementKind.Kind {
 		return placementv1.EventComponent
@@ -155,10 +156,7 @@ func (r *recorder) componentOf(about About) string {
 func (r *recorder) queue(about About) events.EventRecorder {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, about.Kind+"/"+about.Namespace+"/"+about.Name)
-	if about.Kind == placementKind.Kind {
-		return r.placements[h.Sum32()%recorderQueues]
-	}
-	return r.queues[h.Sum32()%recorderQueues]
+	return r.queues[h.Sum32()%recorderQueues][r.componentOf(about)]
 }
 
 // sink is an events.EventSink.
