@@ -210,8 +210,8 @@ func (w *Work) IsOf(key BindingKey) bool {
 // confirms; empty if the Work is a policy's, or if its labels were edited. Nobody makes
 // Works another placement's by a label.
 func (w *Work) Placement() string {
-	if w.Key.Form == PlacementForm && w.Labels[placementv1.LabelParentCRP] == w.PlacementNamed() {
-		return w.PlacementNamed()
+	if p := w.PlacementNamed(); p == w.Labels[placementv1.LabelParentCRP] {
+		return p
 	}
 	return ""
 }

@@ -22,14 +22,12 @@ import (
 // announced as scheduled.
 func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) error {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
-	named := make(map[string][]*propagation.Work, len(books.Page.Bindings))
 	for _, w := range books.Works {
 		made[w.Key] = w
-		named[w.Key.Name] = append(named[w.Key.Name], w)
 	}
 	var suspects []tick.Suspect[*propagation.Binding]
 	for _, b := range books.Page.Bindings {
-		if lacks(b, made, books.Here) || exceeds(b, named) {
+		if lacks(b, made, books.Here) || exceeds(b, made, books.Here) {
 			suspects = append(suspects, suspect(b))
 		}
 	}
@@ -74,14 +72,15 @@ func renders(b *propagation.Binding) bool {
 
 // exceeds reports whether there is a Work in a cluster that is not one of the binding's,
 // and nothing keeps it there: the renderer did not know of the cluster yet.
-func exceeds(b *propagation.Binding, named map[string][]*propagation.Work) bool {
+func exceeds(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, here map[string]bool) bool {
 	if !renders(b) || applying.Omitted(b, true) != "" {
 		return false
 	}
 	targets := b.TargetClusters()
 	for _, name := range propagation.WorkNames(b.Key) {
-		for _, w := range named[name] {
-			if w.IsOf(b.Key) && !w.Deleting && !slices.Contains(targets, w.Key.Cluster) && !b.SuspendedOn(w.Key.Cluster) {
+		for cluster := range here {
+			w := made[propagation.WorkKey{Cluster: cluster, Name: name}]
+			if w != nil && w.IsOf(b.Key) && !w.Deleting && !slices.Contains(targets, cluster) && !b.SuspendedOn(cluster) {
 				return true
 			}
 		}
