@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -15,40 +16,40 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/rand"
 )
 
 // A member from which nothing of use comes is not Ready, says so, delays nobody, and
 // leaves when it is told to.
 func TestZ31MembersThatAreOfNoUse(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		var all []template
-		p := s.Policy("pp").set("spec.placement", map[string]any{}) // to whoever there is
-		for i := range 20 {
-			all = append(all, s.ConfigMap(fmt.Sprintf("settings-%02d", i)))
-		}
-		s.Apply(p.Selecting(all...))
-		quiet := s.arrivals(all[:10], members...)
-		useless := map[string]string{ // address by name
+		s.Apply(s.Policy("pp").set("spec.placement", map[string]any{}).SelectingKind(s.ConfigMap(""))) // to whoever there is
+		useless := map[string]string{                                                                  // address by name
 			"z31-silent":    s.silent(),
 			"z31-endless":   s.serves(endless),
 			"z31-elsewhere": s.serves(http.RedirectHandler(s.lab.clusters["member1"].config.Host, http.StatusTemporaryRedirect).ServeHTTP),
 		}
-		for name, address := range useless {
-			s.join(name, address)
-		}
-		for name := range useless {
-			s.Expect(newThing(clusters, "", name)).Template(func(o map[string]any) error {
-				if c := conditionOf(o, "Ready"); text(c, "status") != "False" || text(c, "message") == "" {
-					return fmt.Errorf("%s: Ready is %s: %s: %s", name, text(c, "status"), text(c, "reason"), text(c, "message"))
-				}
-				return nil
-			})
-		}
-		s.undelayed(quiet, s.arrivals(all[10:], members...))
-		for name := range useless {
-			s.Delete(newThing(clusters, "", name))
-		}
-		s.Expect(all[0]).In(members...).Works(members...)
+		s.undelayed(func() []arrival {
+			quiet := s.arrives(members...)
+			for name, address := range useless {
+				s.join(name, address)
+			}
+			for name := range useless {
+				s.Expect(newThing(clusters, "", name)).Template(func(o map[string]any) error {
+					if c := conditionOf(o, "Ready"); text(c, "status") != "False" || text(c, "message") == "" {
+						return fmt.Errorf("%s: Ready is %s: %s: %s", name, text(c, "status"), text(c, "reason"), text(c, "message"))
+					}
+					return nil
+				})
+			}
+			beside := s.arrives(members...)
+			for name := range useless {
+				s.Delete(newThing(clusters, "", name))
+			}
+			s.Expect(quiet.first).In(members...).Works(members...)
+			return []arrival{quiet, beside}
+		})
 	})
 }
 
@@ -56,13 +57,7 @@ func TestZ31MembersThatAreOfNoUse(t *testing.T) {
 // gets everything when it goes on.
 func TestZ31AMemberThatFallsSilent(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		var all []template
-		for i := range 30 {
-			all = append(all, s.ConfigMap(fmt.Sprintf("settings-%02d", i)))
-		}
-		s.Apply(s.Policy("pp").toAll().Selecting(all...))
-		quiet := s.arrivals(all[:10], "member1", "member3")
-		s.Expect(all[9]).In(members...)
+		s.Apply(s.Policy("pp").toAll().SelectingKind(s.ConfigMap("")))
 		stopped := false
 		freeze := func(signal syscall.Signal) {
 			if err := s.lab.signal("lab/member2/apiserver", signal); err != nil {
@@ -70,46 +65,75 @@ func TestZ31AMemberThatFallsSilent(t *testing.T) {
 			}
 			stopped = signal == syscall.SIGSTOP
 		}
-		s.party.together(func() { freeze(syscall.SIGSTOP) })
 		s.Cleanup(func() {
 			if stopped {
 				freeze(syscall.SIGCONT)
 			}
 		})
-		s.undelayed(quiet, s.arrivals(all[10:20], "member1", "member3")) // nobody knows yet
-		s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "False", "NotReachable"))
-		s.undelayed(quiet, s.arrivals(all[20:], "member1", "member3"))
-		s.Apply(all[0].At(2))
-		s.Expect(all[0]).At(2, "member1", "member3").Work("member2", isCondition("Applied", "False"))
-		freeze(syscall.SIGCONT)
-		s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "True"))
-		s.Expect(all[0]).At(2, members...)
-		for _, t := range all[10:] {
-			s.Expect(t).In(members...)
-		}
+		s.undelayed(func() []arrival {
+			quiet := s.arrives("member1", "member3")
+			s.Expect(quiet.last).In(members...)
+			s.party.together(func() { freeze(syscall.SIGSTOP) })
+			unknown := s.arrives("member1", "member3") // nobody knows yet
+			s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "False", "NotReachable"))
+			known := s.arrives("member1", "member3")
+			s.Apply(quiet.first.At(2))
+			s.Expect(quiet.first).At(2, "member1", "member3").Work("member2", isCondition("Applied", "False"))
+			freeze(syscall.SIGCONT)
+			s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "True"))
+			s.Expect(quiet.first).At(2, members...)
+			for _, a := range []arrival{unknown, known} {
+				s.Expect(a.first).In(members...)
+				s.Expect(a.last).In(members...)
+			}
+			return []arrival{quiet, unknown, known}
+		})
 	})
 }
 
-// undelayed tells whether templates arrive as soon as they did when all was well.
-func (s *scenario) undelayed(quiet, beside time.Duration) {
+// arrival is how long templates made one after another took into members.
+type arrival struct {
+	first, last template
+	median      time.Duration
+}
+
+// undelayed tells whether templates arrive beside a member of no use as soon as they did
+// when all was well, which a trial measures first. Something else may make the machine
+// slow for a moment; what a member delays, it delays in each trial.
+func (s *scenario) undelayed(trial func() []arrival) {
 	s.Helper()
-	s.Logf("a template arrives after %s, and beside a member of no use after %s", quiet, beside)
-	if beside > quiet*3/2+100*time.Millisecond {
-		s.Errorf("a template arrives after %s instead of %s", beside, quiet)
+	const trials = 4
+	for i := range trials {
+		took := trial()
+		limit := took[0].median*3/2 + 100*time.Millisecond
+		beside := slices.MaxFunc(took[1:], func(a, b arrival) int { return cmp.Compare(a.median, b.median) })
+		s.Logf("a template arrives after %s, and beside a member of no use after %s", took[0].median, beside.median)
+		if s.Failed() || beside.median <= limit {
+			return
+		}
+		if i == trials-1 {
+			s.Errorf("a template arrives after %s instead of %s, and each of %d trials was like that", beside.median, took[0].median, trials)
+		}
 	}
 }
 
-// arrivals is the median of how long each takes from the hub into those members.
-func (s *scenario) arrivals(all []template, in ...string) time.Duration {
+// arrives makes ten templates, one after another, and measures how long each takes from
+// the hub into those members.
+func (s *scenario) arrives(in ...string) arrival {
 	s.Helper()
+	var a arrival
 	var took []time.Duration
-	for _, t := range all {
+	for i := range 10 {
+		a.last = s.ConfigMap("settings-" + rand.String(8))
+		if i == 0 {
+			a.first = a.last
+		}
 		began := time.Now()
-		s.Apply(t)
+		s.Apply(a.last)
 		s.Eventually(func() error {
 			for _, m := range in {
-				if s.Expect(t).inMember(m) == nil {
-					return fmt.Errorf("%s is not in %s", t, m)
+				if s.Expect(a.last).inMember(m) == nil {
+					return fmt.Errorf("%s is not in %s", a.last, m)
 				}
 			}
 			return nil
@@ -117,7 +141,8 @@ func (s *scenario) arrivals(all []template, in ...string) time.Duration {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	return took[len(took)/2]
+	a.median = took[len(took)/2]
+	return a
 }
 
 // join lets a member join by the address alone.
