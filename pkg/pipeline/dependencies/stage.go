@@ -209,8 +209,8 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	if err != nil {
 		return err
 	}
-	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
+	if err := s.inherit(ctx, next); err != nil {
+		return err
 	}
 	if next != b {
 		made, err := s.hub.CommitBinding(ctx, b, next)
@@ -220,6 +220,14 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 		s.tell(ctx, b, made)
 	}
 	out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "RequiredByAnother"})
+	return nil
+}
+
+// inherit sets in Redis the suspensions that the binding inherits.
+func (s *Stage) inherit(ctx context.Context, b *propagation.Binding) error {
+	if err := s.suspensions.SetBinding(ctx, b.Key, suspension.Suspension{Clusters: b.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the suspension of %s: %w", b.Key, err)
+	}
 	return nil
 }
 
@@ -259,9 +267,14 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 // commit writes the dependency's binding. If nothing needs the binding any more, it
 // first names no cluster, which is the proof by which members lose the object; a
 // missing binding would prove nothing. It is deleted some time later (deleteUnneeded),
-// or at once if its template does not exist.
+// or at once if its template does not exist. Redis comes first: once the binding is
+// written, nobody finds it among those that have to be detached, and until then it says
+// itself where it is suspended.
 func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
 	key := b.Template()
+	if err := s.inherit(ctx, next); err != nil {
+		return err
+	}
 	if !dependencies.Needed(next) && b.AwaitsTemplate() {
 		if err := s.hub.DeleteBinding(ctx, b); err != nil {
 			return fmt.Errorf("delete %s: %w", b.Key, err)
@@ -272,9 +285,6 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 			return fmt.Errorf("detach %s: %w", b.Key, err)
 		}
 		s.tell(ctx, b, next)
-	}
-	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if !dependencies.Needed(next) && !b.AwaitsTemplate() {
 		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})
@@ -306,6 +316,9 @@ func (s *Stage) deleteUnneeded(ctx context.Context, out *events.Batch, b *propag
 func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation.TemplateKey, gone propagation.BindingKey) ([]event.Event, error) {
 	if gone.Namespace == "" {
 		return nil, nil
+	}
+	if err := s.inherit(ctx, &propagation.Binding{Key: gone}); err != nil {
+		return nil, err
 	}
 	all, err := s.hub.LinkedBindings(ctx, gone.Namespace)
 	if err != nil {
