@@ -324,18 +324,12 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 	if err != nil {
 		return nil, fmt.Errorf("list the linked bindings in %s: %w", gone.Namespace, err)
 	}
-	_, err = s.hub.TemplateNow(ctx, template)
-	if err != nil && !errors.Is(err, outcome.ErrGone) && !errors.Is(err, outcome.ErrNotServed) {
-		return nil, fmt.Errorf("get %s: %w", template, err)
+	out := events.From(Name, e)
+	if err := s.unfollow(ctx, out, all, template, gone); err != nil {
+		return nil, err
 	}
-	ended := errors.Is(err, outcome.ErrGone) && propagation.BindingOf(template) == gone
-	out, parents := events.From(Name, e), map[propagation.BindingKey]*propagation.Binding{}
+	parents := map[propagation.BindingKey]*propagation.Binding{}
 	for _, b := range all {
-		if ended && dependencies.Requires(b, gone) {
-			if err := s.detach(ctx, out, b.Template(), gone); err != nil {
-				return nil, err
-			}
-		}
 		if slices.Contains(dependencies.Recorded(b), template) {
 			parents[b.Key] = b
 		}
@@ -345,4 +339,25 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "DependencyRemoved"})
 	}
 	return out.Events()
+}
+
+// unfollow detaches what the template whose binding is gone refers to, if the template is
+// gone, too.
+func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagation.Binding, template propagation.TemplateKey, gone propagation.BindingKey) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(b *propagation.Binding) bool { return !dependencies.Requires(b, gone) })
+	if len(all) == 0 || propagation.BindingOf(template) != gone {
+		return nil
+	}
+	if _, err := s.hub.TemplateNow(ctx, template); !errors.Is(err, outcome.ErrGone) {
+		if err == nil || errors.Is(err, outcome.ErrNotServed) {
+			return nil
+		}
+		return fmt.Errorf("get %s: %w", template, err)
+	}
+	for _, b := range all {
+		if err := s.detach(ctx, out, b.Template(), gone); err != nil {
+			return err
+		}
+	}
+	return nil
 }
