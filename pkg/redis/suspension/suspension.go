@@ -166,6 +166,13 @@ func (m *Map) read(ctx context.Context, template, policy, binding string, raise 
 }
 
 func (m *Map) set(ctx context.Context, key, id string, v Suspension) error {
+	if v.Version == 0 && v.encode() == "" { // mostly there is nothing to lift
+		var kept *redis.StringCmd
+		_, err := m.guard.Read(ctx, m.rdb, func(p redis.Pipeliner) { kept = p.HGet(ctx, key, id) })
+		if err != nil || kept.Val() == "" {
+			return err
+		}
+	}
 	_, _, err := m.guard.Run(ctx, m.rdb, setScript, []string{key}, id, strconv.FormatUint(v.Version, 10), v.encode())
 	return err
 }
