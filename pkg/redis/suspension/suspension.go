@@ -134,13 +134,15 @@ func (m *Map) flags(ctx context.Context, template, binding string, version uint6
 	for first := true; ; first = false {
 		raise := !first && f.known < version // once Redis is known to be built
 		before := f.policy
-		if f, err = m.read(ctx, template, before, binding, raise, version); err != nil || f.policy == before && f.known >= version {
+		f, err = m.read(ctx, template, before, binding, raise, version)
+		if err != nil || f.policy == before && (raise || f.known >= version) {
 			return f, err
 		}
 	}
 }
 
-// read reads at one moment what is said of a template, and of the policy if that holds it.
+// read reads at one moment what is said of the template and its binding, and of a policy;
+// if raise is set, it makes the hub's version known first.
 func (m *Map) read(ctx context.Context, template, policy, binding string, raise bool, version uint64) (flags, error) {
 	var record, ofPolicy, ofBinding *redis.StringCmd
 	var known *redis.FloatCmd
