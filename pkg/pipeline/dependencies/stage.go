@@ -209,8 +209,8 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	if err != nil {
 		return err
 	}
-	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
+	if err := s.inherit(ctx, next); err != nil {
+		return err
 	}
 	if next != b {
 		made, err := s.hub.CommitBinding(ctx, b, next)
@@ -220,6 +220,14 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 		s.tell(ctx, b, made)
 	}
 	out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "RequiredByAnother"})
+	return nil
+}
+
+// inherit sets in Redis the suspensions that the binding inherits.
+func (s *Stage) inherit(ctx context.Context, b *propagation.Binding) error {
+	if err := s.suspensions.SetBinding(ctx, b.Key, suspension.Suspension{Clusters: b.InheritedSuspensions()}); err != nil {
+		return fmt.Errorf("set the suspension of %s: %w", b.Key, err)
+	}
 	return nil
 }
 
@@ -259,9 +267,14 @@ func (s *Stage) loosen(ctx context.Context, out *events.Batch, key propagation.T
 // commit writes the dependency's binding. If nothing needs the binding any more, it
 // first names no cluster, which is the proof by which members lose the object; a
 // missing binding would prove nothing. It is deleted some time later (deleteUnneeded),
-// or at once if its template does not exist.
+// or at once if its template does not exist. Redis comes first: once the binding is
+// written, nobody finds it among those that have to be detached, and until then it says
+// itself where it is suspended.
 func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagation.Binding) error {
 	key := b.Template()
+	if err := s.inherit(ctx, next); err != nil {
+		return err
+	}
 	if !dependencies.Needed(next) && b.AwaitsTemplate() {
 		if err := s.hub.DeleteBinding(ctx, b); err != nil {
 			return fmt.Errorf("delete %s: %w", b.Key, err)
@@ -272,9 +285,6 @@ func (s *Stage) commit(ctx context.Context, out *events.Batch, b, next *propagat
 			return fmt.Errorf("detach %s: %w", b.Key, err)
 		}
 		s.tell(ctx, b, next)
-	}
-	if err := s.suspensions.SetBinding(ctx, next.Key, suspension.Suspension{Clusters: next.InheritedSuspensions()}); err != nil {
-		return fmt.Errorf("set the suspension of %s: %w", next.Key, err)
 	}
 	if !dependencies.Needed(next) && !b.AwaitsTemplate() {
 		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "NotRequiredAnyMore"})
@@ -307,22 +317,19 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 	if gone.Namespace == "" {
 		return nil, nil
 	}
+	if err := s.inherit(ctx, &propagation.Binding{Key: gone}); err != nil {
+		return nil, err
+	}
 	all, err := s.hub.LinkedBindings(ctx, gone.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("list the linked bindings in %s: %w", gone.Namespace, err)
 	}
-	_, err = s.hub.TemplateNow(ctx, template)
-	if err != nil && !errors.Is(err, outcome.ErrGone) && !errors.Is(err, outcome.ErrNotServed) {
-		return nil, fmt.Errorf("get %s: %w", template, err)
+	out := events.From(Name, e)
+	if err := s.unfollow(ctx, out, all, template, gone); err != nil {
+		return nil, err
 	}
-	ended := errors.Is(err, outcome.ErrGone) && propagation.BindingOf(template) == gone
-	out, parents := events.From(Name, e), map[propagation.BindingKey]*propagation.Binding{}
+	parents := map[propagation.BindingKey]*propagation.Binding{}
 	for _, b := range all {
-		if ended && dependencies.Requires(b, gone) {
-			if err := s.detach(ctx, out, b.Template(), gone); err != nil {
-				return nil, err
-			}
-		}
 		if slices.Contains(dependencies.Recorded(b), template) {
 			parents[b.Key] = b
 		}
@@ -332,4 +339,25 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "DependencyRemoved"})
 	}
 	return out.Events()
+}
+
+// unfollow detaches what the template whose binding is gone refers to, if the template is
+// gone, too.
+func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagation.Binding, template propagation.TemplateKey, gone propagation.BindingKey) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(b *propagation.Binding) bool { return !dependencies.Requires(b, gone) })
+	if len(all) == 0 || propagation.BindingOf(template) != gone {
+		return nil
+	}
+	if _, err := s.hub.TemplateNow(ctx, template); !errors.Is(err, outcome.ErrGone) {
+		if err == nil || errors.Is(err, outcome.ErrNotServed) {
+			return nil
+		}
+		return fmt.Errorf("get %s: %w", template, err)
+	}
+	for _, b := range all {
+		if err := s.detach(ctx, out, b.Template(), gone); err != nil {
+			return err
+		}
+	}
+	return nil
 }

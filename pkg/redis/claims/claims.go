@@ -10,7 +10,8 @@
 //   - The hub is the record: everything here can be rebuilt from it (Rebuild).
 //     Until that is done every method answers outcome.ErrNotBuilt.
 //   - One script is one atomic decision. A script is sent again after a lost
-//     reply, so doing it twice is the same as doing it once.
+//     reply, so doing it twice is the same as doing it once. What is only read is read
+//     in transactions, until all of it is of one moment.
 //   - A template is in one state at a time: held by one policy, waiting, or unknown.
 //   - Record and Park take only what was decided on the index, and on the template's
 //     record, as they are now. So if a template is parked while a policy is indexed,
@@ -96,49 +97,6 @@ type View struct {
 	// policies, and of templates' records. Record and Park refuse what was
 	// decided before the index or this template changed.
 	Revision int64
-}
-
-// Look reads what is known of a template, and what a decision about it needs.
-func (m *Map) Look(ctx context.Context, t propagation.TemplateKey) (View, error) {
-	values, err := m.look(ctx, t)
-	if err != nil {
-		return View{}, fmt.Errorf("look up %s: %w", t, err)
-	}
-	v, err := parseView(values)
-	if err != nil {
-		return View{}, fmt.Errorf("look up %s: %w", t, err)
-	}
-	return v, nil
-}
-
-func parseView(values []string) (View, error) {
-	if len(values) < 3 || len(values)%2 != 1 {
-		return View{}, fmt.Errorf("script replied %d values", len(values))
-	}
-	epoch, values := values[0], values[1:]
-	revision, err := strconv.ParseInt(values[0], 10, 64)
-	if err != nil {
-		return View{}, fmt.Errorf("revision: %w", err)
-	}
-	v := View{Epoch: epoch, Revision: revision}
-	if values[1] != "" {
-		r, err := parseRecord(values[1])
-		if err != nil {
-			return View{}, err
-		}
-		v.Holder, v.Parked, v.Seen = r.claim, !r.claim.Held(), r.seen
-	}
-	for i := 2; i < len(values); i += 2 {
-		c := Candidate{}
-		if c.Policy, err = propagation.ParsePolicyID(values[i]); err != nil {
-			return View{}, err
-		}
-		if _, err := fmt.Sscanf(values[i+1], "%d %d %s", &c.Version, &c.Since, &c.digest); err != nil {
-			return View{}, fmt.Errorf("versions of %s: %w", c.Policy, err)
-		}
-		v.Candidates = append(v.Candidates, c)
-	}
-	return v, nil
 }
 
 // Record says that c holds the template, as decided on a View of that revision, and

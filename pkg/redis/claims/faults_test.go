@@ -149,8 +149,12 @@ func TestScriptsComeBackAfterTheServerForgotThem(t *testing.T) {
 type counting struct{ requests int }
 
 func (c *counting) DialHook(next redis.DialHook) redis.DialHook { return next }
+
 func (c *counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.requests++
+		return next(ctx, cmds)
+	}
 }
 
 func (c *counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -175,13 +179,17 @@ func TestRequests(t *testing.T) {
 	for i := range 1000 {
 		names = append(names, fmt.Sprintf("Deployment d%d", i))
 	}
+	indexed(policy("shop/secrets", 5, "Secret"))(t, m)
 	rdb.AddHook(count)
 	for name, tc := range map[string]struct {
 		do   step
 		want int
 	}{
-		"a template is claimed in two": {
-			do: recorded("Deployment shop/nginx", "shop/web"), want: 2,
+		"a template that no policy selects is parked in two": {
+			do: parked("Job shop/nginx"), want: 2,
+		},
+		"a template that a policy selects is claimed in three": {
+			do: recorded("Secret shop/nginx", "shop/secrets"), want: 3,
 		},
 		"a policy finds that nothing of its kind waits in one, whatever else does": {
 			do: func(t *testing.T, m *claims.Map) { waiting(t, m, policy("web", 5, "Deployment", "Namespace x"), 100) }, want: 1,

@@ -20,8 +20,6 @@ import (
 )
 
 var (
-	//go:embed look.lua
-	lookSource string
 	//go:embed settle.lua
 	settleSource string
 	//go:embed index.lua
@@ -45,7 +43,6 @@ var (
 	//go:embed finish.lua
 	finishSource string
 
-	lookScript   = schema.Guarded(lookSource)
 	settleScript = schema.Guarded(settleSource)
 	indexScript  = schema.Guarded(indexSource)
 	removeScript = schema.Guarded(removeSource)
@@ -71,12 +68,6 @@ func (m *Map) run(ctx context.Context, s *redis.Script, want int, keys []string,
 		return status, nil, fmt.Errorf("script replied %d values, want %d", len(values), want)
 	}
 	return status, values, nil
-}
-
-func (m *Map) look(ctx context.Context, t propagation.TemplateKey) ([]string, error) {
-	keys := []string{schema.Revision, schema.Templates, schema.Index, schema.Policies}
-	_, values, err := m.run(ctx, lookScript, 3, keys, anys([]string{t.ID()}, entriesFor(t))...)
-	return values, err
 }
 
 // anyRevision stands for a decision that does not depend on the index.

@@ -25,14 +25,11 @@ import (
 )
 
 var (
-	//go:embed load.lua
-	loadSource string
 	//go:embed save.lua
 	saveSource string
 	//go:embed raise.lua
 	raiseSource string
 
-	loadScript  = schema.Guarded(loadSource)
 	saveScript  = schema.Guarded(saveSource)
 	raiseScript = schema.Guarded(raiseSource)
 )
@@ -48,13 +45,18 @@ func New(rdb redis.UniversalClient) *Map { return &Map{rdb: rdb, guard: schema.B
 
 // Load is all positions by name.
 func (m *Map) Load(ctx context.Context) (map[string]string, error) {
-	_, values, err := m.guard.Run(ctx, m.rdb, loadScript, []string{schema.Positions})
+	var saved *redis.MapStringStringCmd
+	var raised *redis.ZSliceCmd
+	_, err := m.guard.Read(ctx, m.rdb, func(p redis.Pipeliner) {
+		saved = p.HGetAll(ctx, schema.Positions)
+		raised = p.ZRangeWithScores(ctx, schema.Raised, 0, -1)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("load positions: %w", err)
 	}
-	all := make(map[string]string, len(values)/2)
-	for i := 0; i+1 < len(values); i += 2 {
-		all[values[i]] = values[i+1]
+	all := saved.Val()
+	for _, z := range raised.Val() {
+		all[fmt.Sprint(z.Member)] = strconv.FormatUint(uint64(z.Score), 10)
 	}
 	return all, nil
 }
@@ -69,7 +71,7 @@ func (m *Map) Save(ctx context.Context, name, position string) error {
 
 // Raise sets one position that is a number, unless it is that or a higher one.
 func (m *Map) Raise(ctx context.Context, name string, to uint64) error {
-	if _, _, err := m.guard.Run(ctx, m.rdb, raiseScript, []string{schema.Positions}, name, strconv.FormatUint(to, 10)); err != nil {
+	if _, _, err := m.guard.Run(ctx, m.rdb, raiseScript, []string{schema.Raised}, name, strconv.FormatUint(to, 10)); err != nil {
 		return fmt.Errorf("raise the position of %s: %w", name, err)
 	}
 	return nil

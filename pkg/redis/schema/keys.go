@@ -60,8 +60,10 @@ const (
 	// Positions is a hash: kind → the version up to which its changes have been
 	// announced.
 	Positions = "{sluice3}:positions"
-	// PositionHub is the field of Positions that holds the newest version of the hub that
-	// is known, which is a number.
+	// Raised is a sorted set: kind → a position that only grows, a number below 2^53.
+	Raised = "{sluice3}:raised"
+	// PositionHub is the member of Raised that holds the newest version of the hub that is
+	// known.
 	PositionHub = "hub"
 	// Notices is a set: what was noticed of the hub and has not been acted on yet. A
 	// rebuild leaves it, for it may be what the rebuild is for.
@@ -79,5 +81,5 @@ const (
 // goes on where another ended leaves Progress and what that is about, which are the
 // third to the sixth.
 func Data() []string {
-	return []string{Revision, Indexed, Progress, Templates, Held, Waiting, Policies, Selectors, Index, PolicySuspensions, BindingSuspensions, Positions, DeadLetters, Placements, PlacementChanges}
+	return []string{Revision, Indexed, Progress, Templates, Held, Waiting, Policies, Selectors, Index, PolicySuspensions, BindingSuspensions, Positions, Raised, DeadLetters, Placements, PlacementChanges}
 }

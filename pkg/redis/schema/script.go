@@ -6,6 +6,7 @@ package schema
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -68,6 +69,30 @@ func (g Guard) Run(ctx context.Context, rdb redis.Scripter, s *redis.Script, key
 		return Lost, nil, g.lost
 	}
 	return status, values, err
+}
+
+// Read runs plain commands as one transaction, and returns the guard's value. Nil is no
+// error: afterwards Val of each command is what it read, or zero. What only reads needs
+// no script, and the embedded Redis makes a Lua interpreter of 180 KiB for each.
+func (g Guard) Read(ctx context.Context, rdb redis.UniversalClient, commands func(redis.Pipeliner)) (string, error) {
+	var value *redis.StringCmd
+	done, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		value = p.Get(ctx, g.key)
+		commands(p)
+		return nil
+	})
+	for _, c := range done {
+		if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return "", err
+		}
+	}
+	switch {
+	case err != nil && !errors.Is(err, redis.Nil):
+		return "", err
+	case value.Err() != nil, g.value != "" && value.Val() != g.value:
+		return "", g.lost
+	}
+	return value.Val(), nil
 }
 
 // Run runs any script and takes its reply apart: a status, then strings.

@@ -6,8 +6,8 @@
 // of a policy, however many there are.
 //
 // Invariants:
-//   - Check asks for everything in one script. It answers "not suspended" only
-//     where Redis was built and says so; any error means: do not write.
+//   - Check answers what was so at one moment. It answers "not suspended" only where
+//     Redis was built and says so; any error means: do not write.
 //   - Which policy holds a template is read from the claim map, so a policy's
 //     suspension follows the claim.
 //   - An older version of an object does not undo what a newer one said.
@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,11 +36,8 @@ import (
 var (
 	//go:embed set.lua
 	setSource string
-	//go:embed check.lua
-	checkSource string
 
-	setScript   = schema.Guarded(setSource)
-	checkScript = schema.Guarded(checkSource)
+	setScript = schema.Guarded(setSource)
 )
 
 // Suspension names the clusters that nothing may be written to. The zero Suspension
@@ -104,30 +102,79 @@ func (m *Map) Check(ctx context.Context, t propagation.TemplateKey, b propagatio
 }
 
 func (m *Map) check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (Verdict, error) {
-	keys := []string{schema.Templates, schema.PolicySuspensions, schema.BindingSuspensions, schema.Positions}
-	_, values, err := m.guard.Run(ctx, m.rdb, checkScript, keys, t.ID(), b.ID(), strconv.FormatUint(version, 10), schema.PositionHub)
+	f, err := m.flags(ctx, t.ID(), b.ID(), version)
 	if err != nil {
 		return Verdict{}, err
 	}
-	if len(values) != 3 {
-		return Verdict{}, fmt.Errorf("script replied %d values", len(values))
-	}
-	byPolicy, err := covers(values[1], cluster)
+	byPolicy, err := covers(f.ofPolicy, cluster)
 	if err != nil {
 		return Verdict{}, err
 	}
 	if byPolicy {
-		policy, err := propagation.ParsePolicyID(values[0])
+		policy, err := propagation.ParsePolicyID(f.policy)
 		return Verdict{Suspended: true, By: policy.String()}, err
 	}
-	byBinding, err := covers(values[2], cluster)
+	byBinding, err := covers(f.ofBinding, cluster)
 	if err != nil || !byBinding {
 		return Verdict{}, err
 	}
 	return Verdict{Suspended: true, By: b.String()}, nil
 }
 
+// flags is what Redis says of a template at one moment.
+type flags struct {
+	policy              string // id of the policy that holds it; empty: none does
+	ofPolicy, ofBinding string // their suspensions
+	known               uint64 // the hub's version
+}
+
+// flags reads until it has read, at one moment, which policy holds the template and what
+// that policy says, and until Redis knows the version.
+func (m *Map) flags(ctx context.Context, template, binding string, version uint64) (f flags, err error) {
+	for first := true; ; first = false {
+		raise := !first && f.known < version // once Redis is known to be built
+		before := f.policy
+		f, err = m.read(ctx, template, before, binding, raise, version)
+		if err != nil || f.policy == before && (raise || f.known >= version) {
+			return f, err
+		}
+	}
+}
+
+// read reads at one moment what is said of the template and its binding, and of a policy;
+// if raise is set, it makes the hub's version known first.
+func (m *Map) read(ctx context.Context, template, policy, binding string, raise bool, version uint64) (flags, error) {
+	var record, ofPolicy, ofBinding *redis.StringCmd
+	var known *redis.FloatCmd
+	_, err := m.guard.Read(ctx, m.rdb, func(p redis.Pipeliner) {
+		if raise {
+			p.ZAddGT(ctx, schema.Raised, redis.Z{Member: schema.PositionHub, Score: float64(version)})
+		}
+		known = p.ZScore(ctx, schema.Raised, schema.PositionHub)
+		record = p.HGet(ctx, schema.Templates, template)
+		ofPolicy = p.HGet(ctx, schema.PolicySuspensions, policy)
+		ofBinding = p.HGet(ctx, schema.BindingSuspensions, binding)
+	})
+	if err != nil {
+		return flags{}, err
+	}
+	// The second line of what is kept of a template is the policy that holds it, and of a
+	// suspension what it says.
+	_, rest, _ := strings.Cut(record.Val(), "\n")
+	holder, _, _ := strings.Cut(rest, "\n")
+	_, says, _ := strings.Cut(ofPolicy.Val(), "\n")
+	_, too, _ := strings.Cut(ofBinding.Val(), "\n")
+	return flags{policy: holder, ofPolicy: says, ofBinding: too, known: uint64(known.Val())}, nil
+}
+
 func (m *Map) set(ctx context.Context, key, id string, v Suspension) error {
+	if v.Version == 0 && v.encode() == "" { // mostly there is nothing to lift
+		var kept *redis.StringCmd
+		_, err := m.guard.Read(ctx, m.rdb, func(p redis.Pipeliner) { kept = p.HGet(ctx, key, id) })
+		if err != nil || kept.Val() == "" {
+			return err
+		}
+	}
 	_, _, err := m.guard.Run(ctx, m.rdb, setScript, []string{key}, id, strconv.FormatUint(v.Version, 10), v.encode())
 	return err
 }

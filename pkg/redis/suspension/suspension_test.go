@@ -69,10 +69,13 @@ func waiting(t *testing.T, rdb redis.UniversalClient) {
 	must(t, m.Park(t.Context(), nginx, nil, propagation.Sighting{}, v.Revision))
 }
 
+// nothing is what a hub without policies and templates loads.
+func nothing(context.Context, *claims.Rebuild) error { return nil }
+
 func fresh(t *testing.T, rdb redis.UniversalClient, given ...step) *suspension.Map {
 	t.Helper()
 	must(t, rdb.FlushAll(t.Context()).Err())
-	must(t, claims.New(rdb).Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return nil }))
+	must(t, claims.New(rdb).Rebuild(t.Context(), nothing))
 	for _, do := range given {
 		do(t, rdb)
 	}
