@@ -24,8 +24,9 @@ import (
 // leaves when it is told to.
 func TestZ31MembersThatAreOfNoUse(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		s.Apply(s.Policy("pp").set("spec.placement", map[string]any{}).SelectingKind(s.ConfigMap(""))) // to whoever there is
-		useless := map[string]string{                                                                  // address by name
+		p := s.Policy("pp").set("spec.placement", map[string]any{}) // to whoever there is
+		s.Apply(p.SelectingKind(s.ConfigMap("")))
+		useless := map[string]string{ // address by name
 			"z31-silent":    s.silent(),
 			"z31-endless":   s.serves(endless),
 			"z31-elsewhere": s.serves(http.RedirectHandler(s.lab.clusters["member1"].config.Host, http.StatusTemporaryRedirect).ServeHTTP),
@@ -47,7 +48,7 @@ func TestZ31MembersThatAreOfNoUse(t *testing.T) {
 			for name := range useless {
 				s.Delete(newThing(clusters, "", name))
 			}
-			s.Expect(quiet.first).In(members...).Works(members...)
+			s.Expect(quiet.all[0]).In(members...).Works(members...)
 			return []arrival{quiet, beside}
 		})
 	})
@@ -72,19 +73,19 @@ func TestZ31AMemberThatFallsSilent(t *testing.T) {
 		})
 		s.undelayed(func() []arrival {
 			quiet := s.arrives("member1", "member3")
-			s.Expect(quiet.last).In(members...)
+			s.Expect(quiet.all[len(quiet.all)-1]).In(members...)
 			s.party.together(func() { freeze(syscall.SIGSTOP) })
 			unknown := s.arrives("member1", "member3") // nobody knows yet
 			s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "False", "NotReachable"))
 			known := s.arrives("member1", "member3")
-			s.Apply(quiet.first.At(2))
-			s.Expect(quiet.first).At(2, "member1", "member3").Work("member2", isCondition("Applied", "False"))
+			first := quiet.all[0]
+			s.Apply(first.At(2))
+			s.Expect(first).At(2, "member1", "member3").Work("member2", isCondition("Applied", "False"))
 			freeze(syscall.SIGCONT)
 			s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "True"))
-			s.Expect(quiet.first).At(2, members...)
-			for _, a := range []arrival{unknown, known} {
-				s.Expect(a.first).In(members...)
-				s.Expect(a.last).In(members...)
+			s.Expect(first).At(2, members...)
+			for _, t := range slices.Concat(unknown.all, known.all) {
+				s.Expect(t).In(members...)
 			}
 			return []arrival{quiet, unknown, known}
 		})
@@ -93,8 +94,8 @@ func TestZ31AMemberThatFallsSilent(t *testing.T) {
 
 // arrival is how long templates made one after another took into members.
 type arrival struct {
-	first, last template
-	median      time.Duration
+	all    []template
+	median time.Duration
 }
 
 // undelayed tells whether templates arrive beside a member of no use as soon as they did
@@ -123,17 +124,15 @@ func (s *scenario) arrives(in ...string) arrival {
 	s.Helper()
 	var a arrival
 	var took []time.Duration
-	for i := range 10 {
-		a.last = s.ConfigMap("settings-" + rand.String(8))
-		if i == 0 {
-			a.first = a.last
-		}
+	for range 10 {
+		t := s.ConfigMap("settings-" + rand.String(8))
+		a.all = append(a.all, t)
 		began := time.Now()
-		s.Apply(a.last)
+		s.Apply(t)
 		s.Eventually(func() error {
 			for _, m := range in {
-				if s.Expect(a.last).inMember(m) == nil {
-					return fmt.Errorf("%s is not in %s", a.last, m)
+				if s.Expect(t).inMember(m) == nil {
+					return fmt.Errorf("%s is not in %s", t, m)
 				}
 			}
 			return nil
