@@ -4,7 +4,6 @@
 package dependencies_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -16,16 +15,9 @@ import (
 	core "sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/dependencies"
-	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
 )
-
-type noSuspensions struct{}
-
-func (noSuspensions) SetBinding(context.Context, propagation.BindingKey, suspension.Suspension) error {
-	return nil
-}
 
 // A binding that is gone has nothing left to say. Whoever is linked to it is found
 // among those of its namespace that are linked to anything.
@@ -61,7 +53,7 @@ func TestABindingGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := dependencies.New(h, noSuspensions{}).Handle(ctx, e)
+			out, err := dependencies.New(h, flags{}).Handle(ctx, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +125,7 @@ func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dependencies.New(h, noSuspensions{}).Handle(ctx, e); err != nil {
+			if _, err := dependencies.New(h, flags{}).Handle(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 			b := h.LiveBinding(follower.Key)

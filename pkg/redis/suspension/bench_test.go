@@ -6,11 +6,6 @@ package suspension_test
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
-	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/redis/claims"
-	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/redistest"
 )
 
@@ -19,9 +14,7 @@ func BenchmarkCheck(b *testing.B) {
 	for name, start := range map[string]func(testing.TB) *redistest.Server{"redis-server": redistest.Real, "embedded": redistest.Embedded} {
 		for about, grows := range map[string]uint64{"of a new version": 1, "of a known version": 0} {
 			b.Run(name+"/"+about, func(b *testing.B) {
-				rdb := start(b).Client(b)
-				held(b, rdb)
-				m, version := suspension.New(rdb), uint64(1)
+				m, version := fresh(b, start(b).Client(b), heldBy(web)), uint64(1)
 				b.ReportAllocs()
 				for b.Loop() {
 					if v, err := m.Check(b.Context(), nginx, binding, "m1", version); err != nil || v.Suspended {
@@ -31,19 +24,5 @@ func BenchmarkCheck(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-// held lets a policy hold the template.
-func held(b *testing.B, rdb redis.UniversalClient) {
-	b.Helper()
-	m := claims.New(rdb)
-	err := m.Rebuild(b.Context(), nothing)
-	v, failed := m.Look(b.Context(), nginx)
-	if err != nil || failed != nil {
-		b.Fatal(err, failed)
-	}
-	if err := m.Record(b.Context(), nginx, propagation.Claim{Policy: web, ID: "id"}, propagation.Sighting{}, v.Revision); err != nil {
-		b.Fatal(err)
 	}
 }

@@ -48,7 +48,7 @@ var momentRows = map[string]momentRow{
 	},
 	"Redis loses everything": {
 		given:     []step{heldBy(web)},
-		meanwhile: []step{func(t *testing.T, rdb redis.UniversalClient) { t.Helper(); must(t, rdb.FlushAll(t.Context()).Err()) }},
+		meanwhile: []step{func(t testing.TB, rdb redis.UniversalClient) { t.Helper(); must(t, rdb.FlushAll(t.Context()).Err()) }},
 		fails:     outcome.ErrNotBuilt,
 	},
 }

@@ -28,9 +28,9 @@ var (
 )
 
 // A step changes what Redis knows. It fails the test where it cannot.
-type step func(t *testing.T, rdb redis.UniversalClient)
+type step func(t testing.TB, rdb redis.UniversalClient)
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -38,21 +38,21 @@ func must(t *testing.T, err error) {
 }
 
 func policy(key propagation.PolicyKey, v suspension.Suspension) step {
-	return func(t *testing.T, rdb redis.UniversalClient) {
+	return func(t testing.TB, rdb redis.UniversalClient) {
 		t.Helper()
 		must(t, suspension.New(rdb).SetPolicy(t.Context(), key, v))
 	}
 }
 
 func bound(key propagation.BindingKey, v suspension.Suspension) step {
-	return func(t *testing.T, rdb redis.UniversalClient) {
+	return func(t testing.TB, rdb redis.UniversalClient) {
 		t.Helper()
 		must(t, suspension.New(rdb).SetBinding(t.Context(), key, v))
 	}
 }
 
 func heldBy(key propagation.PolicyKey) step {
-	return func(t *testing.T, rdb redis.UniversalClient) {
+	return func(t testing.TB, rdb redis.UniversalClient) {
 		t.Helper()
 		m := claims.New(rdb)
 		v, err := m.Look(t.Context(), nginx)
@@ -61,7 +61,7 @@ func heldBy(key propagation.PolicyKey) step {
 	}
 }
 
-func waiting(t *testing.T, rdb redis.UniversalClient) {
+func waiting(t testing.TB, rdb redis.UniversalClient) {
 	t.Helper()
 	m := claims.New(rdb)
 	v, err := m.Look(t.Context(), nginx)
@@ -69,13 +69,10 @@ func waiting(t *testing.T, rdb redis.UniversalClient) {
 	must(t, m.Park(t.Context(), nginx, nil, propagation.Sighting{}, v.Revision))
 }
 
-// nothing is what a hub without policies and templates loads.
-func nothing(context.Context, *claims.Rebuild) error { return nil }
-
-func fresh(t *testing.T, rdb redis.UniversalClient, given ...step) *suspension.Map {
+func fresh(t testing.TB, rdb redis.UniversalClient, given ...step) *suspension.Map {
 	t.Helper()
 	must(t, rdb.FlushAll(t.Context()).Err())
-	must(t, claims.New(rdb).Rebuild(t.Context(), nothing))
+	must(t, claims.New(rdb).Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return nil }))
 	for _, do := range given {
 		do(t, rdb)
 	}
@@ -137,7 +134,7 @@ var checkRows = map[string]checkRow{
 	"a suspension that was said twice is lifted by one word": {given: []step{heldBy(web), policy(web, everywhere(0)), policy(web, everywhere(0)), policy(web, nowhere(0))}},
 }
 
-func removed(t *testing.T, rdb redis.UniversalClient) {
+func removed(t testing.TB, rdb redis.UniversalClient) {
 	t.Helper()
 	must(t, claims.New(rdb).RemovePolicy(t.Context(), web))
 }
