@@ -39,6 +39,8 @@ type placing struct {
 	// moved tells that people changed something since the last rest by which what
 	// members have may leave.
 	moved bool
+	// rulings are what the overrides say that there are.
+	rulings map[propagation.PolicyKey]ruling
 }
 
 // unused is a member whose nodes nobody can see.
@@ -51,6 +53,8 @@ func (w *world) place(o op) (changed, known bool) {
 		changed = w.hub.PutPlacement(o.policy.Name, *o.asked)
 	case dropPlacement:
 		changed = w.hub.DropPlacement(o.policy.Name)
+	case putOverruling, dropOverruling:
+		changed = w.overruleWith(o)
 	default:
 		return false, false
 	}
@@ -103,11 +107,16 @@ func (w *world) checkPlaced() {
 		for _, c := range clusters {
 			want := map[string]*propagation.Template{}
 			if p != nil && slices.Contains(has, c) {
-				want = w.inside(name)
+				for id, t := range w.inside(name) {
+					if t = w.ruled(name, c, t); t != nil {
+						want[id] = t
+					}
+				}
 			}
 			w.checkCarriedTo(name, c, want)
 		}
 	}
+	w.checkOverruled()
 	w.placing.moved = false
 }
 
