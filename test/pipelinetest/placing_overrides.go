@@ -6,6 +6,7 @@ package pipelinetest
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,17 +52,25 @@ func (h *Hub) DropNamespaceOverride(name types.NamespacedName) bool {
 	return h.placing.inNames.leave(name.String(), false)
 }
 
-// collect deletes the snapshots of overrides that are gone, as the garbage collector does
-// while nobody watches.
+// CollectGarbage deletes the snapshots of overrides that are gone, as the garbage collector
+// does some time after that.
+func (h *Hub) CollectGarbage() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.placing.collect()
+}
+
 func (p placing) collect() {
-	for _, s := range p.clusterOverrides.rows() {
-		if p.overrides.live[s.Labels[placementv1.LabelParentOverride]] == nil {
-			p.clusterOverrides.remove(wireID(s), false)
-		}
-	}
-	for _, s := range p.namespaced.rows() {
-		if p.inNames.live[s.Namespace+"/"+s.Labels[placementv1.LabelParentOverride]] == nil {
-			p.namespaced.remove(wireID(s), false)
+	collect(p.clusterOverrides, p.overrides)
+	collect(p.namespaced, p.inNames)
+}
+
+func collect[S, O wire](snapshots *wires[S], overrides *wires[O]) {
+	for _, s := range snapshots.rows() {
+		owner := metav1.GetControllerOf(s)
+		o := overrides.live[strings.TrimPrefix(s.GetNamespace()+"/"+owner.Name, "/")]
+		if o == nil || o.uid != owner.UID {
+			snapshots.remove(wireID(s), false)
 		}
 	}
 }

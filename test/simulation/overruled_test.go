@@ -25,8 +25,9 @@ import (
 // templates.
 
 const (
-	putOverruling  verb = "put override of placements"
-	dropOverruling verb = "delete override of placements"
+	putOverruling     verb = "put override of placements"
+	dropOverruling    verb = "delete override of placements"
+	replaceOverruling verb = "delete, and make anew at once, override of placements"
 )
 
 // overruling are the overrides: two without a namespace, and two with one.
@@ -76,21 +77,36 @@ func (r ruling) ref() *placementv1.PlacementRef {
 	return &placementv1.PlacementRef{Name: r.placement}
 }
 
-// overruleWith does what is about overrides of placements.
+// overruleWith does what is about overrides of placements. Of which placement one is, nobody
+// may change: it is deleted and made anew.
 func (w *world) overruleWith(o op) bool {
-	key := types.NamespacedName{Namespace: o.policy.Namespace, Name: o.policy.Name}
-	switch {
-	case o.verb == dropOverruling:
+	was, lives := w.placing.rulings[o.policy]
+	if o.verb == replaceOverruling {
+		o.ruling = was
+	}
+	if lives && (o.verb != putOverruling || was.placement != o.ruling.placement) {
 		delete(w.placing.rulings, o.policy)
-		if key.Namespace == "" {
-			return w.hub.DropClusterOverride(key.Name)
-		}
-		return w.hub.DropNamespaceOverride(key)
-	case w.placing.rulings == nil:
+		w.dropOverruling(o.policy)
+	}
+	if o.verb == dropOverruling || o.verb == replaceOverruling && !lives {
+		return lives
+	}
+	if w.placing.rulings == nil {
 		w.placing.rulings = map[propagation.PolicyKey]ruling{}
 	}
-	r := o.ruling
-	w.placing.rulings[o.policy] = r
+	w.placing.rulings[o.policy] = o.ruling
+	return w.putOverruling(o.policy, o.ruling)
+}
+
+func (w *world) dropOverruling(key propagation.PolicyKey) {
+	if key.Namespace == "" {
+		w.hub.DropClusterOverride(key.Name)
+		return
+	}
+	w.hub.DropNamespaceOverride(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+}
+
+func (w *world) putOverruling(key propagation.PolicyKey, r ruling) bool {
 	if key.Namespace == "" {
 		return w.hub.PutClusterOverride(key.Name, placementv1.ClusterResourceOverrideSpec{
 			Placement: r.ref(), Policy: r.policy(),
@@ -98,7 +114,7 @@ func (w *world) overruleWith(o op) bool {
 		})
 	}
 	gvk := r.object.GroupVersionKind()
-	return w.hub.PutNamespaceOverride(key, placementv1.ResourceOverrideSpec{
+	return w.hub.PutNamespaceOverride(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, placementv1.ResourceOverrideSpec{
 		Placement: r.ref(), Policy: r.policy(),
 		ResourceSelectors: []placementv1.ResourceSelector{{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: r.object.Name}},
 	})
@@ -141,8 +157,11 @@ func (w *world) checkOverruled() {
 
 func (d drawer) overrules() op {
 	key := pick(d, overruling)
-	if d.chance(25) {
+	switch n := d.IntN(100); {
+	case n < 25:
 		return op{verb: dropOverruling, policy: key}
+	case n < 40:
+		return op{verb: replaceOverruling, policy: key}
 	}
 	r := ruling{placement: pick(d, []string{"", "", "crp-1", "crp-2"}), zone: pick(d, []string{"", "a", "b"}), value: pick(d, []string{"one", "two", "two", ""})}
 	if key.Namespace == "" {
@@ -182,7 +201,7 @@ func TestC70HistoriesWithOverridesOfPlacements(t *testing.T) {
 	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 20 {
 		return
 	}
-	for _, v := range []verb{putOverruling, dropOverruling, relabel} {
+	for _, v := range []verb{putOverruling, dropOverruling, replaceOverruling, relabel} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}

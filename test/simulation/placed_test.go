@@ -53,7 +53,7 @@ func (w *world) place(o op) (changed, known bool) {
 		changed = w.hub.PutPlacement(o.policy.Name, *o.asked)
 	case dropPlacement:
 		changed = w.hub.DropPlacement(o.policy.Name)
-	case putOverruling, dropOverruling:
+	case putOverruling, dropOverruling, replaceOverruling:
 		changed = w.overruleWith(o)
 	default:
 		return false, false
@@ -70,9 +70,13 @@ func placedAs(s *placementv1.ClusterResourcePlacementSpec) string {
 	return s.ResourceSelectors[0].Name + " by " + string(raw)
 }
 
-// inside are the templates that a placement selects, by their ID.
+// inside are the templates that a placement selects, by their ID: of a namespace that there
+// is.
 func (w *world) inside(placement string) map[string]*propagation.Template {
 	out, namespace := map[string]*propagation.Template{}, selections[placement]
+	if w.hub.Live(propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: namespace}) == nil {
+		return out
+	}
 	for _, t := range w.hub.LiveTemplates() {
 		if !t.Deleting && (t.Key.Namespace == namespace || t.Key.Kind == "Namespace" && t.Key.Name == namespace) {
 			out[t.Key.ID()] = t

@@ -105,8 +105,8 @@ func (o op) widely() string {
 		return fmt.Sprintf("delete placement %s", o.policy.Name)
 	case putOverruling:
 		return fmt.Sprintf("put override %s/%s: %s", o.policy.Namespace, o.policy.Name, o.ruling)
-	case dropOverruling:
-		return fmt.Sprintf("delete override %s/%s", o.policy.Namespace, o.policy.Name)
+	case dropOverruling, replaceOverruling:
+		return fmt.Sprintf("%s %s/%s", o.verb, o.policy.Namespace, o.policy.Name)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
 	case restoreHub:
