@@ -192,8 +192,8 @@ func (h *Hub) CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberC
 	return h.placing.members.status(ctx, m, next)
 }
 
-// DeleteMember answers as pkg/hub does.
-func (h *Hub) DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error {
+// DeleteMemberAt answers as pkg/hub does.
+func (h *Hub) DeleteMemberAt(ctx context.Context, m *memberclusterv1.MemberCluster) error {
 	return h.placing.members.end(ctx, m)
 }
 
