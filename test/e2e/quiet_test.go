@@ -84,7 +84,7 @@ func (s *scenario) alive() string { return members[0] }
 func (s *scenario) Rest() {
 	s.Helper()
 	s.Eventually(s.available)
-	_ = s.within(10*time.Second, s.reported) // whether it is, is for another test
+	_ = s.within(30*time.Second, s.reported) // whether it is, is for another test
 	s.Eventually(func() error {
 		if d := time.Since(s.lastWrite()); d < quiet/2 {
 			return fmt.Errorf("the scenario does not come to rest: last write %s ago", d)
