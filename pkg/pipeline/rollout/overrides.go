@@ -83,9 +83,10 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("get override %s: %w", name, err)
 	}
-	refs := make([]*placementv1.PlacementRef, len(stored))
+	refs, kept := make([]*placementv1.PlacementRef, len(stored)), make([]rollout.Kept, len(stored))
 	for i, snap := range stored {
 		refs[i] = snap.Spec.OverrideSpec.Placement
+		kept[i] = rollout.Kept{Name: snap.Name, Owner: ownerOf(snap), Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
 	}
 	if err != nil || o.DeletionTimestamp != nil {
 		for _, snap := range stored {
@@ -96,10 +97,6 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 		return common(refs), nil
 	}
 	hash := propagation.HashJSON(o.Spec)
-	kept := make([]rollout.Kept, len(stored))
-	for i, snap := range stored {
-		kept[i] = rollout.Kept{Name: snap.Name, Owner: ownerOf(snap), Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
-	}
 	index, fresh := rollout.NextOverride(kept, o.UID, hash)
 	if fresh {
 		if index, err = s.unnamed(ctx, name, index, ofClusters); err != nil {
@@ -147,9 +144,10 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("get override %s: %w", key, err)
 	}
-	refs := make([]*placementv1.PlacementRef, len(stored))
+	refs, kept := make([]*placementv1.PlacementRef, len(stored)), make([]rollout.Kept, len(stored))
 	for i, snap := range stored {
 		refs[i] = snap.Spec.OverrideSpec.Placement
+		kept[i] = rollout.Kept{Name: snap.Name, Owner: ownerOf(snap), Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
 	}
 	if err != nil || o.DeletionTimestamp != nil {
 		for _, snap := range stored {
@@ -160,10 +158,6 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 		return common(refs), nil
 	}
 	hash := propagation.HashJSON(o.Spec)
-	kept := make([]rollout.Kept, len(stored))
-	for i, snap := range stored {
-		kept[i] = rollout.Kept{Name: snap.Name, Owner: ownerOf(snap), Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
-	}
 	index, fresh := rollout.NextOverride(kept, o.UID, hash)
 	if fresh {
 		if index, err = s.unnamed(ctx, key.Name, index, within(key.Namespace)); err != nil {
