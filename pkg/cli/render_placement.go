@@ -197,7 +197,7 @@ func clusterOverride(ctx context.Context, h *hub.Hub, u *unstructured.Unstructur
 	for i, s := range stored {
 		kept[i] = rollout.Kept{Name: s.Name, Labels: s.Labels, Hash: string(s.Spec.OverrideHash)}
 	}
-	index, _ := rollout.NextOverride(kept, propagation.HashJSON(o.Spec))
+	index, _ := rollout.NextOverride(kept, "", propagation.HashJSON(o.Spec))
 	snapshot := &placementv1.ClusterResourceOverrideSnapshot{}
 	snapshot.Name, snapshot.Labels = rollout.OverrideSnapshotName(o.Name, index), rollout.OverrideLabels(o.Name, index)
 	snapshot.Spec.OverrideSpec = o.Spec
@@ -218,7 +218,7 @@ func namespaceOverride(ctx context.Context, h *hub.Hub, u *unstructured.Unstruct
 	for i, s := range stored {
 		kept[i] = rollout.Kept{Name: s.Name, Labels: s.Labels, Hash: string(s.Spec.OverrideHash)}
 	}
-	index, _ := rollout.NextOverride(kept, propagation.HashJSON(o.Spec))
+	index, _ := rollout.NextOverride(kept, "", propagation.HashJSON(o.Spec))
 	snapshot := &placementv1.ResourceOverrideSnapshot{}
 	snapshot.Namespace, snapshot.Name, snapshot.Labels = o.Namespace, rollout.OverrideSnapshotName(o.Name, index), rollout.OverrideLabels(o.Name, index)
 	snapshot.Spec.OverrideSpec = o.Spec

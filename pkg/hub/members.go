@@ -39,3 +39,8 @@ func (h *Hub) CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberC
 func (h *Hub) DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error {
 	return h.placing.members.delete(ctx, wireName(m), m.UID)
 }
+
+// DeleteMemberAt deletes that very member, unless it has changed since it was read.
+func (h *Hub) DeleteMemberAt(ctx context.Context, m *memberclusterv1.MemberCluster) error {
+	return h.placing.members.deleteAt(ctx, wireName(m), m.UID, m.ResourceVersion)
+}

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,9 @@ import (
 )
 
 var (
-	overridesWithin = resource{group: placementGroup, version: "v1", kind: "ResourceOverride", plural: "resourceoverrides"}
-	placedWorks     = resource{group: placementGroup, version: "v1", kind: "Work", plural: "works"}
+	overridesWithin   = resource{group: placementGroup, version: "v1", kind: "ResourceOverride", plural: "resourceoverrides"}
+	overrideSnapshots = resource{group: placementGroup, version: "v1", kind: "ResourceOverrideSnapshot", plural: "resourceoverridesnapshots"}
+	placedWorks       = resource{group: placementGroup, version: "v1", kind: "Work", plural: "works"}
 )
 
 // oneByOne is a rollout that leaves at most one member unavailable.
@@ -134,6 +136,56 @@ func TestC70C71AnOverrideKeepsAnObjectFromAMember(t *testing.T) {
 		s.Delete(override)
 		s.Expect(cm).In(members...)
 		s.Says(p, carried...)
+	})
+}
+
+// An override that is deleted and made anew like it was, as kubectl replace --force does,
+// is in force also when the garbage collector has taken what was kept of the former one;
+// nobody sees that it was gone.
+func TestC70AnOverrideThatIsReplacedStaysInForce(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		cm := s.ConfigMap("pages").set("data.page", "one")
+		key := s.labelMembers(map[string]string{members[0]: "without"})
+		p := s.everywhere()
+		override := newThing(overridesWithin, s.ns, "without").with("spec", map[string]any{
+			"placement":         map[string]any{"name": p.name()},
+			"resourceSelectors": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap", "name": cm.name()}},
+			"policy": map[string]any{"overrideRules": []any{map[string]any{
+				"clusterSelector": map[string]any{"clusterSelectorTerms": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{key: "without"}}}}},
+				"overrideType":    "Delete",
+			}}},
+		})
+		s.Apply(override, cm, p)
+		s.Expect(cm).In(members[1:]...)
+		s.whileAway(func() {
+			s.Delete(override)
+			s.Apply(override)
+		})
+		s.Eventually(func() error {
+			all, err := s.lab.hub.on(overrideSnapshots, s.ns).List(s.Context(), metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			if len(all.Items) == 0 {
+				return errors.New("nothing is kept of the override")
+			}
+			for _, snapshot := range all.Items {
+				if owner := metav1.GetControllerOf(&snapshot); owner == nil || owner.UID != s.Live(override).GetUID() {
+					return fmt.Errorf("%s is the former override's, and the garbage collector takes it", snapshot.GetName())
+				}
+			}
+			return nil
+		})
+		s.Apply(cm.set("data.page", "two"))
+		s.Eventually(func() error {
+			for _, m := range members[1:] {
+				if o := s.Expect(cm).inMember(m); o == nil || text(o.Object, "data.page") != "two" {
+					return fmt.Errorf("%s has no page two", m)
+				}
+			}
+			return nil
+		})
+		s.Expect(cm).In(members[1:]...)
 	})
 }
 

@@ -239,15 +239,16 @@ func (h *Hub) Tell(kind string) News {
 func (h *Hub) Restart() []hub.Change {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	p := h.placing
+	p.collect()
 	h.news = nil
 	var all []hub.Change
-	p := h.placing
 	for _, t := range []interface {
 		relist()
 		changes() []hub.Change
 	}{
 		h.clusters, h.works, h.revisions, h.overrides, h.bindings, h.policies, h.templates,
-		p.members, p.resourceSnapshots, p.policySnapshots, p.placementBindings, p.placements,
+		p.members, p.resourceSnapshots, p.policySnapshots, p.overrides, p.inNames, p.clusterOverrides, p.namespaced, p.placementBindings, p.placements,
 	} {
 		t.relist()
 		all = append(all, t.changes()...)

@@ -40,6 +40,8 @@ type placing struct {
 	policySnapshots   *wires[*placementv1.ClusterSchedulingPolicySnapshot]
 	resourceSnapshots *wires[*placementv1.ClusterResourceSnapshot]
 	placementBindings *wires[*placementv1.ClusterResourceBinding]
+	overrides         *wires[*placementv1.ClusterResourceOverride]
+	inNames           *wires[*placementv1.ResourceOverride]
 	clusterOverrides  *wires[*placementv1.ClusterResourceOverrideSnapshot]
 	namespaced        *wires[*placementv1.ResourceOverrideSnapshot]
 	members           *wires[*memberclusterv1.MemberCluster]
@@ -52,6 +54,8 @@ func newPlacing(h *Hub) placing {
 		policySnapshots:   newWires[*placementv1.ClusterSchedulingPolicySnapshot](h, v, placementv1.KindClusterSchedulingPolicySnapshot),
 		resourceSnapshots: newWires[*placementv1.ClusterResourceSnapshot](h, v, placementv1.KindClusterResourceSnapshot),
 		placementBindings: newWires[*placementv1.ClusterResourceBinding](h, v, placementv1.KindClusterResourceBinding),
+		overrides:         newWires[*placementv1.ClusterResourceOverride](h, v, placementv1.KindClusterResourceOverride),
+		inNames:           newWires[*placementv1.ResourceOverride](h, v, placementv1.KindResourceOverride),
 		clusterOverrides:  newWires[*placementv1.ClusterResourceOverrideSnapshot](h, v, placementv1.KindClusterResourceOverrideSnapshot),
 		namespaced:        newWires[*placementv1.ResourceOverrideSnapshot](h, v, placementv1.KindResourceOverrideSnapshot),
 		members:           newWires[*memberclusterv1.MemberCluster](h, memberclusterv1.SchemeGroupVersion.String(), memberclusterv1.KindMemberCluster),

@@ -6,12 +6,9 @@ package pipelinetest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
@@ -195,8 +192,8 @@ func (h *Hub) CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberC
 	return h.placing.members.status(ctx, m, next)
 }
 
-// DeleteMember answers as pkg/hub does.
-func (h *Hub) DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error {
+// DeleteMemberAt answers as pkg/hub does.
+func (h *Hub) DeleteMemberAt(ctx context.Context, m *memberclusterv1.MemberCluster) error {
 	return h.placing.members.end(ctx, m)
 }
 
@@ -232,57 +229,4 @@ func (h *Hub) KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind,
 		return nil, err
 	}
 	return []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}, nil
-}
-
-// There are no overrides of placements but their snapshots.
-
-// ClusterOverride answers as pkg/hub does.
-func (h *Hub) ClusterOverride(_ context.Context, name string) (*placementv1.ClusterResourceOverride, error) {
-	return nil, fmt.Errorf("get override %s: %w", name, outcome.ErrGone)
-}
-
-// NamespaceOverride answers as pkg/hub does.
-func (h *Hub) NamespaceOverride(_ context.Context, name types.NamespacedName) (*placementv1.ResourceOverride, error) {
-	return nil, fmt.Errorf("get override %s: %w", name, outcome.ErrGone)
-}
-
-// ClusterOverrideSnapshots answers as pkg/hub does.
-func (h *Hub) ClusterOverrideSnapshots(ctx context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
-	return h.placing.clusterOverrides.of(ctx, "", "")
-}
-
-// ClusterOverrideSnapshotsOf answers as pkg/hub does.
-func (h *Hub) ClusterOverrideSnapshotsOf(ctx context.Context, override string) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
-	return h.placing.clusterOverrides.of(ctx, placementv1.LabelParentOverride, override)
-}
-
-// CommitClusterOverrideSnapshot answers as pkg/hub does.
-func (h *Hub) CommitClusterOverrideSnapshot(ctx context.Context, old, next *placementv1.ClusterResourceOverrideSnapshot) (*placementv1.ClusterResourceOverrideSnapshot, error) {
-	return h.placing.clusterOverrides.commit(ctx, old, next, old == nil)
-}
-
-// DeleteClusterOverrideSnapshot answers as pkg/hub does.
-func (h *Hub) DeleteClusterOverrideSnapshot(ctx context.Context, s *placementv1.ClusterResourceOverrideSnapshot) error {
-	return ignoreGone(h.placing.clusterOverrides.end(ctx, s))
-}
-
-// NamespaceOverrideSnapshots answers as pkg/hub does.
-func (h *Hub) NamespaceOverrideSnapshots(ctx context.Context) ([]*placementv1.ResourceOverrideSnapshot, error) {
-	return h.placing.namespaced.of(ctx, "", "")
-}
-
-// NamespaceOverrideSnapshotsOf answers as pkg/hub does.
-func (h *Hub) NamespaceOverrideSnapshotsOf(ctx context.Context, override types.NamespacedName) ([]*placementv1.ResourceOverrideSnapshot, error) {
-	all, err := h.placing.namespaced.of(ctx, placementv1.LabelParentOverride, override.Name)
-	return slices.DeleteFunc(all, func(s *placementv1.ResourceOverrideSnapshot) bool { return s.Namespace != override.Namespace }), err
-}
-
-// CommitNamespaceOverrideSnapshot answers as pkg/hub does.
-func (h *Hub) CommitNamespaceOverrideSnapshot(ctx context.Context, old, next *placementv1.ResourceOverrideSnapshot) (*placementv1.ResourceOverrideSnapshot, error) {
-	return h.placing.namespaced.commit(ctx, old, next, old == nil)
-}
-
-// DeleteNamespaceOverrideSnapshot answers as pkg/hub does.
-func (h *Hub) DeleteNamespaceOverrideSnapshot(ctx context.Context, s *placementv1.ResourceOverrideSnapshot) error {
-	return ignoreGone(h.placing.namespaced.end(ctx, s))
 }

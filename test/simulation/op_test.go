@@ -65,6 +65,7 @@ type op struct {
 	spec    policyv1alpha1.PropagationSpec
 	gates   propagation.Features
 	over    over
+	ruling  ruling
 	// asked is what a placement says, and its name the policy's.
 	asked   *placementv1.ClusterResourcePlacementSpec
 	cluster string

@@ -39,6 +39,8 @@ type placing struct {
 	// moved tells that people changed something since the last rest by which what
 	// members have may leave.
 	moved bool
+	// rulings are what the overrides say that there are.
+	rulings map[propagation.PolicyKey]ruling
 }
 
 // unused is a member whose nodes nobody can see.
@@ -51,6 +53,8 @@ func (w *world) place(o op) (changed, known bool) {
 		changed = w.hub.PutPlacement(o.policy.Name, *o.asked)
 	case dropPlacement:
 		changed = w.hub.DropPlacement(o.policy.Name)
+	case putOverruling, dropOverruling, replaceOverruling:
+		changed = w.overruleWith(o)
 	default:
 		return false, false
 	}
@@ -66,9 +70,13 @@ func placedAs(s *placementv1.ClusterResourcePlacementSpec) string {
 	return s.ResourceSelectors[0].Name + " by " + string(raw)
 }
 
-// inside are the templates that a placement selects, by their ID.
+// inside are the templates that a placement selects, by their ID: of a namespace that there
+// is.
 func (w *world) inside(placement string) map[string]*propagation.Template {
 	out, namespace := map[string]*propagation.Template{}, selections[placement]
+	if w.hub.Live(propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: namespace}) == nil {
+		return out
+	}
 	for _, t := range w.hub.LiveTemplates() {
 		if !t.Deleting && (t.Key.Namespace == namespace || t.Key.Kind == "Namespace" && t.Key.Name == namespace) {
 			out[t.Key.ID()] = t
@@ -103,11 +111,16 @@ func (w *world) checkPlaced() {
 		for _, c := range clusters {
 			want := map[string]*propagation.Template{}
 			if p != nil && slices.Contains(has, c) {
-				want = w.inside(name)
+				for id, t := range w.inside(name) {
+					if t = w.ruled(name, c, t); t != nil {
+						want[id] = t
+					}
+				}
 			}
 			w.checkCarriedTo(name, c, want)
 		}
 	}
+	w.checkOverruled()
 	w.placing.moved = false
 }
 

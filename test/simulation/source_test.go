@@ -175,6 +175,7 @@ func (w *world) worksOf(b *propagation.Binding) []*propagation.Work {
 // tick is PingSource's.
 func (w *world) tick() {
 	w.makeUp()
+	w.hub.CollectGarbage()
 	e := event.New()
 	e.SetID(fmt.Sprintf("tick-%d", w.now.UnixNano()))
 	e.SetType(events.Ping)

@@ -103,6 +103,10 @@ func (o op) widely() string {
 		return fmt.Sprintf("put placement %s: %s", o.policy.Name, placedAs(o.asked))
 	case dropPlacement:
 		return fmt.Sprintf("delete placement %s", o.policy.Name)
+	case putOverruling:
+		return fmt.Sprintf("put override %s/%s: %s", o.policy.Namespace, o.policy.Name, o.ruling)
+	case dropOverruling, replaceOverruling:
+		return fmt.Sprintf("%s %s/%s", o.verb, o.policy.Namespace, o.policy.Name)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
 	case restoreHub:

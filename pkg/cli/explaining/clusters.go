@@ -12,6 +12,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/reporting"
@@ -156,8 +157,12 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 }
 
 // unless returns the cluster as NotRendered if the binding says that not all of its
-// Works can be rendered: then there is nothing to wait for.
+// Works can be rendered, or that nothing is in force, as for a dependency that was found
+// while it was being deleted: then there is nothing to wait for.
 func (c Cluster) unless(b *propagation.Binding) Cluster {
+	if why := meta.FindStatusCondition(b.Status.Conditions, gating.ConditionActive); b.ActedHash() == "" && why != nil && why.Status == metav1.ConditionFalse {
+		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message
+	}
 	if why := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered); reporting.Unrendered(b) {
 		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message
 	}

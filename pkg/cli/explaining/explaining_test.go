@@ -4,6 +4,7 @@
 package explaining_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -336,6 +337,21 @@ func TestCompare(t *testing.T) {
 				t.Errorf("None() = %v of %+v", none, c)
 			}
 		})
+	}
+}
+
+// A dependency that is found while it is deleted has a binding and no content.
+func TestWhatIsNotInForceIsNotRendered(t *testing.T) {
+	p := fixture.Policy("p").To("member1")
+	s := propagated(world(p), fixture.Deployment("nginx"), p)
+	bound := *s.Binding
+	bound.Annotations = maps.Clone(bound.Annotations)
+	delete(bound.Annotations, propagation.AnnotationContentHash)
+	bound.Status.Conditions = []metav1.Condition{{Type: "Active", Status: "False", Reason: "TemplateDeleting", Message: "it is being deleted"}}
+	s.Binding, s.Works = &bound, nil
+	want := explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "TemplateDeleting", Message: "it is being deleted"}
+	if diff := cmp.Diff(want, world(p).Explain(s).Clusters[0]); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -34,6 +34,9 @@ const (
 	// placements ignore the cluster until the annotation is removed or somebody creates
 	// the MemberCluster again.
 	AnnotationLeft = "sluice.dev/left-placements"
+	// AnnotationClusterGone, on a MemberCluster, says that Sluice deletes it because its
+	// Cluster is gone: so nobody asked for it, also if the Cluster is made anew meanwhile.
+	AnnotationClusterGone = "sluice.dev/cluster-gone"
 	// identityPrefix starts the name of a member's user, which has no rights.
 	identityPrefix = "sluice.dev:member:"
 	// defaultHeartbeat is the released default, in seconds.
@@ -67,6 +70,7 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	} else {
 		m = m.DeepCopy()
 	}
+	delete(m.Annotations, AnnotationClusterGone)
 	if !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
 		m.Finalizers = append(m.Finalizers, memberclusterv1.Finalizer)
 	}
@@ -84,6 +88,16 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 		m.Annotations[AnnotationMirrored] = string(note)
 	}
 	return m
+}
+
+// Orphaned returns the MemberCluster as one whose Cluster is gone.
+func Orphaned(m *memberclusterv1.MemberCluster) *memberclusterv1.MemberCluster {
+	next := m.DeepCopy()
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	next.Annotations[AnnotationClusterGone] = "true"
+	return next
 }
 
 // Released returns the MemberCluster without Sluice's finalizer, so that its deletion

@@ -55,19 +55,28 @@ type availability struct {
 	why string
 }
 
-// stages of a binding's status, each of which may have failed.
+// stages of a binding's status, each of which may have failed; from rendered on they are
+// about what is in the member.
 var stages = []string{
 	placementv1.ConditionOverridden, placementv1.ConditionWorkSynchronized, placementv1.ConditionApplied, placementv1.ConditionAvailable,
 }
 
-// assess says whether what the binding names is available in its member.
+const rendered = 2
+
+// assess says whether what the binding names is available in its member. What was
+// available and cannot be rendered any more, since a snapshot is missing, is: the member
+// keeps what it has, and others that have it, too, must not be changed all at once.
 func assess(b *placementv1.ClusterResourceBinding, period time.Duration, now time.Time) availability {
-	for _, stage := range stages {
+	c := current(b, placementv1.ConditionAvailable)
+	failures := stages
+	if c != nil && c.Status == metav1.ConditionTrue {
+		failures = stages[rendered:]
+	}
+	for _, stage := range failures {
 		if c := current(b, stage); c != nil && c.Status == metav1.ConditionFalse {
 			return availability{failed: true, why: said(c)}
 		}
 	}
-	c := current(b, placementv1.ConditionAvailable)
 	if c == nil || c.Status != metav1.ConditionTrue {
 		return availability{why: "is not known to be available yet"}
 	}

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -107,7 +108,9 @@ func isFor(r placementv1.OverrideRule, m *memberclusterv1.MemberCluster) bool {
 
 // Kept is a stored snapshot of an override.
 type Kept struct {
-	Name   string
+	Name string
+	// Owner is the UID of the override that it belongs to, with which it ends.
+	Owner  types.UID
 	Labels map[string]string
 	Hash   string
 }
@@ -137,17 +140,18 @@ func EndedOverrides(stored []Kept, latest int, needed map[string]bool) []string 
 	return ended
 }
 
-// NextOverride says which snapshot an override whose spec has the hash shall have: its
-// index, and whether it has to be made.
-func NextOverride(stored []Kept, hash string) (index int, fresh bool) {
+// NextOverride says which snapshot the override with the UID shall have, whose spec has
+// the hash: its index, and whether it has to be made. A snapshot of an override that was
+// deleted does not do for one that was made anew like it: the garbage collector takes it.
+func NextOverride(stored []Kept, override types.UID, hash string) (index int, fresh bool) {
 	index = -1
-	newest := ""
+	newest := Kept{}
 	for _, k := range stored {
 		if i, err := strconv.Atoi(k.Labels[placementv1.LabelOverrideIndex]); err == nil && i > index {
-			index, newest = i, k.Hash
+			index, newest = i, k
 		}
 	}
-	if index >= 0 && newest == hash {
+	if index >= 0 && newest.Hash == hash && newest.Owner == override {
 		return index, false
 	}
 	return index + 1, true

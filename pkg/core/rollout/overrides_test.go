@@ -83,7 +83,8 @@ func TestC25HistoryOfOverrides(t *testing.T) {
 }
 
 func TestC70AnOverrideIsKeptWhenItChanged(t *testing.T) {
-	stored := []Kept{{Labels: OverrideLabels("o", 0), Hash: "a"}, {Labels: OverrideLabels("o", 1), Hash: "b"}}
+	stored := []Kept{{Owner: "u", Labels: OverrideLabels("o", 0), Hash: "a"}, {Owner: "u", Labels: OverrideLabels("o", 1), Hash: "b"}}
+	former := []Kept{{Owner: "v", Labels: OverrideLabels("o", 3), Hash: "a"}}
 	for name, tc := range map[string]struct {
 		stored []Kept
 		hash   string
@@ -94,10 +95,11 @@ func TestC70AnOverrideIsKeptWhenItChanged(t *testing.T) {
 		"unchanged":           {stored, "b", 1, false},
 		"changed":             {stored, "c", 2, true},
 		"as it was once":      {stored, "a", 2, true},
+		"made anew":           {former, "a", 4, true},
 		"of nothing readable": {[]Kept{{Hash: "a"}}, "a", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if index, fresh := NextOverride(tc.stored, tc.hash); index != tc.index || fresh != tc.fresh {
+			if index, fresh := NextOverride(tc.stored, "u", tc.hash); index != tc.index || fresh != tc.fresh {
 				t.Errorf("%d, %v, want %d, %v", index, fresh, tc.index, tc.fresh)
 			}
 		})

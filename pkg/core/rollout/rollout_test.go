@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -139,6 +141,24 @@ func TestC66AFailureStopsIt(t *testing.T) {
 		w.settle()
 		wantHas(t, w, "shop-2-snapshot", "a b c")
 	})
+}
+
+func TestC61C62WhatCannotBeRenderedAnyMoreIsChangedOneByOne(t *testing.T) {
+	for _, of := range []string{placementv1.ConditionOverridden, placementv1.ConditionWorkSynchronized} {
+		t.Run(of, func(t *testing.T) {
+			w := newWorld("1", "25%", "a", "b", "c").settle()
+			for _, c := range w.picked { // what they have is available, and its snapshot is deleted
+				b := w.of(c)
+				meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: of, Status: metav1.ConditionFalse, Reason: placementv1.ReasonSyncWorkFailed, ObservedGeneration: b.Generation})
+			}
+			w.snapshot = second
+			w.roll()
+			wantHas(t, w, second, "a")
+			w.observe("a")
+			w.roll()
+			wantHas(t, w, second, "a b")
+		})
+	}
 }
 
 func TestC68AnEditInTheMiddleLeadsToTheNewest(t *testing.T) {

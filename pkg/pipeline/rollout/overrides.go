@@ -56,8 +56,24 @@ func (s *Stage) overridden(ctx context.Context, e event.Event) ([]event.Event, e
 	return out.Events()
 }
 
-// clusterOverride stores an override without a namespace; of is the placement that it
-// names. If the override is gone, its snapshots are deleted.
+// common returns the placement that all the stored forms of an override name, and the
+// present one if there is one; nil: there are several, or nobody knows. An override that
+// was deleted and made anew may name another placement, and the snapshots of the former
+// one may be gone.
+func common(stored []*placementv1.PlacementRef, present ...*placementv1.PlacementRef) *placementv1.PlacementRef {
+	if len(stored) == 0 {
+		return nil
+	}
+	for _, r := range slices.Concat(stored, present) {
+		if r == nil || stored[0] == nil || r.Name != stored[0].Name {
+			return nil
+		}
+	}
+	return stored[0]
+}
+
+// clusterOverride stores an override without a namespace; of is the placement that all of
+// its forms name. If the override is gone, its snapshots are deleted.
 func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placementv1.PlacementRef, err error) {
 	stored, err := s.hub.ClusterOverrideSnapshotsOf(ctx, name)
 	if err != nil {
@@ -67,22 +83,25 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("get override %s: %w", name, err)
 	}
+	refs, kept := make([]*placementv1.PlacementRef, len(stored)), make([]rollout.Kept, len(stored))
+	for i, snap := range stored {
+		refs[i] = snap.Spec.OverrideSpec.Placement
+		kept[i] = rollout.Kept{Name: snap.Name, Owner: ownerOf(snap), Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
+	}
 	if err != nil || o.DeletionTimestamp != nil {
 		for _, snap := range stored {
-			of = snap.Spec.OverrideSpec.Placement
 			if err := s.hub.DeleteClusterOverrideSnapshot(ctx, snap); err != nil {
 				return nil, fmt.Errorf("delete %s: %w", snap.Name, err)
 			}
 		}
-		return of, nil
+		return common(refs), nil
 	}
 	hash := propagation.HashJSON(o.Spec)
-	kept := make([]rollout.Kept, len(stored))
-	for i, snap := range stored {
-		kept[i] = rollout.Kept{Name: snap.Name, Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
-	}
-	index, fresh := rollout.NextOverride(kept, hash)
+	index, fresh := rollout.NextOverride(kept, o.UID, hash)
 	if fresh {
+		if index, err = s.unnamed(ctx, name, index, ofClusters); err != nil {
+			return nil, err
+		}
 		next := &placementv1.ClusterResourceOverrideSnapshot{}
 		next.Name, next.Labels = rollout.OverrideSnapshotName(name, index), rollout.OverrideLabels(name, index)
 		next.OwnerReferences = ownedBy(placementv1.KindClusterResourceOverride, o)
@@ -91,7 +110,7 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 			return nil, fmt.Errorf("make %s: %w", next.Name, err)
 		}
 	}
-	ended, err := s.ended(ctx, kept, index, func(b *placementv1.ClusterResourceBinding) []string { return b.Spec.ClusterResourceOverrideSnapshots })
+	ended, err := s.ended(ctx, kept, index, ofClusters)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +131,7 @@ func (s *Stage) clusterOverride(ctx context.Context, name string) (of *placement
 			return nil, fmt.Errorf("label %s: %w", snap.Name, err)
 		}
 	}
-	return o.Spec.Placement, nil
+	return common(refs, o.Spec.Placement), nil
 }
 
 // namespaceOverride is clusterOverride for an override with a namespace.
@@ -125,22 +144,25 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("get override %s: %w", key, err)
 	}
+	refs, kept := make([]*placementv1.PlacementRef, len(stored)), make([]rollout.Kept, len(stored))
+	for i, snap := range stored {
+		refs[i] = snap.Spec.OverrideSpec.Placement
+		kept[i] = rollout.Kept{Name: snap.Name, Owner: ownerOf(snap), Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
+	}
 	if err != nil || o.DeletionTimestamp != nil {
 		for _, snap := range stored {
-			of = snap.Spec.OverrideSpec.Placement
 			if err := s.hub.DeleteNamespaceOverrideSnapshot(ctx, snap); err != nil {
 				return nil, fmt.Errorf("delete %s: %w", snap.Name, err)
 			}
 		}
-		return of, nil
+		return common(refs), nil
 	}
 	hash := propagation.HashJSON(o.Spec)
-	kept := make([]rollout.Kept, len(stored))
-	for i, snap := range stored {
-		kept[i] = rollout.Kept{Name: snap.Name, Labels: snap.Labels, Hash: string(snap.Spec.OverrideHash)}
-	}
-	index, fresh := rollout.NextOverride(kept, hash)
+	index, fresh := rollout.NextOverride(kept, o.UID, hash)
 	if fresh {
+		if index, err = s.unnamed(ctx, key.Name, index, within(key.Namespace)); err != nil {
+			return nil, err
+		}
 		next := &placementv1.ResourceOverrideSnapshot{}
 		next.OwnerReferences = ownedBy(placementv1.KindResourceOverride, o)
 		next.Namespace, next.Name = key.Namespace, rollout.OverrideSnapshotName(key.Name, index)
@@ -171,7 +193,7 @@ func (s *Stage) namespaceOverride(ctx context.Context, key types.NamespacedName)
 			return nil, fmt.Errorf("label %s: %w", snap.Name, err)
 		}
 	}
-	return o.Spec.Placement, nil
+	return common(refs, o.Spec.Placement), nil
 }
 
 // ended returns the snapshots of an override that are not needed any more; named
@@ -191,6 +213,26 @@ func (s *Stage) ended(ctx context.Context, stored []rollout.Kept, latest int, na
 		}
 	}
 	return rollout.EndedOverrides(stored, latest, needed), nil
+}
+
+// unnamed returns an index, at least this one, that no binding names: a binding that names
+// the snapshot of an override that was deleted would have that of the one in its place.
+func (s *Stage) unnamed(ctx context.Context, override string, index int, named func(*placementv1.ClusterResourceBinding) []string) (int, error) {
+	bindings, err := s.hub.PlacementBindings(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list bindings: %w", err)
+	}
+	for slices.ContainsFunc(bindings, func(b *placementv1.ClusterResourceBinding) bool {
+		return slices.Contains(named(b), rollout.OverrideSnapshotName(override, index))
+	}) {
+		index++
+	}
+	return index, nil
+}
+
+// ofClusters returns the snapshots of overrides without a namespace that a binding names.
+func ofClusters(b *placementv1.ClusterResourceBinding) []string {
+	return b.Spec.ClusterResourceOverrideSnapshots
 }
 
 // within returns a function for the snapshots of a namespace's overrides that a binding
@@ -213,6 +255,14 @@ func ownedBy(kind string, o metav1.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
 		APIVersion: placementv1.SchemeGroupVersion.String(), Kind: kind, Name: o.GetName(), UID: o.GetUID(), Controller: &yes,
 	}}
+}
+
+// ownerOf returns the UID of the override that owns a snapshot.
+func ownerOf(snapshot metav1.Object) types.UID {
+	if owner := metav1.GetControllerOf(snapshot); owner != nil {
+		return owner.UID
+	}
+	return ""
 }
 
 // relabelled returns the labels of a stored snapshot, where latest is the index of the

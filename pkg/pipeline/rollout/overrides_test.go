@@ -68,9 +68,11 @@ func (w *overriding) edit(t *testing.T, to int) {
 func TestC25C70TheHistoryOfAnOverrideEnds(t *testing.T) {
 	w := &overriding{world: newWorld("a"), override: &placementv1.ClusterResourceOverride{ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}}}
 	w.handle(t, events.PlacementScheduled)
-	w.bindings[0].Spec.ClusterResourceOverrideSnapshots = []string{"o-1"}
 	for i := range 12 {
 		w.edit(t, i)
+		if i == 1 {
+			w.bindings[0].Spec.ClusterResourceOverrideSnapshots = []string{"o-1"}
+		}
 	}
 	var got []string
 	for _, s := range w.stored {

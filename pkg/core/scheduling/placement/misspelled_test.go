@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,14 +123,33 @@ func TestC38C39ASmallerNumberWhereNobodyHasTheLabelAnyMore(t *testing.T) {
 }
 
 func TestC84ReasonsStayWhenTheMembersThatWereGivenUpAreEmpty(t *testing.T) {
-	in := Input{
-		Policy:   kept(policy(&placementv1.PlacementPolicy{PlacementType: placementv1.PickNPlacementType}, 1), "member1", "member3"),
-		Members:  members{member("member1"), member("member2"), member("member3")},
-		Bindings: []*placementv1.ClusterResourceBinding{binding("member1", placementv1.BindingStateBound), binding("member3", placementv1.BindingStateBound)}, Now: now,
-	}
-	d := Decide(in)
-	in.Policy, in.Bindings = after(in.Policy, d), in.Bindings[1:]
-	if diff := cmp.Diff(d, Decide(in)); diff != "" {
-		t.Errorf("when member1 is empty it is decided otherwise (-want +got):\n%s", diff)
+	for name, tc := range map[string]struct {
+		n       int
+		tainted []string
+		emptied int // how many of the members are empty
+	}{
+		"one of two is given up":                          {n: 1, emptied: 1},
+		"all are given up":                                {emptied: 2},
+		"all are given up, of which one has a taint":      {tainted: []string{"member3"}, emptied: 2},
+		"one of two is given up, and one has a taint":     {n: 1, tainted: []string{"member1"}, emptied: 1},
+		"one of two is given up, and none is without one": {n: 1, tainted: []string{"member1", "member2", "member3"}, emptied: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{
+				Policy:   kept(policy(&placementv1.PlacementPolicy{PlacementType: placementv1.PickNPlacementType}, tc.n), "member1", "member3"),
+				Members:  members{member("member1"), member("member2"), member("member3")},
+				Bindings: []*placementv1.ClusterResourceBinding{binding("member1", placementv1.BindingStateBound), binding("member3", placementv1.BindingStateBound)}, Now: now,
+			}
+			for _, m := range in.Members {
+				if slices.Contains(tc.tainted, m.Name) {
+					tainted(m, "off", "")
+				}
+			}
+			d := Decide(in)
+			in.Policy, in.Bindings = after(in.Policy, d), in.Bindings[tc.emptied:]
+			if diff := cmp.Diff(d, Decide(in)); diff != "" {
+				t.Errorf("when they are empty it is decided otherwise (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

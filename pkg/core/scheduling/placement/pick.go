@@ -64,6 +64,7 @@ func (s *surveyed) pickN(n int) Decision {
 		}
 		d.Picked = append(d.Picked, picked(c))
 	}
+	refused = s.refuse(groups, refused)
 	rest, infeasible := leftOver(groups, constraints)
 	d.Unpicked = atMost(slices.Concat(rest, infeasible, refused))
 	d.Condition = fulfilled(len(d.Picked) == n)
@@ -96,6 +97,23 @@ func best(groups []*alike, constraints []*constraint) *candidate {
 		t.add(from.domains[i])
 	}
 	return c
+}
+
+// refuse moves to the refused those that were not picked, and were candidates only because
+// they have the placement in spite of a taint: so they are refused when they have it no
+// more, which nobody would be told of.
+func (s *surveyed) refuse(groups []*alike, refused []placementv1.ClusterDecision) []placementv1.ClusterDecision {
+	untolerated := []rule{s.untolerated()}
+	for _, g := range groups {
+		g.rest = slices.DeleteFunc(g.rest, func(c *candidate) bool {
+			why := s.reject(c.member, untolerated)
+			if why != "" {
+				refused = append(refused, placementv1.ClusterDecision{ClusterName: c.member.Name, Reason: why})
+			}
+			return why != ""
+		})
+	}
+	return sorted(refused)
 }
 
 // ranked orders those that were not picked, the best first. Whether one still has the

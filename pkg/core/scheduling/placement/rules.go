@@ -73,14 +73,22 @@ func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Mi
 // tainted keeps placements out of a member with a taint that is not tolerated. One
 // that has the placement keeps it.
 func (s *surveyed) tainted() rule {
+	untolerated := s.untolerated()
+	return func(m *memberclusterv1.MemberCluster) string {
+		if s.had[m.Name] {
+			return ""
+		}
+		return untolerated(m)
+	}
+}
+
+// untolerated is tainted for members that do not have the placement.
+func (s *surveyed) untolerated() rule {
 	tolerations := make([]corev1.Toleration, len(s.policy.Tolerations))
 	for i, t := range s.policy.Tolerations {
 		tolerations[i] = corev1.Toleration{Key: t.Key, Operator: t.Operator, Value: t.Value, Effect: t.Effect}
 	}
 	return func(m *memberclusterv1.MemberCluster) string {
-		if s.had[m.Name] {
-			return ""
-		}
 		for _, t := range m.Spec.Taints {
 			taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 			if !filters.Tolerated(taint, tolerations) {

@@ -32,7 +32,7 @@ type Members interface {
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 	CommitMember(ctx context.Context, old, next *memberclusterv1.MemberCluster) (*memberclusterv1.MemberCluster, error)
 	CommitMemberStatus(ctx context.Context, m *memberclusterv1.MemberCluster, status memberclusterv1.MemberClusterStatus) (*memberclusterv1.MemberCluster, error)
-	DeleteMember(ctx context.Context, m *memberclusterv1.MemberCluster) error
+	DeleteMemberAt(ctx context.Context, m *memberclusterv1.MemberCluster) error
 	// MembersRetired reports whether the kind MemberCluster is being removed, and all
 	// of them with it.
 	MembersRetired(ctx context.Context) (bool, error)
@@ -217,7 +217,7 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 // with the kind, and one that belonged to an earlier Cluster of that name is created
 // again for this one.
 func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := mirroring.Left(c); c == nil || left || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
+	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
 		return nil
 	}
 	retired, err := r.members.MembersRetired(ctx)
@@ -277,7 +277,10 @@ func (r *Registrar) widow(ctx context.Context, name string) (gone bool, err erro
 		return false, nil
 	}
 	if m.DeletionTimestamp == nil {
-		if err := r.members.DeleteMember(ctx, m); err != nil {
+		if m, err = r.members.CommitMember(ctx, m, mirroring.Orphaned(m)); err != nil {
+			return false, fmt.Errorf("note on MemberCluster %s that its Cluster is gone: %w", name, err)
+		}
+		if err := r.members.DeleteMemberAt(ctx, m); err != nil {
 			return false, fmt.Errorf("delete MemberCluster %s: %w", name, err)
 		}
 		if m, err = r.members.Member(ctx, name); err != nil {

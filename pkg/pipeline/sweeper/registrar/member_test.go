@@ -95,7 +95,7 @@ func (f *fleet) CommitMemberStatus(_ context.Context, m *memberclusterv1.MemberC
 	return next, nil
 }
 
-func (f *fleet) DeleteMember(_ context.Context, m *memberclusterv1.MemberCluster) error {
+func (f *fleet) DeleteMemberAt(_ context.Context, m *memberclusterv1.MemberCluster) error {
 	f.note("delete member")
 	f.member = m.DeepCopy()
 	f.member.DeletionTimestamp = &metav1.Time{Time: began}
@@ -293,7 +293,8 @@ func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
 }
 
 // A Cluster that is deleted and made again, as from its file, takes part again: nobody
-// deleted its MemberCluster, which went with the former one.
+// deleted its MemberCluster, which went with the former one, and be it a moment after the
+// next one was made.
 func TestAMemberClusterThatGoesWithAFormerClusterIsMadeForTheNext(t *testing.T) {
 	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}}
 	now := began
@@ -306,7 +307,7 @@ func TestAMemberClusterThatGoesWithAFormerClusterIsMadeForTheNext(t *testing.T) 
 		t.Fatalf("it does not leave: %v", err)
 	}
 	f.take()
-	f.cluster = &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", CreationTimestamp: *f.member.DeletionTimestamp}}
+	f.cluster = &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", CreationTimestamp: metav1.NewTime(f.member.DeletionTimestamp.Add(-time.Second))}}
 	step() // until the scheduler has taken the binding away
 	f.bindings = nil
 	step("member")
@@ -343,7 +344,7 @@ func TestAMemberClusterGoesWithItsCluster(t *testing.T) {
 	if err := s.widowed(t.Context(), nil, out); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"delete member", "member"}, f.take()); diff != "" || f.member != nil {
+	if diff := cmp.Diff([]string{"member", "delete member", "member"}, f.take()); diff != "" || f.member != nil {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
 	if told, err := out.Events(); err != nil || len(told) != 1 || told[0].Type() != events.ClusterChanged {

@@ -1,0 +1,209 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
+)
+
+// Where placements' objects are overridden on the way, and what is overridden, and in
+// which members, changes: each member has what the last word of the overrides makes of the
+// templates.
+
+const (
+	putOverruling     verb = "put override of placements"
+	dropOverruling    verb = "delete override of placements"
+	replaceOverruling verb = "delete, and make anew at once, override of placements"
+)
+
+// overruling are the overrides: two without a namespace, and two with one.
+var overruling = []propagation.PolicyKey{clusterWide("cro-a"), clusterWide("cro-b"), namespaced("ro-a"), namespaced("ro-b")}
+
+// overruled is the label that these overrides are about: templates never have it.
+const overruled = "overruled"
+
+// ruling is what an override of placements says.
+type ruling struct {
+	placement string // that it is about; empty: any
+	namespace string // all of this; else
+	object    propagation.TemplateKey
+	zone      string // of the members that it is for; empty: all
+	value     string // of the label; empty: the members do not get the object
+}
+
+func (r ruling) String() string {
+	does := "leaves it out"
+	if r.value != "" {
+		does = "says " + r.value
+	}
+	about := r.namespace
+	if about == "" {
+		about = r.object.String()
+	}
+	return fmt.Sprintf("of %s in zone %q by %q %s", about, r.zone, r.placement, does)
+}
+
+func (r ruling) policy() *placementv1.OverridePolicy {
+	rule := placementv1.OverrideRule{ClusterSelector: &placementv1.ClusterSelector{}, OverrideType: placementv1.DeleteOverrideType}
+	if r.zone != "" {
+		rule.ClusterSelector.ClusterSelectorTerms = []placementv1.ClusterSelectorTerm{{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{zoneKey: r.zone}}}}
+	}
+	if r.value != "" {
+		raw, _ := json.Marshal(r.value + "-" + placementv1.VariableClusterName) // no string fails
+		rule.OverrideType = placementv1.JSONPatchOverrideType
+		rule.JSONPatchOverrides = []placementv1.JSONPatchOverride{{Operator: placementv1.JSONPatchOverrideOpAdd, Path: "/metadata/labels/" + overruled, Value: &apiextensionsv1.JSON{Raw: raw}}}
+	}
+	return &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{rule}}
+}
+
+func (r ruling) ref() *placementv1.PlacementRef {
+	if r.placement == "" {
+		return nil
+	}
+	return &placementv1.PlacementRef{Name: r.placement}
+}
+
+// overruleWith does what is about overrides of placements. Of which placement one is, nobody
+// may change: it is deleted and made anew.
+func (w *world) overruleWith(o op) bool {
+	was, lives := w.placing.rulings[o.policy]
+	if o.verb == replaceOverruling {
+		o.ruling = was
+	}
+	if lives && (o.verb != putOverruling || was.placement != o.ruling.placement) {
+		delete(w.placing.rulings, o.policy)
+		w.dropOverruling(o.policy)
+	}
+	if o.verb == dropOverruling || o.verb == replaceOverruling && !lives {
+		return lives
+	}
+	if w.placing.rulings == nil {
+		w.placing.rulings = map[propagation.PolicyKey]ruling{}
+	}
+	w.placing.rulings[o.policy] = o.ruling
+	return w.putOverruling(o.policy, o.ruling)
+}
+
+func (w *world) dropOverruling(key propagation.PolicyKey) {
+	if key.Namespace == "" {
+		w.hub.DropClusterOverride(key.Name)
+		return
+	}
+	w.hub.DropNamespaceOverride(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+}
+
+func (w *world) putOverruling(key propagation.PolicyKey, r ruling) bool {
+	if key.Namespace == "" {
+		return w.hub.PutClusterOverride(key.Name, placementv1.ClusterResourceOverrideSpec{
+			Placement: r.ref(), Policy: r.policy(),
+			ClusterResourceSelectors: []placementv1.ClusterResourceSelector{{Version: "v1", Kind: "Namespace", Name: r.namespace}},
+		})
+	}
+	gvk := r.object.GroupVersionKind()
+	return w.hub.PutNamespaceOverride(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, placementv1.ResourceOverrideSpec{
+		Placement: r.ref(), Policy: r.policy(),
+		ResourceSelectors: []placementv1.ResourceSelector{{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: r.object.Name}},
+	})
+}
+
+// ruled is what the overrides make of a placement's template in a member; nil: it is not
+// to be there.
+func (w *world) ruled(placement, cluster string, t *propagation.Template) *propagation.Template {
+	says := ""
+	for _, key := range slices.SortedFunc(maps.Keys(w.placing.rulings), func(a, b propagation.PolicyKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}) {
+		r := w.placing.rulings[key]
+		inside := r.namespace != "" && (t.Key.Namespace == r.namespace || t.Key.Kind == "Namespace" && t.Key.Name == r.namespace)
+		switch {
+		case r.placement != "" && r.placement != placement, r.zone != "" && r.zone != w.hub.LiveLabels(cluster)[zoneKey], !inside && t.Key != r.object:
+		case r.value == "":
+			return nil
+		default:
+			says = r.value + "-" + cluster
+		}
+	}
+	if says == "" {
+		return t
+	}
+	next := *t
+	next.Object = runtime.DeepCopyJSON(t.Object)
+	set(next.Object["metadata"].(map[string]any), "labels", overruled, says)
+	return &next
+}
+
+// checkOverruled checks that no snapshot outlives its override.
+func (w *world) checkOverruled() {
+	for key, of := range w.hub.LiveOverrideSnapshots() {
+		if _, lives := w.placing.rulings[of]; !lives {
+			w.fail("%s outlives its override", key)
+		}
+	}
+}
+
+func (d drawer) overrules() op {
+	key := pick(d, overruling)
+	switch n := d.IntN(100); {
+	case n < 25:
+		return op{verb: dropOverruling, policy: key}
+	case n < 40:
+		return op{verb: replaceOverruling, policy: key}
+	}
+	r := ruling{placement: pick(d, []string{"", "", "crp-1", "crp-2"}), zone: pick(d, []string{"", "a", "b"}), value: pick(d, []string{"one", "two", "two", ""})}
+	if key.Namespace == "" {
+		r.namespace = pick(d, []string{"shop", "shop", "other"})
+	} else {
+		r.object = pick(d, []propagation.TemplateKey{nginx, settings, namesake})
+	}
+	return op{verb: putOverruling, policy: key, ruling: r}
+}
+
+// overruledAbout is the history of a seed with placements and overrides of them.
+func overruledAbout(seed int) (climate, []op) {
+	c, h := carriedAbout(seed + 1<<20)
+	d := newDrawer(uint64(seed) ^ 0x0e500000) //nolint:gosec // a seed
+	var out []op
+	for _, o := range h {
+		if d.chance(25) {
+			out = append(out, d.overrules())
+		}
+		if d.chance(8) {
+			out = append(out, op{verb: relabel, cluster: pick(d, clusters), n: d.IntN(len(zones))})
+		}
+		out = append(out, o)
+	}
+	return c, out
+}
+
+// TestC70HistoriesWithOverridesOfPlacements runs a sixth as many as TestSimulation.
+func TestC70HistoriesWithOverridesOfPlacements(t *testing.T) {
+	first, last := seeds()
+	if n := number("SIM_FROM"); n > 0 {
+		first, last = n, n+last-first
+	} else {
+		last = first + (last-first)/6
+	}
+	did := each(t, first, last, overruledAbout)
+	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 20 {
+		return
+	}
+	for _, v := range []verb{putOverruling, dropOverruling, replaceOverruling, relabel} {
+		if did[v] == 0 {
+			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
+		}
+	}
+}
