@@ -185,8 +185,10 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 	return true, nil
 }
 
-// bound reports whether a placement has a binding to the member. Bindings of a
-// placement that no longer exists are ignored, since nothing removes them.
+// bound reports whether a placement has a binding to the member that is going to be
+// removed. Nothing removes those of a placement that no longer exists, nor, with the
+// strategy External, those to members that are not picked any more: another controller
+// may, at any time.
 func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 	bindings, err := r.members.PlacementBindings(ctx)
 	if err != nil {
@@ -200,12 +202,15 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 		if of == "" { // it is not known whose it is
 			return true, nil
 		}
-		_, err := r.members.Placement(ctx, of)
+		p, err := r.members.Placement(ctx, of)
 		if errors.Is(err, outcome.ErrGone) {
 			continue
 		}
 		if err != nil {
 			return true, fmt.Errorf("get placement %s: %w", of, err)
+		}
+		if p.Spec.Strategy.External() && b.Spec.State == placementv1.BindingStateUnscheduled {
+			continue
 		}
 		return true, nil
 	}

@@ -37,6 +37,7 @@ type fleet struct {
 	bindings []*placementv1.ClusterResourceBinding
 	// placement answers for each that is asked for.
 	placement error
+	strategy  placementv1.RolloutStrategyType
 	wrote     []string
 	// retired says that MemberClusters go with their kind.
 	retired bool
@@ -119,7 +120,9 @@ func (f *fleet) PlacementBindings(context.Context) ([]*placementv1.ClusterResour
 }
 
 func (f *fleet) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
-	return &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: name}}, f.placement
+	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.Strategy.Type = f.strategy
+	return p, f.placement
 }
 
 func (f *fleet) WorksOn(context.Context, string) ([]*propagation.Work, error) { return f.works, nil }
@@ -246,27 +249,34 @@ func TestAMemberLeavesThePlacements(t *testing.T) {
 	step("namespace fleet-member-member1", "member")
 }
 
-// A binding of a placement that is not there any more holds no member.
-func TestAMemberLeavesBindingsOfNoPlacement(t *testing.T) {
+// A binding of a placement that is not there any more holds no member, nor one that nobody
+// but somebody else takes away.
+func TestAMemberLeavesBindingsThatNobodyRemoves(t *testing.T) {
+	const external, unscheduled = placementv1.ExternalRolloutStrategyType, placementv1.BindingStateUnscheduled
 	for name, tc := range map[string]struct {
 		label     string
 		placement error
+		strategy  placementv1.RolloutStrategyType
+		state     placementv1.BindingState
 		stays     bool
 	}{
-		"the placement is there":      {label: "crp", stays: true},
-		"the placement is gone":       {label: "crp", placement: outcome.ErrGone},
-		"nobody can tell":             {label: "crp", placement: outcome.ErrNotServed, stays: true},
-		"it does not say whose it is": {placement: outcome.ErrGone, stays: true},
+		"the rollout is about to remove it":                       {label: "crp", state: unscheduled, stays: true},
+		"C61: somebody else removes it, who knows when":           {label: "crp", strategy: external, state: unscheduled},
+		"C61: somebody else removes it, and it is in force still": {label: "crp", strategy: external, state: placementv1.BindingStateBound, stays: true},
+		"the placement is there":                                  {label: "crp", stays: true},
+		"the placement is gone":                                   {label: "crp", placement: outcome.ErrGone},
+		"nobody can tell":                                         {label: "crp", placement: outcome.ErrNotServed, stays: true},
+		"it does not say whose it is":                             {placement: outcome.ErrGone, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, placement: tc.placement}
+			f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, placement: tc.placement, strategy: tc.strategy}
 			now := began
 			s := mirroringStage(f, &now)
 			step := stepper(t, f, s)
 			step("namespace fleet-member-member1", "member")
 			f.member.DeletionTimestamp = &metav1.Time{Time: began}
 			b := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
-			b.Spec.TargetCluster = "member1"
+			b.Spec.TargetCluster, b.Spec.State = "member1", tc.state
 			if tc.label != "" {
 				b.Labels = map[string]string{placementv1.LabelParentCRP: tc.label}
 			}
