@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// soon is how long what waits is looked at with each sweep.
-	soon = time.Minute
+	// soon is how long what waits is looked at with each sweep: these may be a bit more
+	// than a minute apart.
+	soon = 2 * time.Minute
 	// seldom is how often it is then: a person may take days.
 	seldom = 5 * time.Minute
 )
