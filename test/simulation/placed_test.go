@@ -41,6 +41,8 @@ type placing struct {
 	moved bool
 	// rulings are what the overrides say that there are.
 	rulings map[propagation.PolicyKey]ruling
+	// external is since when somebody else rolls a placement out.
+	external map[string]int
 }
 
 // unused is a member whose nodes nobody can see.
@@ -50,11 +52,15 @@ func unused(context.Context, string) (*mirroring.Usage, error) { return &mirrori
 func (w *world) place(o op) (changed, known bool) {
 	switch o.verb {
 	case putPlacement:
-		changed = w.hub.PutPlacement(o.policy.Name, *o.asked)
+		if changed = w.hub.PutPlacement(o.policy.Name, *o.asked); changed {
+			w.noteExternal(o)
+		}
 	case dropPlacement:
 		changed = w.hub.DropPlacement(o.policy.Name)
 	case putOverruling, dropOverruling, replaceOverruling:
 		changed = w.overruleWith(o)
+	case rollBack, release, goOn:
+		changed = w.rolls(o)
 	default:
 		return false, false
 	}
@@ -67,7 +73,11 @@ func (w *world) place(o op) (changed, known bool) {
 // placedAs is a placement for people.
 func placedAs(s *placementv1.ClusterResourcePlacementSpec) string {
 	raw, _ := json.Marshal(s.Policy) // no value of it fails
-	return s.ResourceSelectors[0].Name + " by " + string(raw)
+	limit := ""
+	if s.RevisionHistoryLimit != nil {
+		limit = fmt.Sprintf(", of which %d are kept", *s.RevisionHistoryLimit)
+	}
+	return fmt.Sprintf("%s by %s, %s%s", s.ResourceSelectors[0].Name, raw, s.Strategy.Type, limit)
 }
 
 // inside are the templates that a placement selects, by their ID: of a namespace that there
@@ -85,11 +95,11 @@ func (w *world) inside(placement string) map[string]*propagation.Template {
 	return out
 }
 
-// has are the members that the placement's bindings name.
+// has are the members that are picked, by the placement's bindings.
 func (w *world) has(placement string) []string {
 	var names []string
 	for _, b := range w.hub.LivePlacementBindings() {
-		if b.Labels[placementv1.LabelParentCRP] == placement && b.DeletionTimestamp == nil && b.Spec.State == placementv1.BindingStateBound {
+		if b.Labels[placementv1.LabelParentCRP] == placement && b.DeletionTimestamp == nil && b.Spec.State != placementv1.BindingStateUnscheduled {
 			names = append(names, b.Spec.TargetCluster)
 		}
 	}
@@ -106,18 +116,14 @@ func (w *world) checkPlaced() {
 			w.checkUnplaced(name)
 		} else {
 			w.checkPicked(p, has)
+			w.checkRefused(p, has)
+			w.checkRolled(p, has)
 			w.checkStatus(p, has)
 		}
 		for _, c := range clusters {
-			want := map[string]*propagation.Template{}
-			if p != nil && slices.Contains(has, c) {
-				for id, t := range w.inside(name) {
-					if t = w.ruled(name, c, t); t != nil {
-						want[id] = t
-					}
-				}
+			if want, known := w.given(name, c); known {
+				w.checkCarriedTo(name, c, want)
 			}
-			w.checkCarriedTo(name, c, want)
 		}
 	}
 	w.checkOverruled()
@@ -164,9 +170,9 @@ func (w *world) checkPicked(p *placementv1.ClusterResourcePlacement, has []strin
 		}
 	}
 	if policy != nil && policy.PlacementType == placementv1.PickNPlacementType {
-		may := slices.Compact(slices.Sorted(slices.Values(slices.Concat(must, has))))
-		if n := min(int(*policy.NumberOfClusters), len(may)); len(has) != n {
-			w.fail("%s is in %v, want %d of %v", p.Name, has, n, may)
+		may := slices.DeleteFunc(must, func(c string) bool { return slices.Contains(has, c) || !spreadTo(policy, has, c, w.zoned()) })
+		if n := int(*policy.NumberOfClusters); len(has) != n && (len(has) > n || len(may) > 0) {
+			w.fail("%s is in %v, want %d, and there are %v", p.Name, has, n, may)
 		}
 		return
 	}
@@ -198,6 +204,9 @@ func (w *world) checkStatus(p *placementv1.ClusterResourcePlacement, has []strin
 	}
 	if policy := p.Spec.Policy; policy != nil && (policy.NumberOfClusters != nil && len(has) < int(*policy.NumberOfClusters) || len(has) < len(policy.ClusterNames)) {
 		return // what is not fully scheduled says nothing of the rest
+	}
+	if s := w.rolled(p); slices.ContainsFunc(has, func(c string) bool { return !w.rolledTo(p, c, s) }) {
+		return // somebody waits, for which there is a reason
 	}
 	if c := meta.FindStatusCondition(p.Status.Conditions, placementv1.ConditionPlacementAvailable); len(has) > 0 && (c == nil || c.Status != metav1.ConditionTrue || c.ObservedGeneration != p.Generation) {
 		w.fail("%s has generation %d and is in %v, and of being available it says %+v", p.Name, p.Generation, has, c)

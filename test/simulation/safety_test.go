@@ -193,10 +193,14 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 		w.checkRemoved(b)
 		w.safety.proofs.look(w)
 	}
+	if b, ok := write.Old.(*placementv1.ClusterResourceBinding); ok && write.New == nil {
+		w.checkLeft(flightOf(ctx), b, nil)
+	}
 	switch next := write.New.(type) {
 	case *placementv1.ClusterResourceBinding:
 		old, _ := write.Old.(*placementv1.ClusterResourceBinding)
 		w.checkPace(old, next)
+		w.checkLeft(flightOf(ctx), old, next)
 	case *propagation.Binding:
 		old, _ := write.Old.(*propagation.Binding)
 		w.past.require(next)

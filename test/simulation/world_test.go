@@ -16,6 +16,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
@@ -170,7 +171,7 @@ func (w *world) process() map[string]function.Stage {
 	stages := map[string]function.Stage{}
 	placements := scheduler.Placements(unplaced{})
 	if w.placed {
-		placements = w.hub
+		placements = decidersHub{w.hub, w}
 		w.sweeper.Mirroring(pipelinetest.Mirrored{Hub: w.hub}, unused)
 		for _, s := range []function.Stage{placer.New(w.hub, pending.New(w.redis), nil, w.time), rollout.New(w.hub, w.time)} {
 			stages[s.Name()] = s
@@ -271,6 +272,8 @@ type flight struct {
 	// reasons held back each of the flight's Works, by its cluster, when this attempt
 	// began.
 	reasons map[string]map[string]bool
+	// members are those that were seen last.
+	members []*memberclusterv1.MemberCluster
 	// tick is how far the proofs had come.
 	tick int
 	// asked counts alike requests, so that each has a fate of its own.
