@@ -93,7 +93,7 @@ func Summarize(in Input) Summary {
 		s.Moving = s.Moving || verdicts[len(verdicts)-1].moving
 		if m.decision.Selected {
 			all = append(all, verdicts)
-			if b, concluded := in.binding(m, verdicts, status); concluded {
+			if b, concluded := in.binding(m, status); concluded {
 				s.Members[m.decision.ClusterName] = b
 			}
 		}
@@ -192,10 +192,16 @@ func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlaceme
 	return s
 }
 
-// binding returns the status of the member's binding; false: the rollout to the member
-// has not started, or its state is about to change.
-func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourcePlacementStatus) (BindingStatus, bool) {
+// binding returns the status of the member's binding, which is about what the binding
+// names, be that the latest or not; false: the binding gives the member nothing, or its
+// state is about to change.
+func (in Input) binding(m member, told placementv1.ResourcePlacementStatus) (BindingStatus, bool) {
 	const scheduled, started = 0, 1
+	if m.binding == nil {
+		return BindingStatus{}, false
+	}
+	m.latest, m.external = in.snapshot(m.binding.Spec.ResourceSnapshotName), false
+	verdicts := m.verdicts()
 	if len(verdicts) <= started || verdicts[started].Status != metav1.ConditionTrue || verdicts[len(verdicts)-1].moving {
 		return BindingStatus{}, false
 	}
@@ -211,13 +217,22 @@ func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourceP
 	return BindingStatus{m.binding, boundBinding(s)}, true
 }
 
-func (in Input) indexOf(snapshot string) string {
+// snapshot returns the snapshot, or the first part of it, of that name; nil: there is none.
+func (in Input) snapshot(name string) *placementv1.ClusterResourceSnapshot {
 	for _, s := range in.Snapshots {
-		if s.Name == snapshot {
-			return s.Labels[placementv1.LabelResourceIndex]
+		if s.Name == name {
+			return s
 		}
 	}
-	return ""
+	return nil
+}
+
+func (in Input) indexOf(snapshot string) string {
+	s := in.snapshot(snapshot)
+	if s == nil {
+		return ""
+	}
+	return s.Labels[placementv1.LabelResourceIndex]
 }
 
 // list makes conditions of verdicts, in their order. A condition that says the same as

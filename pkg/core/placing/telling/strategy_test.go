@@ -104,3 +104,35 @@ func TestC82TheWorksThatThereHaveToBeAreTheRenderers(t *testing.T) {
 		})
 	}
 }
+
+// What a binding says is about what it names: a member that waits for the latest, and
+// what it has becomes unavailable meanwhile, does not count as available.
+func TestC64ABindingTellsOfWhatItNames(t *testing.T) {
+	for sentence, strategy := range map[string]placementv1.RolloutStrategyType{
+		"the placement rolls out by itself": placementv1.RollingUpdateRolloutStrategyType, "a run rolls it out": placementv1.ExternalRolloutStrategyType,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := Summarize(world(func(in *Input) {
+				in.Placement.Spec.Strategy.Type = strategy
+				latest := in.Snapshots[0].DeepCopy()
+				in.Snapshots[0].Labels[placementv1.LabelIsLatestSnapshot] = "false"
+				latest.Name, latest.Labels[placementv1.LabelResourceIndex] = "crp-1-1-snapshot", "1"
+				in.Snapshots = append(in.Snapshots, latest)
+				in.Works[0] = workOf(in.Bindings[0], done("Deployment", map[string]any{"observedGeneration": int64(1), "replicas": int64(1)}))
+			}))
+			b, told := s.Members["kind-cluster-1"]
+			if !told {
+				t.Fatal("the binding is not told of")
+			}
+			got := texts(b.Status.Conditions)
+			if want := "Available False NotAllWorkAreAvailable 1: Work object crp-1-work is not yet available"; got[len(got)-1] != want {
+				t.Errorf("got %q, want %q at the end", got, want)
+			}
+			for _, c := range s.Status.PlacementStatuses[0].Conditions {
+				if c.Type == placementv1.ConditionRolloutStarted && c.Status == metav1.ConditionTrue {
+					t.Error("the placement says that the latest is being rolled out to the member")
+				}
+			}
+		})
+	}
+}
