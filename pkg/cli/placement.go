@@ -38,6 +38,13 @@ func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expla
 	if p.Bindings, err = h.PlacementBindingsOf(ctx, key.Name); err != nil {
 		return p, err
 	}
+	if p.Placement.Spec.Strategy.External() {
+		runs, err := h.UpdateRuns(ctx)
+		if err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+			return p, err
+		}
+		p.Runs = explaining.RunsOf(key.Name, runs)
+	}
 	p.Clusters, err = h.Clusters(ctx)
 	if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
 		return p, nil // without permission to see clusters it is not known which ones left
@@ -61,6 +68,12 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	}
 	if r.RolledBack != "" {
 		o.screen.Printf("Rolled back to snapshot %s, and stays there: '%s rollback crp/%s --release' goes on\n", r.RolledBack, name, r.Name)
+	}
+	for _, run := range r.Runs {
+		o.screen.Printf("Run         %s (%s): %s\n", run.Name, run.Reason, run.Message)
+	}
+	if r.External && len(r.Runs) == 0 {
+		o.screen.Println("Run         none: a ClusterStagedUpdateRun gives clusters the newest snapshot")
 	}
 	o.screen.Println("Status")
 	var rows [][]screen.Cell

@@ -92,8 +92,8 @@ type approveOptions struct {
 func approveCommand(s *session) *cobra.Command {
 	o := &approveOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "approve CLUSTER... [KIND/NAME...] | --all [KIND/NAME...]",
-		Short: "Approve removals that are held",
+		Use:   "approve CLUSTER... [KIND/NAME...] | --all [KIND/NAME...] | careq/NAME...",
+		Short: "Approve removals that are held, or what a run of staged updates waits for",
 		Long: `Approve the removal of templates from a cluster that is held because more of
 them would leave it than may at once, and nobody asked for that by name: for
 example, a label of the Cluster changed. An approval is for the removals that are
@@ -102,7 +102,9 @@ held now; later ones are held again. With KIND/NAME, or -n, it is for these alon
 The removal of a Namespace or a CustomResourceDefinition that is held because objects
 of others would be deleted with it is approved only by name.
 
-To keep the templates, revert the change instead.`,
+To keep the templates, revert the change instead.
+
+Of a ClusterApprovalRequest, let the run go on that waits for it.`,
 		Example: examples(`
 			# What is held, and why
 			kubectl sluice get removals
@@ -111,7 +113,10 @@ To keep the templates, revert the change instead.`,
 			kubectl sluice approve member1
 
 			# Approve that a namespace goes with the objects of others in it
-			kubectl sluice approve member1 namespace/shop`),
+			kubectl sluice approve member1 namespace/shop
+
+			# Approve that a run goes on after its stage canary
+			kubectl sluice approve careq/release-after-canary`),
 		ValidArgsFunction: s.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var clusters, names []string
@@ -121,9 +126,6 @@ To keep the templates, revert the change instead.`,
 				} else {
 					clusters = append(clusters, arg)
 				}
-			}
-			if o.all == (len(clusters) > 0) {
-				return usagef("name the clusters that may be left, or else --all")
 			}
 			return o.run(cmd.Context(), clusters, names)
 		},
@@ -138,11 +140,20 @@ func (o *approveOptions) run(ctx context.Context, clusters, names []string) erro
 	if err != nil {
 		return err
 	}
-	if err := areJoined(ctx, h, clusters); err != nil {
-		return err
-	}
 	named, err := o.objects(names)
 	if err != nil {
+		return err
+	}
+	requests, named := requested(named)
+	switch {
+	case len(requests) > 0 && (o.all || len(clusters)+len(named) > 0):
+		return usagef("approve requests of runs and removals one after the other")
+	case len(requests) > 0:
+		return o.approveRequests(ctx, h, requests)
+	case o.all == (len(clusters) > 0):
+		return usagef("name the clusters that may be left, or else --all")
+	}
+	if err := areJoined(ctx, h, clusters); err != nil {
 		return err
 	}
 	w, err := world(ctx, h)

@@ -31,6 +31,9 @@ var (
 	clusterOverrideSnapshots = placed(placementv1.KindClusterResourceOverrideSnapshot, placementv1.ResourceClusterResourceOverrideSnapshots, false)
 	resourceOverrideKind     = inNamespaces(placed(placementv1.KindResourceOverride, placementv1.ResourceResourceOverrides, false))
 	resourceOverrideSnaps    = inNamespaces(placed(placementv1.KindResourceOverrideSnapshot, placementv1.ResourceResourceOverrideSnapshots, false))
+	updateStrategyKind       = placed(placementv1.KindClusterStagedUpdateStrategy, placementv1.ResourceClusterStagedUpdateStrategies, false)
+	updateRunKind            = placed(placementv1.KindClusterStagedUpdateRun, placementv1.ResourceClusterStagedUpdateRuns, true)
+	approvalRequestKind      = placed(placementv1.KindClusterApprovalRequest, placementv1.ResourceClusterApprovalRequests, true)
 	memberKind               = resource{
 		GroupVersionKind: memberclusterv1.SchemeGroupVersion.WithKind(memberclusterv1.KindMemberCluster),
 		Plural:           memberclusterv1.ResourceMemberClusters, Status: true,
@@ -46,10 +49,11 @@ func inNamespaces(r resource) resource {
 	return r
 }
 
-// placingKinds lists them all.
+// placingKinds lists those of them that are watched.
 var placingKinds = []resource{
 	placementKind, policySnapshotKind, resourceSnapshotKind, placementBindingKind,
-	clusterOverrideKind, clusterOverrideSnapshots, resourceOverrideKind, resourceOverrideSnaps, memberKind,
+	clusterOverrideKind, clusterOverrideSnapshots, resourceOverrideKind, resourceOverrideSnaps,
+	updateRunKind, approvalRequestKind, memberKind,
 }
 
 // placing is what this process knows of them.
@@ -66,6 +70,10 @@ type placing struct {
 	namespaceOverrides       *kind[*placementv1.ResourceOverride]
 	namespaceOverrideSnaps   *kind[*placementv1.ResourceOverrideSnapshot]
 
+	updateStrategies *kind[*placementv1.ClusterStagedUpdateStrategy]
+	updateRuns       *kind[*placementv1.ClusterStagedUpdateRun]
+	approvalRequests *kind[*placementv1.ClusterApprovalRequest]
+
 	members *kind[*memberclusterv1.MemberCluster]
 }
 
@@ -80,6 +88,9 @@ func newPlacing(client api) placing {
 		clusterOverrideSnapshots: wireKind[placementv1.ClusterResourceOverrideSnapshot](client, clusterOverrideSnapshots, placementv1.LabelParentOverride),
 		namespaceOverrides:       wireKind[placementv1.ResourceOverride](client, resourceOverrideKind, ""),
 		namespaceOverrideSnaps:   wireKind[placementv1.ResourceOverrideSnapshot](client, resourceOverrideSnaps, placementv1.LabelParentOverride),
+		updateStrategies:         wireKind[placementv1.ClusterStagedUpdateStrategy](client, updateStrategyKind, ""),
+		updateRuns:               wireKind[placementv1.ClusterStagedUpdateRun](client, updateRunKind, ""),
+		approvalRequests:         wireKind[placementv1.ClusterApprovalRequest](client, approvalRequestKind, ""),
 		members:                  wireKind[memberclusterv1.MemberCluster](client, memberKind, ""),
 	}
 	p.resourceSnapshots.bare = true
@@ -105,6 +116,8 @@ func (p *placing) watched() map[schema.GroupVersionKind]watched {
 		clusterOverrideSnapshots.GroupVersionKind: p.clusterOverrideSnapshots,
 		resourceOverrideKind.GroupVersionKind:     p.namespaceOverrides,
 		resourceOverrideSnaps.GroupVersionKind:    p.namespaceOverrideSnaps,
+		updateRunKind.GroupVersionKind:            p.updateRuns,
+		approvalRequestKind.GroupVersionKind:      p.approvalRequests,
 		memberKind.GroupVersionKind:               p.members,
 	}
 }

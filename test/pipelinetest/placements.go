@@ -44,6 +44,9 @@ type placing struct {
 	inNames           *wires[*placementv1.ResourceOverride]
 	clusterOverrides  *wires[*placementv1.ClusterResourceOverrideSnapshot]
 	namespaced        *wires[*placementv1.ResourceOverrideSnapshot]
+	updateStrategies  *wires[*placementv1.ClusterStagedUpdateStrategy]
+	updateRuns        *wires[*placementv1.ClusterStagedUpdateRun]
+	approvalRequests  *wires[*placementv1.ClusterApprovalRequest]
 	members           *wires[*memberclusterv1.MemberCluster]
 }
 
@@ -58,6 +61,9 @@ func newPlacing(h *Hub) placing {
 		inNames:           newWires[*placementv1.ResourceOverride](h, v, placementv1.KindResourceOverride),
 		clusterOverrides:  newWires[*placementv1.ClusterResourceOverrideSnapshot](h, v, placementv1.KindClusterResourceOverrideSnapshot),
 		namespaced:        newWires[*placementv1.ResourceOverrideSnapshot](h, v, placementv1.KindResourceOverrideSnapshot),
+		updateStrategies:  newWires[*placementv1.ClusterStagedUpdateStrategy](h, v, placementv1.KindClusterStagedUpdateStrategy),
+		updateRuns:        newWires[*placementv1.ClusterStagedUpdateRun](h, v, placementv1.KindClusterStagedUpdateRun),
+		approvalRequests:  newWires[*placementv1.ClusterApprovalRequest](h, v, placementv1.KindClusterApprovalRequest),
 		members:           newWires[*memberclusterv1.MemberCluster](h, memberclusterv1.SchemeGroupVersion.String(), memberclusterv1.KindMemberCluster),
 	}
 }

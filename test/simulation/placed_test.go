@@ -43,6 +43,8 @@ type placing struct {
 	rulings map[propagation.PolicyKey]ruling
 	// external is since when somebody else rolls a placement out.
 	external map[string]int
+	// turns are the members to which a run gave something, or from which it took it.
+	turns map[turn]bool
 }
 
 // unused is a member whose nodes nobody can see.
@@ -61,6 +63,8 @@ func (w *world) place(o op) (changed, known bool) {
 		changed = w.overruleWith(o)
 	case rollBack, release, goOn:
 		changed = w.rolls(o)
+	case putRun, dropRun, approveRun:
+		changed = w.runs(o)
 	default:
 		return false, false
 	}
@@ -127,6 +131,7 @@ func (w *world) checkPlaced() {
 		}
 	}
 	w.checkOverruled()
+	w.checkRuns()
 	w.placing.moved = false
 }
 

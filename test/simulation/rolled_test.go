@@ -95,6 +95,9 @@ func (w *world) given(placement, cluster string) (out map[string]*propagation.Te
 	if p == nil || b == nil || b.Spec.State != placementv1.BindingStateBound {
 		return out, p == nil || b == nil || !p.Spec.Strategy.External()
 	}
+	if p.Spec.Strategy.External() && w.placing.rulings != nil {
+		return out, false // it has what the overrides said when it was its turn
+	}
 	selected := w.inside(placement)
 	if _, pinned := p.Annotations[rolledBackTo]; pinned || p.Spec.Strategy.External() {
 		for _, s := range w.hub.LiveResourceSnapshots(placement) {
@@ -314,7 +317,7 @@ func (w *world) checkLeft(f *flight, old, next *placementv1.ClusterResourceBindi
 	}
 	name := b.Labels[placementv1.LabelParentCRP]
 	p, since := w.hub.LivePlacement(name), w.placing.external[name]
-	if p == nil || p.DeletionTimestamp != nil || since == 0 || since > w.readable(f) {
+	if p == nil || p.DeletionTimestamp != nil || since == 0 || since > w.readable(f) || w.placing.turns[turn{name, b.Spec.TargetCluster}] {
 		return
 	}
 	gave := next != nil && next.Spec.State == placementv1.BindingStateBound && (old == nil || old.Spec.ResourceSnapshotName != next.Spec.ResourceSnapshotName)

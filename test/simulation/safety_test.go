@@ -197,6 +197,8 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 		w.checkLeft(flightOf(ctx), b, nil)
 	}
 	switch next := write.New.(type) {
+	case *placementv1.ClusterStagedUpdateRun:
+		w.noteTurns(next)
 	case *placementv1.ClusterResourceBinding:
 		old, _ := write.Old.(*placementv1.ClusterResourceBinding)
 		w.checkPace(old, next)

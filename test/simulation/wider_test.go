@@ -101,9 +101,9 @@ func (o op) widely() string {
 		return fmt.Sprintf("forge %s of %s in %s", forgeries[o.n], o.key, o.cluster)
 	case putPlacement:
 		return fmt.Sprintf("put placement %s: %s", o.policy.Name, placedAs(o.asked))
-	case rollBack, goOn:
+	case rollBack, goOn, putRun:
 		return fmt.Sprintf("%s %s, n %d %s", o.verb, o.policy.Name, o.n, o.cluster)
-	case release:
+	case release, dropRun, approveRun:
 		return fmt.Sprintf("%s %s", o.verb, o.policy.Name)
 	case dropPlacement:
 		return fmt.Sprintf("delete placement %s", o.policy.Name)

@@ -22,6 +22,9 @@ const (
 	KindClusterResourceOverrideSnapshot = "ClusterResourceOverrideSnapshot"
 	KindResourceOverride                = "ResourceOverride"
 	KindResourceOverrideSnapshot        = "ResourceOverrideSnapshot"
+	KindClusterStagedUpdateStrategy     = "ClusterStagedUpdateStrategy"
+	KindClusterStagedUpdateRun          = "ClusterStagedUpdateRun"
+	KindClusterApprovalRequest          = "ClusterApprovalRequest"
 	KindWork                            = "Work"
 
 	ResourceClusterResourcePlacements        = "clusterresourceplacements"
@@ -32,6 +35,9 @@ const (
 	ResourceClusterResourceOverrideSnapshots = "clusterresourceoverridesnapshots"
 	ResourceResourceOverrides                = "resourceoverrides"
 	ResourceResourceOverrideSnapshots        = "resourceoverridesnapshots"
+	ResourceClusterStagedUpdateStrategies    = "clusterstagedupdatestrategies"
+	ResourceClusterStagedUpdateRuns          = "clusterstagedupdateruns"
+	ResourceClusterApprovalRequests          = "clusterapprovalrequests"
 	ResourceWorks                            = "works"
 )
 
@@ -58,6 +64,9 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ClusterResourceOverrideSnapshot{}, &ClusterResourceOverrideSnapshotList{},
 		&ResourceOverride{}, &ResourceOverrideList{},
 		&ResourceOverrideSnapshot{}, &ResourceOverrideSnapshotList{},
+		&ClusterStagedUpdateStrategy{}, &ClusterStagedUpdateStrategyList{},
+		&ClusterStagedUpdateRun{}, &ClusterStagedUpdateRunList{},
+		&ClusterApprovalRequest{}, &ClusterApprovalRequestList{},
 		&Work{}, &WorkList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)

@@ -29,6 +29,8 @@ type Placed struct {
 	Policies  []*placementv1.ClusterSchedulingPolicySnapshot
 	Snapshots []*placementv1.ClusterResourceSnapshot // without their content
 	Bindings  []*placementv1.ClusterResourceBinding
+	// Runs are those of staged updates that have not ended, as they are carried out.
+	Runs []*placementv1.ClusterStagedUpdateRun
 	// Clusters are the clusters that joined the hub, whether placements see them or
 	// not.
 	Clusters []*clusterv1alpha1.Cluster
@@ -40,11 +42,14 @@ type PlacementReport struct {
 	// Suspended: "all", or the members; empty: not suspended.
 	Suspended string `json:"suspended,omitempty"`
 	// RolledBack is the index that it is rolled back to; empty: it is not.
-	RolledBack string            `json:"rolledBack,omitempty"`
-	Selected   int               `json:"selected"`
-	Snapshot   string            `json:"snapshot,omitempty"` // the index of the newest
-	Stages     []PlacementStage  `json:"stages"`
-	Members    []PlacementMember `json:"members"`
+	RolledBack string `json:"rolledBack,omitempty"`
+	Selected   int    `json:"selected"`
+	Snapshot   string `json:"snapshot,omitempty"` // the index of the newest
+	// External: clusters get something only by a run of a staged update.
+	External bool              `json:"external,omitempty"`
+	Runs     []PlacementRun    `json:"runs,omitempty"`
+	Stages   []PlacementStage  `json:"stages"`
+	Members  []PlacementMember `json:"members"`
 }
 
 // PlacementStage is one condition.
@@ -96,6 +101,10 @@ func (p Placed) Report() PlacementReport {
 	r.RolledBack = crp.Annotations[placing.AnnotationRollback]
 	if r.Suspended == "true" {
 		r.Suspended = "all"
+	}
+	r.External = crp.Spec.Strategy.External()
+	for _, run := range p.Runs {
+		r.Runs = append(r.Runs, reportRun(run))
 	}
 	if latest := p.latestSnapshot(); latest != nil {
 		r.Snapshot = latest.Labels[placementv1.LabelResourceIndex]

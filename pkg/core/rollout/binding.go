@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -91,6 +92,26 @@ func assess(b *placementv1.ClusterResourceBinding, period time.Duration, now tim
 		return availability{until: until, why: "counts as available from " + until.UTC().Format(time.RFC3339)}
 	}
 	return availability{available: true}
+}
+
+// Available reports whether what the binding names is available in its member; where it is
+// not, why, and whether it failed.
+func Available(p *placementv1.ClusterResourcePlacement, b *placementv1.ClusterResourceBinding, now time.Time) (available, failed bool, why string) {
+	_, _, period := p.Spec.Strategy.Pace()
+	a := assess(b, period, now)
+	return a.available, a.failed, a.why
+}
+
+// Has reports whether the binding gives its member that snapshot with those overrides.
+func Has(b *placementv1.ClusterResourceBinding, snapshot string, o Overrides) bool {
+	return b.Spec.State == placementv1.BindingStateBound && !differs(b, snapshot, o)
+}
+
+// differs reports whether the binding names another snapshot, or other overrides.
+func differs(b *placementv1.ClusterResourceBinding, snapshot string, o Overrides) bool {
+	return b.Spec.ResourceSnapshotName != snapshot ||
+		!equality.Semantic.DeepEqual(b.Spec.ClusterResourceOverrideSnapshots, o.Cluster) ||
+		!equality.Semantic.DeepEqual(b.Spec.ResourceOverrideSnapshots, o.InNames)
 }
 
 // untrackable tells whether nobody can see that it is available.

@@ -12,6 +12,8 @@
 //     since the binding's generation that gave it to it. What cannot be seen to be available is
 //     so for unavailablePeriodSeconds after it was applied.
 //   - A member that is changed gets the newest snapshot, whichever it has.
+//   - With the strategy External nobody gets, changes or loses anything but what a run
+//     allows (package staged).
 //   - The same input gives the same plan, in whatever order it is given. A plan that
 //     was carried out and observed leads to the next, until nothing is left to do.
 //   - Who waits has a reason, and where time alone will tell, the time.

@@ -25,7 +25,7 @@ func (p *planner) explain() {
 	switch {
 	case p.Placement.Spec.Strategy.External():
 		p.result.Reason = placementv1.ReasonRolloutControlledExternally
-		p.result.Message = count + ": the rollout is controlled by somebody else"
+		p.result.Message = count + ": " + p.Run.message()
 		return
 	case p.Snapshot == "":
 		p.result.Reason = placementv1.ReasonRolloutNotStartedYet
@@ -37,7 +37,7 @@ func (p *planner) explain() {
 		switch {
 		case s.leaving != nil:
 			blockers = append(blockers, s.cluster+" is being left")
-		case s.old != nil && given(s.old) && !s.state.available:
+		case s.old != nil && Given(s.old) && !s.state.available:
 			blockers = append(blockers, s.cluster+" "+s.state.why)
 		case s.move && s.old != nil && s.state.available:
 			blockers = append(blockers, s.cluster+" is changed now")

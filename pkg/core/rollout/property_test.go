@@ -65,7 +65,7 @@ func setOf(all []string) map[string]bool {
 // available is how many are seen to be so.
 func (w *world) available() (n int) {
 	for _, b := range w.bindings {
-		if b.DeletionTimestamp == nil && given(b) && assess(b, 0, w.now).available {
+		if b.DeletionTimestamp == nil && Given(b) && assess(b, 0, w.now).available {
 			n++
 		}
 	}
@@ -75,7 +75,7 @@ func (w *world) available() (n int) {
 // taken is how many have the placement, or are just being left by it.
 func (w *world) taken() (n int) {
 	for _, b := range w.bindings {
-		if given(b) {
+		if Given(b) {
 			n++
 		}
 	}

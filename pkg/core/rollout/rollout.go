@@ -47,7 +47,12 @@ type Input struct {
 	Overrides map[string]Overrides
 	// Bindings are all of the placement, in any order.
 	Bindings []*placementv1.ClusterResourceBinding
-	Now      time.Time
+	// Lacking are the members whose binding names the snapshot of an override that is
+	// gone; no step depends on it.
+	Lacking map[string]bool
+	// Run is what a run allows, where the strategy is External; nil: nothing.
+	Run *Run
+	Now time.Time
 }
 
 // Overrides are the snapshots of overrides that concern a placement in a member, in
@@ -94,6 +99,7 @@ type Plan struct {
 // Next returns the writes that the strategy allows now, and what the other members wait
 // for.
 func Next(in Input) Plan {
+	in.Run.setContent(&in)
 	p := &planner{Input: in, picked: map[string]placementv1.ClusterDecision{}, next: map[string]*subject{}, names: map[string]types.UID{}}
 	for _, d := range in.Picked {
 		p.picked[d.ClusterName] = d
@@ -163,7 +169,7 @@ func (p *planner) sort() {
 		switch {
 		case b.DeletionTimestamp != nil:
 			p.names[b.Name] = b.UID
-			if s.leaving == nil || given(b) {
+			if s.leaving == nil || Given(b) {
 				s.leaving = b
 			}
 		case s.old != nil: // somebody made another
@@ -182,10 +188,10 @@ func (p *planner) sort() {
 // holds others is left does not count: that may stay for as long as nobody approves.
 func (p *planner) count() {
 	for _, s := range p.subjects {
-		if s.leaving != nil && given(s.leaving) && !held(s.leaving) {
+		if s.leaving != nil && Given(s.leaving) && !held(s.leaving) {
 			p.taken++
 		}
-		if s.old == nil || !given(s.old) {
+		if s.old == nil || !Given(s.old) {
 			continue
 		}
 		s.state = assess(s.old, p.period, p.Now)
@@ -205,9 +211,9 @@ func (p *planner) due(at time.Time) {
 	}
 }
 
-// given tells whether the binding's member has the placement, or may have: it is
+// Given reports whether the binding's member has the placement, or may have: it is
 // bound, or was.
-func given(b *placementv1.ClusterResourceBinding) bool {
+func Given(b *placementv1.ClusterResourceBinding) bool {
 	return b.Spec.State == placementv1.BindingStateBound ||
 		b.Spec.State == placementv1.BindingStateUnscheduled && b.Annotations[placementv1.AnnotationPreviousBindingState] == string(placementv1.BindingStateBound)
 }
@@ -215,23 +221,26 @@ func given(b *placementv1.ClusterResourceBinding) bool {
 // decide says who may be changed now: first who goes, then who gets another
 // snapshot, and who gets the placement.
 func (p *planner) decide() {
-	external := p.Placement.Spec.Strategy.External()
-	for _, s := range p.subjects {
-		if _, stays := p.picked[s.cluster]; !stays && s.old != nil {
-			s.move = !given(s.old) || !external && p.spend(s)
-		}
-	}
-	if external || p.Snapshot == "" {
+	if p.Placement.Spec.Strategy.External() {
+		p.follow()
 		return
 	}
 	for _, s := range p.subjects {
-		if _, stays := p.picked[s.cluster]; stays && s.old != nil && given(s.old) && p.stale(s) {
+		if _, stays := p.picked[s.cluster]; !stays && s.old != nil {
+			s.move = !Given(s.old) || p.spend(s)
+		}
+	}
+	if p.Snapshot == "" {
+		return
+	}
+	for _, s := range p.subjects {
+		if _, stays := p.picked[s.cluster]; stays && s.old != nil && Given(s.old) && p.stale(s) {
 			s.move = p.spend(s)
 		}
 	}
 	for _, s := range p.subjects {
 		_, wanted := p.picked[s.cluster]
-		if wanted && s.leaving == nil && (s.old == nil || !given(s.old)) && p.room > 0 {
+		if wanted && s.leaving == nil && (s.old == nil || !Given(s.old)) && p.room > 0 {
 			s.move = true
 			p.room--
 		}
@@ -253,10 +262,7 @@ func (p *planner) spend(s *subject) bool {
 
 // stale tells whether the member shall have another snapshot, or other overrides.
 func (p *planner) stale(s *subject) bool {
-	o := p.Overrides[s.cluster]
-	return s.old.Spec.ResourceSnapshotName != p.Snapshot ||
-		!equality.Semantic.DeepEqual(s.old.Spec.ClusterResourceOverrideSnapshots, o.Cluster) ||
-		!equality.Semantic.DeepEqual(s.old.Spec.ResourceOverrideSnapshots, o.InNames)
+	return differs(s.old, p.Snapshot, p.Overrides[s.cluster])
 }
 
 // plan makes the steps, and says who waits.
@@ -300,7 +306,7 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 		next = s.old.DeepCopy()
 		if next.Spec.State == placementv1.BindingStateUnscheduled { // it is picked again
 			next.Spec.State = placementv1.BindingStateScheduled
-			if given(s.old) {
+			if Given(s.old) {
 				next.Spec.State = placementv1.BindingStateBound
 			}
 			delete(next.Annotations, placementv1.AnnotationPreviousBindingState)

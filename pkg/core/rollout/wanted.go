@@ -36,10 +36,21 @@ func Wanted(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.Cl
 	return whole[0].Name, strconv.Itoa(whole[0].Index)
 }
 
+// At returns the name of the first part of the placement's complete snapshot with the
+// index; empty if there is none.
+func At(p *placementv1.ClusterResourcePlacement, snapshots []*placementv1.ClusterResourceSnapshot, index string) string {
+	parts := slices.DeleteFunc(placing.PartsOf(p, snapshots), func(part placing.Part) bool { return strconv.Itoa(part.Index) != index })
+	whole := placing.Newest(parts)
+	if len(whole) == 0 {
+		return ""
+	}
+	return whole[0].Name
+}
+
 // Unobserved reports whether the binding has to be looked at: it is being deleted, or its
 // status does not yet tell of what it gives its member.
 func Unobserved(b *placementv1.ClusterResourceBinding) bool {
-	return b.DeletionTimestamp != nil || given(b) && !Observed(b)
+	return b.DeletionTimestamp != nil || Given(b) && !Observed(b)
 }
 
 // unheard is how long nobody may look at what a member got, until it is told again.
@@ -115,7 +126,7 @@ func (o *open) look(b *placementv1.ClusterResourceBinding) {
 	delete(o.without, b.Spec.TargetCluster)
 	if b.DeletionTimestamp != nil {
 		o.due = o.due || Seldom(b.Name, b.DeletionTimestamp.Time, o.last, o.now)
-		if given(b) {
+		if Given(b) {
 			o.taken++
 		}
 		return
@@ -125,7 +136,7 @@ func (o *open) look(b *placementv1.ClusterResourceBinding) {
 	if !leaves {
 		o.picked++
 	}
-	if !given(b) {
+	if !Given(b) {
 		o.waiting++
 		return
 	}

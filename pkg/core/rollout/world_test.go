@@ -158,7 +158,7 @@ func (w *world) settle() *world {
 func (w *world) has(snapshot string) map[string]bool {
 	out := map[string]bool{}
 	for _, b := range w.bindings {
-		if b.DeletionTimestamp == nil && given(b) && (snapshot == "" || b.Spec.ResourceSnapshotName == snapshot) {
+		if b.DeletionTimestamp == nil && Given(b) && (snapshot == "" || b.Spec.ResourceSnapshotName == snapshot) {
 			out[b.Spec.TargetCluster] = true
 		}
 	}

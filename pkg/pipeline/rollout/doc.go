@@ -5,19 +5,20 @@
 // to as many at a time as its strategy allows.
 //
 // Consumes: placement.scheduled, placement.reported; changes of overrides of
-// placements; the tick.
+// placements, of ClusterStagedUpdateRuns and of ClusterApprovalRequests; the tick.
 // Reads: the placement, the status of its latest policy snapshot, the metadata of its
 // resource snapshots, its bindings; the overrides' snapshots and, if there are any, the
-// selected objects.
-// Decides with: pkg/core/rollout; which snapshot is the newest with pkg/core/placing.
+// selected objects; its runs, their strategies and requests.
+// Decides with: pkg/core/rollout and, how a run goes on, pkg/core/rollout/staged; which
+// snapshot is the newest with pkg/core/placing.
 // Commits: the bindings, except for their status, as the only stage; the snapshots of
-// overrides. For a placement that is being deleted it deletes the bindings and then
-// removes its finalizer.
+// overrides; the runs' statuses, and their requests. For a placement that is being
+// deleted it deletes the bindings and then removes its finalizer.
 // Emits: placement.bound for each binding that was written, and on placement.scheduled
 // for each whose status is not about its present generation; placement.waiting if a
 // member has to wait; placement.touched if there are snapshots beyond the history
-// limit; on the tick, and on a change of an override, placement.scheduled for each
-// placement to check again.
+// limit; on the tick, and on a change of an override, a run or a request,
+// placement.scheduled for each placement to check again.
 //
 // Nothing blocks: what depends on time is checked on the tick. For a rollback, an
 // annotation of the placement names the index of the snapshot that all members get.

@@ -25,12 +25,9 @@ import (
 
 // overridden stores an override that changed in a snapshot, and emits
 // placement.scheduled for the placements that it names, or for all.
-func (s *Stage) overridden(ctx context.Context, e event.Event) ([]event.Event, error) {
-	o, err := events.DecodeResource(e)
-	if err != nil {
-		return nil, outcome.Terminal(err)
-	}
+func (s *Stage) overridden(ctx context.Context, e event.Event, o events.Object) ([]event.Event, error) {
 	var of *placementv1.PlacementRef
+	var err error
 	if name, ok := hub.ClusterOverrideKeyOf(o.TemplateKey); ok {
 		of, err = s.clusterOverride(ctx, name)
 	} else if key, ok := hub.NamespaceOverrideKeyOf(o.TemplateKey); ok {
@@ -280,18 +277,51 @@ func relabelled(labels map[string]string, latest int) (map[string]string, bool) 
 	return next, true
 }
 
+// stored are the snapshots of all overrides.
+type stored struct {
+	cluster []*placementv1.ClusterResourceOverrideSnapshot
+	inNames []*placementv1.ResourceOverrideSnapshot
+}
+
+func (s *Stage) stored(ctx context.Context) (all stored, err error) {
+	if all.cluster, err = s.hub.ClusterOverrideSnapshots(ctx); err != nil {
+		return all, fmt.Errorf("list override snapshots: %w", err)
+	}
+	if all.inNames, err = s.hub.NamespaceOverrideSnapshots(ctx); err != nil {
+		return all, fmt.Errorf("list override snapshots: %w", err)
+	}
+	return all, nil
+}
+
+// lacking are the members whose binding names a snapshot that is gone.
+func (all stored) lacking(bindings []*placementv1.ClusterResourceBinding) map[string]bool {
+	there := map[types.NamespacedName]bool{}
+	for _, o := range all.cluster {
+		there[types.NamespacedName{Name: o.Name}] = true
+	}
+	for _, o := range all.inNames {
+		there[types.NamespacedName{Namespace: o.Namespace, Name: o.Name}] = true
+	}
+	lacking := map[string]bool{}
+	for _, b := range bindings {
+		for _, name := range b.Spec.ClusterResourceOverrideSnapshots {
+			if !there[types.NamespacedName{Name: name}] {
+				lacking[b.Spec.TargetCluster] = true
+			}
+		}
+		for _, of := range b.Spec.ResourceOverrideSnapshots {
+			if !there[types.NamespacedName{Namespace: of.Namespace, Name: of.Name}] {
+				lacking[b.Spec.TargetCluster] = true
+			}
+		}
+	}
+	return lacking
+}
+
 // overrides returns the overrides for the placement, by member. The selected objects
 // are read only if some override may apply.
-func (s *Stage) overrides(ctx context.Context, in rollout.Input, snapshots []*placementv1.ClusterResourceSnapshot) (map[string]rollout.Overrides, error) {
-	cluster, err := s.hub.ClusterOverrideSnapshots(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list override snapshots: %w", err)
-	}
-	inNames, err := s.hub.NamespaceOverrideSnapshots(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list override snapshots: %w", err)
-	}
-	all := rollout.LatestOverrides(in.Placement.Name, cluster, inNames)
+func (s *Stage) overrides(ctx context.Context, in rollout.Input, kept stored, snapshots []*placementv1.ClusterResourceSnapshot) (map[string]rollout.Overrides, error) {
+	all := rollout.LatestOverrides(in.Placement.Name, kept.cluster, kept.inNames)
 	if len(all) == 0 || in.Snapshot == "" {
 		return nil, nil
 	}

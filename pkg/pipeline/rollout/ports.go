@@ -54,6 +54,19 @@ type Selection interface {
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 }
 
+// Runs reads and writes the runs that carry out what is External.
+type Runs interface {
+	UpdateStrategy(ctx context.Context, name string) (*placementv1.ClusterStagedUpdateStrategy, error)
+	UpdateRun(ctx context.Context, name string) (*placementv1.ClusterStagedUpdateRun, error)
+	UpdateRuns(ctx context.Context) ([]*placementv1.ClusterStagedUpdateRun, error)
+	CommitUpdateRunStatus(ctx context.Context, r *placementv1.ClusterStagedUpdateRun, status placementv1.UpdateRunStatus) (*placementv1.ClusterStagedUpdateRun, error)
+	ApprovalRequest(ctx context.Context, name string) (*placementv1.ClusterApprovalRequest, error)
+	ApprovalRequests(ctx context.Context) ([]*placementv1.ClusterApprovalRequest, error)
+	CreateApprovalRequest(ctx context.Context, r *placementv1.ClusterApprovalRequest) (*placementv1.ClusterApprovalRequest, error)
+	CommitApprovalRequestStatus(ctx context.Context, r *placementv1.ClusterApprovalRequest, status placementv1.ApprovalRequestStatus) (*placementv1.ClusterApprovalRequest, error)
+	DeleteApprovalRequest(ctx context.Context, r *placementv1.ClusterApprovalRequest) error
+}
+
 // Hub is the control plane's API.
 type Hub interface {
 	Placements
@@ -61,4 +74,5 @@ type Hub interface {
 	OverridesWithout
 	OverridesWithin
 	Selection
+	Runs
 }

@@ -47,7 +47,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	case events.Ping:
 		return s.tick(ctx, e)
 	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
-		return s.overridden(ctx, e)
+		return s.changed(ctx, e)
 	}
 	msg, err := events.DecodeFor(e, events.FieldPlacement)
 	if err != nil {
@@ -55,7 +55,8 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	}
 	p, err := s.hub.Placement(ctx, msg.Placement)
 	if errors.Is(err, outcome.ErrGone) {
-		return nil, nil
+		_, err := s.follow(ctx, situation{name: msg.Placement, kind: e.Type()})
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get placement %s: %w", msg.Placement, err)
@@ -66,12 +67,15 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	}
 	out := events.From(Name, e)
 	if p.DeletionTimestamp != nil {
+		if _, err := s.follow(ctx, situation{name: p.Name, kind: e.Type(), Input: rollout.Input{Placement: p}}); err != nil {
+			return nil, err
+		}
 		if err := s.leave(ctx, p, bindings, out); err != nil {
 			return nil, err
 		}
 		return out.Events()
 	}
-	in, known, err := s.load(ctx, p, bindings)
+	in, known, err := s.load(ctx, p, bindings, e.Type())
 	if err != nil || !known {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 
 // load reads what a plan depends on; false: no member is picked by the present policy
 // yet, and the scheduler will emit an event.
-func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding) (rollout.Input, bool, error) {
+func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, kind string) (rollout.Input, bool, error) {
 	in := rollout.Input{Placement: p, Bindings: bindings, Now: s.now()}
 	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
 	if err != nil {
@@ -94,16 +98,26 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	}
 	var known bool
 	if in.Policy, in.Picked, known = rollout.Picked(p, policies); !known {
-		return in, false, nil
+		_, err := s.follow(ctx, situation{name: p.Name, kind: kind, Input: in})
+		return in, false, err
 	}
-	in.PolicyHash = string(placing.LatestPolicy(p, policies).Spec.PolicyHash)
+	policy := placing.LatestPolicy(p, policies)
+	in.PolicyHash = string(policy.Spec.PolicyHash)
 	snapshots, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)
 	if err != nil {
 		return in, false, fmt.Errorf("list snapshots of %s: %w", p.Name, err)
 	}
 	in.Snapshot, in.Index = rollout.Wanted(p, snapshots)
 	in.Excess = placing.Excess(p, snapshots, bindings)
-	in.Overrides, err = s.overrides(ctx, in, snapshots)
+	kept, err := s.stored(ctx)
+	if err != nil {
+		return in, false, err
+	}
+	if in.Overrides, err = s.overrides(ctx, in, kept, snapshots); err != nil {
+		return in, false, err
+	}
+	in.Lacking = kept.lacking(bindings)
+	in.Run, err = s.follow(ctx, situation{name: p.Name, kind: kind, Input: in, policy: policy, snapshots: snapshots, overrides: kept})
 	return in, err == nil, err
 }
 
@@ -125,7 +139,8 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 		told[step.Cluster()] = true
 	}
 	for _, b := range in.Bindings {
-		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b)) {
+		lacks := in.Lacking[b.Spec.TargetCluster] && in.Placement.Spec.Strategy.External()
+		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b) || lacks) {
 			bound(out, in, b.Spec.TargetCluster)
 		}
 	}
@@ -183,8 +198,9 @@ func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) 
 	if err != nil {
 		return nil, fmt.Errorf("list placements: %w", err)
 	}
-	if len(all) == 0 {
-		return nil, nil
+	running, err := s.running(ctx)
+	if err != nil || len(all)+len(running) == 0 {
+		return nil, err
 	}
 	bindings, err := s.hub.PlacementBindings(ctx)
 	if err != nil {
@@ -193,7 +209,7 @@ func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) 
 	now := s.now()
 	open := rollout.Open(all, bindings, s.swapTicked(now), now)
 	out := events.From(Name, e)
-	for _, name := range open {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(open, running...)))) {
 		out.Emit(events.PlacementScheduled, events.Data{Placement: name, Reason: "Due"})
 	}
 	return out.Events()

@@ -31,6 +31,7 @@ type world struct {
 	policy    *placementv1.ClusterSchedulingPolicySnapshot
 	snapshots []*placementv1.ClusterResourceSnapshot
 	bindings  []*placementv1.ClusterResourceBinding
+	runs      []*placementv1.ClusterStagedUpdateRun
 	now       time.Time
 	writes    []string
 }
@@ -86,6 +87,10 @@ func (w *world) ClusterOverrideSnapshots(context.Context) ([]*placementv1.Cluste
 
 func (w *world) NamespaceOverrideSnapshots(context.Context) ([]*placementv1.ResourceOverrideSnapshot, error) {
 	return nil, nil
+}
+
+func (w *world) UpdateRuns(context.Context) ([]*placementv1.ClusterStagedUpdateRun, error) {
+	return w.runs, nil
 }
 
 func (w *world) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {

@@ -1,0 +1,44 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explaining
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rollout/staged"
+)
+
+// PlacementRun is the state of a run of a staged update.
+type PlacementRun struct {
+	Name    string `json:"name"`
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+}
+
+// RunsOf are the placement's runs that have not ended, in the order in which they are
+// carried out.
+func RunsOf(placement string, all []*placementv1.ClusterStagedUpdateRun) []*placementv1.ClusterStagedUpdateRun {
+	runs := slices.DeleteFunc(slices.Clone(all), func(r *placementv1.ClusterStagedUpdateRun) bool {
+		return r.Spec.PlacementName != placement || r.DeletionTimestamp != nil || staged.Ended(r)
+	})
+	staged.Sort(runs)
+	return runs
+}
+
+func reportRun(r *placementv1.ClusterStagedUpdateRun) PlacementRun {
+	for _, of := range []string{placementv1.ConditionProgressing, placementv1.ConditionInitialized} {
+		c := meta.FindStatusCondition(r.Status.Conditions, of)
+		switch {
+		case c == nil:
+		case of == placementv1.ConditionInitialized && staged.Initialized(r):
+			return PlacementRun{r.Name, c.Reason, c.Message + ", when its spec.state is Run"}
+		default:
+			return PlacementRun{r.Name, c.Reason, c.Message}
+		}
+	}
+	return PlacementRun{Name: r.Name, Reason: "Pending", Message: "nobody has looked at it yet"}
+}

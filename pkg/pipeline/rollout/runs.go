@@ -1,0 +1,193 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rollout"
+	"sluice.dev/pkg/core/rollout/staged"
+	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
+)
+
+// changed handles the change of an override, of a run, or of a request for an approval.
+func (s *Stage) changed(ctx context.Context, e event.Event) ([]event.Event, error) {
+	o, err := events.DecodeResource(e)
+	if err != nil {
+		return nil, outcome.Terminal(err)
+	}
+	run, ok := hub.UpdateRunKeyOf(o.TemplateKey)
+	if request, asked := hub.ApprovalRequestKeyOf(o.TemplateKey); asked {
+		ok = true
+		if run, err = s.answered(ctx, request); err != nil || run == "" {
+			return nil, err
+		}
+	}
+	if !ok {
+		return s.overridden(ctx, e, o)
+	}
+	r, err := s.hub.UpdateRun(ctx, run)
+	if errors.Is(err, outcome.ErrGone) {
+		forget(run)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get run %s: %w", run, err)
+	}
+	if staged.Ended(r) || staged.Seen(r) && run == o.Name {
+		return nil, nil // it is this stage's own writing
+	}
+	out := events.From(Name, e)
+	out.Emit(events.PlacementScheduled, events.Data{Placement: r.Spec.PlacementName, Reason: "RunChanged"})
+	return out.Events()
+}
+
+// answered returns the run that waits for a request; empty: none.
+func (s *Stage) answered(ctx context.Context, name string) (run string, err error) {
+	r, err := s.hub.ApprovalRequest(ctx, name)
+	if errors.Is(err, outcome.ErrGone) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get approval request %s: %w", name, err)
+	}
+	return r.Spec.TargetUpdateRun, nil
+}
+
+// running returns the placements of runs that have not ended.
+func (s *Stage) running(ctx context.Context) (placements []string, err error) {
+	runs, err := s.hub.UpdateRuns(ctx)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	for _, r := range runs {
+		if !staged.Ended(r) {
+			placements = append(placements, r.Spec.PlacementName)
+		}
+	}
+	return placements, nil
+}
+
+// situation is what the runs of a placement depend on, as far as it is known.
+type situation struct {
+	name string
+	// kind is the type of the event that is handled.
+	kind string
+	rollout.Input
+	policy    *placementv1.ClusterSchedulingPolicySnapshot
+	snapshots []*placementv1.ClusterResourceSnapshot
+	overrides stored
+}
+
+// follow advances the placement's runs, and returns what they allow; nil: nothing. What
+// members of a placement report that rolls out by itself concerns no run.
+func (s *Stage) follow(ctx context.Context, at situation) (*rollout.Run, error) {
+	if at.kind != events.PlacementScheduled && (at.Placement == nil || !at.Placement.Spec.Strategy.External()) {
+		return nil, nil
+	}
+	runs, err := s.hub.UpdateRuns(ctx)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *placementv1.ClusterStagedUpdateRun) bool {
+		return r.Spec.PlacementName != at.name || r.DeletionTimestamp != nil || staged.Ended(r)
+	})
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	staged.Sort(runs)
+	var allowed *rollout.Run
+	busy := ""
+	for _, r := range runs {
+		in, err := s.gather(ctx, at, r)
+		if err != nil {
+			return nil, err
+		}
+		in.Busy = busy
+		plan := staged.Next(in)
+		if r, err = s.commit(ctx, r, plan); err != nil {
+			return nil, err
+		}
+		if plan.Allows != nil {
+			allowed = plan.Allows
+		}
+		if staged.Begun(r) && !staged.Ended(r) {
+			busy = r.Name
+		}
+	}
+	return allowed, nil
+}
+
+// gather reads what one run depends on.
+func (s *Stage) gather(ctx context.Context, at situation, r *placementv1.ClusterStagedUpdateRun) (staged.Input, error) {
+	in := staged.Input{
+		Run: r, Placement: at.Placement, Policy: at.policy, Picked: at.Picked, Index: staged.Index(r, at.Index),
+		Overrides: at.Overrides, Bindings: at.Bindings, Now: s.now(),
+	}
+	var err error
+	if !staged.Initialized(r) {
+		if in.Strategy, err = s.hub.UpdateStrategy(ctx, r.Spec.StagedUpdateStrategyName); err != nil && !errors.Is(err, outcome.ErrGone) {
+			return in, fmt.Errorf("get strategy %s: %w", r.Spec.StagedUpdateStrategyName, err)
+		}
+		if err != nil {
+			in.Strategy = nil
+		}
+	}
+	if in.Placement == nil || in.Policy == nil {
+		return in, nil
+	}
+	if in.Requests, err = s.hub.ApprovalRequests(ctx); err != nil {
+		return in, fmt.Errorf("list approval requests: %w", err)
+	}
+	if in.Members, err = s.hub.Members(ctx); err != nil {
+		return in, fmt.Errorf("list members: %w", err)
+	}
+	in.Snapshot = rollout.At(in.Placement, at.snapshots, in.Index)
+	if in.Index != at.Index && in.Snapshot != "" {
+		in.Overrides, err = s.overrides(ctx, rollout.Input{Placement: in.Placement, Snapshot: in.Snapshot, Index: in.Index}, at.overrides, at.snapshots)
+	}
+	return in, err
+}
+
+// commit writes what a run's plan says: its requests first, since its status says of them
+// what was done.
+func (s *Stage) commit(ctx context.Context, r *placementv1.ClusterStagedUpdateRun, plan staged.Plan) (*placementv1.ClusterStagedUpdateRun, error) {
+	for _, request := range plan.Delete {
+		if err := s.hub.DeleteApprovalRequest(ctx, request); err != nil {
+			return r, fmt.Errorf("delete approval request %s: %w", request.Name, err)
+		}
+	}
+	for _, request := range plan.Create {
+		if _, err := s.hub.CreateApprovalRequest(ctx, request); err != nil {
+			return r, fmt.Errorf("make approval request %s: %w", request.Name, err)
+		}
+	}
+	for _, request := range plan.Accept {
+		if _, err := s.hub.CommitApprovalRequestStatus(ctx, request, staged.Accepted(request, s.now())); err != nil {
+			return r, fmt.Errorf("accept the approval of %s: %w", request.Name, err)
+		}
+	}
+	written, err := s.hub.CommitUpdateRunStatus(ctx, r, plan.Status)
+	if err != nil {
+		return r, fmt.Errorf("commit the status of run %s: %w", r.Name, err)
+	}
+	if written != r {
+		measure(written)
+	}
+	return written, nil
+}
