@@ -45,6 +45,13 @@ func (w *running) UpdateStrategy(context.Context, string) (*placementv1.ClusterS
 	return s, nil
 }
 
+func (w *running) Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
+	if w.placement == nil {
+		return nil, nil
+	}
+	return w.world.Placements(ctx)
+}
+
 func (w *running) UpdateRun(_ context.Context, name string) (*placementv1.ClusterStagedUpdateRun, error) {
 	for _, r := range w.runs {
 		if r.Name == name {
@@ -167,5 +174,30 @@ func TestC61RunsThatCannotBegin(t *testing.T) {
 	w.sees(t, events.PlacementScheduled, "", "")
 	if c := meta.FindStatusCondition(w.runs[0].Status.Conditions, placementv1.ConditionInitialized); c == nil || c.Message != "there is no ClusterResourcePlacement shop" {
 		t.Errorf("Initialized is %v", c)
+	}
+}
+
+// An override that is deleted takes its snapshots along: a binding that names one, and that
+// no rollout replaces, is rendered, and says so.
+func TestC61ABindingThatNamesAnOverrideThatIsGone(t *testing.T) {
+	w := newRunning("a")
+	w.runs = nil
+	w.sees(t, events.PlacementScheduled, "", "", "a Scheduled ")
+	w.bindings[0].Spec.State, w.bindings[0].Spec.ResourceSnapshotName = placementv1.BindingStateBound, "shop-0-snapshot"
+	w.available(placementv1.ReasonAllWorkAvailable)
+	if told := w.sees(t, events.PlacementScheduled, "", ""); told != nil {
+		t.Errorf("told %q of what is as it should be", told)
+	}
+	w.bindings[0].Spec.ClusterResourceOverrideSnapshots = []string{"gone-0"}
+	if told := w.sees(t, events.PlacementScheduled, "", ""); !slices.Contains(told, events.PlacementBound) {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestC61ARunWithoutAPlacementIsLookedAtOnTheTick(t *testing.T) {
+	w := newRunning()
+	w.placement = nil
+	if told := w.sees(t, events.Ping, "", ""); !slices.Equal(told, []string{events.PlacementScheduled}) {
+		t.Errorf("told %q", told)
 	}
 }
