@@ -167,7 +167,11 @@ func (w *world) checkRolled(p *placementv1.ClusterResourcePlacement, picked []st
 			continue // which is found where it is checked what the placement tells
 		}
 		started := meta.FindStatusCondition(p.Status.PlacementStatuses[i].Conditions, placementv1.ConditionRolloutStarted)
-		if started == nil || started.Status == metav1.ConditionTrue || p.Spec.Strategy.External() && started.Reason != placementv1.ReasonRolloutControlledExternally {
+		why := placementv1.ReasonRolloutControlledExternally
+		if s == nil {
+			why = placementv1.ReasonRolloutNotStartedYet // somebody rolled it back to what was just pruned
+		}
+		if started == nil || started.Status == metav1.ConditionTrue || started.Reason != why {
 			w.fail("%s waits in %s, and says %+v", p.Name, c, started)
 		}
 	}

@@ -33,6 +33,9 @@ type member struct {
 	strategy placementv1.RolloutStrategy
 	// external: an external controller decides when the member gets the snapshot.
 	external bool
+	// pinned: the placement is rolled back, to the index that it says.
+	pinned bool
+	index  string
 }
 
 // verdict is a condition of a member. moving: the state is about to change, and the
@@ -101,6 +104,8 @@ func (m member) started() verdict {
 	const t = placementv1.ConditionRolloutStarted
 	b := m.binding
 	switch {
+	case b != nil && m.latest == nil && m.pinned:
+		return no(t, placementv1.ReasonRolloutNotStartedYet, fmt.Sprintf("The placement is rolled back to the snapshot with index %q, which does not exist: the cluster keeps what it has", m.index))
 	case b == nil || m.latest == nil:
 		return unknown(t, placementv1.ReasonRolloutStartedUnknown, "In the process of deciding whether to roll out the latest resources or not")
 	case m.external && (b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName != m.latest.Name):

@@ -133,12 +133,16 @@ func scheduling(p *placementv1.ClusterResourcePlacement, policy *placementv1.Clu
 func (in Input) members(policy *placementv1.ClusterSchedulingPolicySnapshot, latest *placementv1.ClusterResourceSnapshot) []member {
 	p := in.Placement
 	var out []member
+	index, pinned := p.Annotations[placing.AnnotationRollback]
 	selected := 0
 	for _, d := range policy.Status.ClusterDecisions {
 		if !d.Selected && !asked(p, d.ClusterName) {
 			continue
 		}
-		m := member{decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy), strategy: p.Spec.Strategy, external: p.Spec.Strategy.External()}
+		m := member{
+			decision: d, latest: latest, diffs: ReportsDiff(p.Spec.Strategy.ApplyStrategy), strategy: p.Spec.Strategy,
+			external: p.Spec.Strategy.External(), pinned: pinned, index: index,
+		}
 		if d.Selected {
 			selected++
 			m.binding = BindingTo(in.Bindings, d.ClusterName)

@@ -6,11 +6,13 @@ package telling
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -380,5 +382,11 @@ func TestARollbackIsTold(t *testing.T) {
 	}
 	if index := Summarize(in).Status.ObservedResourceIndex; index != "0" {
 		t.Errorf("the observed index is %s, want 0", index)
+	}
+	in.Placement.Annotations[placing.AnnotationRollback] = "7" // which was pruned, or never was
+	s := Summarize(in)
+	started := meta.FindStatusCondition(s.Status.PlacementStatuses[0].Conditions, placementv1.ConditionRolloutStarted)
+	if started.Reason != placementv1.ReasonRolloutNotStartedYet || !strings.Contains(started.Message, `"7"`) || s.Moving {
+		t.Errorf("it is rolled back to nothing, and says %+v, moving: %t", started, s.Moving)
 	}
 }
