@@ -103,11 +103,27 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 		}
 	}
 	report := w.Explain(sub)
+	sayRoomless(ctx, h, report.Clusters)
 	if o.forMachines() {
 		return o.screen.Encode(o.format, report)
 	}
 	o.show(report, o.claimedAt(ctx, sub.Template))
 	return nil
+}
+
+// sayRoomless adds to clusters without a Work that none can be created: the namespace of
+// the member's Works is being deleted. What may not be read is not said.
+func sayRoomless(ctx context.Context, h *hub.Hub, clusters []explaining.Cluster) {
+	for i := range clusters {
+		c := &clusters[i]
+		if c.State != explaining.Rendering || c.Message != "" {
+			continue
+		}
+		room := propagation.WorkKey{Cluster: c.Name}.Namespace()
+		if leaves, err := h.NamespaceLeaves(ctx, room); err == nil && leaves {
+			c.Message = "namespace " + room + " is being deleted: it is created again when the Works in it are gone"
+		}
+	}
 }
 
 // claimedAt returns when Sluice last wrote the template's metadata, which it does only

@@ -214,3 +214,25 @@ func TestExplainRoom(t *testing.T) {
 	left("member2", "3")
 	says("More replicas go where there is room:", "  member1 has room for 4, by its cpu", "  member2 has room for 2, by its cpu")
 }
+
+// TestExplainNamespaceOfWorksDeleted: where no Work can be created, explain says why.
+func TestExplainNamespaceOfWorksDeleted(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	hub.propagated(fixture.Deployment("nginx"), fixture.Policy("web").To("member1", "member2"))
+	for _, ref := range hub.works() {
+		hub.remove(ref)
+	}
+	for name, deleted := range map[string]any{"karmada-es-member1": "2026-03-01T12:00:00Z", "karmada-es-member2": nil} {
+		hub.put("v1/Namespace/"+name, map[string]any{"metadata": map[string]any{"deletionTimestamp": deleted}})
+	}
+	a := run(t, hub, "explain", "deploy/nginx")
+	a.wants(t, "")
+	for _, line := range []string{
+		"member1 2 Rendering - namespace karmada-es-member1 is being deleted: it is created again when the Works in it are gone",
+		"member2 2 Rendering - -",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(a.out), " "), line) {
+			t.Errorf("it does not say %q:\n%s", line, a.out)
+		}
+	}
+}

@@ -86,10 +86,14 @@ func TestZ4BindingEdited(t *testing.T) {
 			`{"spec":{"placement":{"clusterAffinity":{"clusterNames":["member3"]}}}}`,
 			`{"metadata":{"labels":null,"annotations":null}}`,
 			`{"metadata":{"ownerReferences":null,"finalizers":null}}`,
+			`{"spec":{"resource":{"name":"another"}}}`,
 		} {
 			s.Untouched(func() {
 				s.Patch(b, patch)
 				s.Expect(nginx).ClaimedBy(p).Binding(func(b map[string]any) error {
+					if name := text(b, "spec.resource.name"); name != nginx.name() {
+						return fmt.Errorf("the binding names %s", name)
+					}
 					if annotation(b, "sluice.dev/revision") == "" {
 						return errors.New("the binding does not say what is in force")
 					}

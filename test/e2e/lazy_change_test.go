@@ -152,7 +152,7 @@ func TestL17SkipAutoPropagation(t *testing.T) {
 func TestL18FinalizersAndOwners(t *testing.T) {
 	t.Run("finalizers", func(t *testing.T) {
 		isChange(t, everyForm, func(s *scenario, nginx template) {
-			s.Cleanup(func() { s.unfinalize(nginx) })
+			s.Cleanup(func() { s.unfinalize("hub", nginx) })
 			s.Patch(nginx, "{\"metadata\":{\"finalizers\":[\"example.org/mine\"]}}")
 			s.Expect(nginx).In("member2")
 			if f := s.Live(nginx).GetFinalizers(); len(f) != 1 {
@@ -179,10 +179,10 @@ func TestL18FinalizersAndOwners(t *testing.T) {
 	})
 }
 
-// unfinalize removes an object's finalizers, whoever else is writing it.
-func (s *scenario) unfinalize(a applied) {
+// unfinalize removes an object's finalizers in a cluster, whoever else is writing it.
+func (s *scenario) unfinalize(cluster string, a applied) {
 	o := a.itself()
-	_, err := s.lab.hub.on(o.resource, o.namespace()).Patch(s.background(), o.name(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_, err := s.lab.clusters[cluster].on(o.resource, o.namespace()).Patch(s.background(), o.name(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		s.Errorf("remove the finalizers of %s: %v", o, err)
 	}

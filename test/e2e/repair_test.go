@@ -191,3 +191,50 @@ func TestZ10WhatIsSuspendedHoldsUpNobody(t *testing.T) {
 		s.goesOn(nginx, 2, before, members...)
 	})
 }
+
+// An object that hangs in its deletion in the member does not keep the namespace of the
+// member's Works either, and is released when what keeps it lets go.
+func TestZ10WhatHangsInAMemberHoldsUpNobody(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		left, nginx := s.Template("left"), s.Template("nginx")
+		s.Apply(s.Policy("pp").Selecting(left, nginx).toAll(), left, nginx)
+		for _, t := range []template{left, nginx} {
+			s.Expect(t).Works(members...).Work("member1", isCondition("Applied", "True"))
+		}
+		s.PatchIn("member1", left, `{"metadata":{"finalizers":["example.org/stays"]}}`)
+		s.Cleanup(func() { s.unfinalize("member1", left) })
+		s.Rest()
+		before, was := s.uids(nginx, members...), string(s.Expect(nginx).work("member1").GetUID())
+		s.Delete(left)
+		s.Expect(left).In("member1")
+		s.party.together(func() { s.forget("hub", newThing(namespaces, "", "karmada-es-member1")) })
+		s.workAnew(nginx, "member1", was)
+		s.goesOn(nginx, 2, before, members...)
+		s.unfinalize("member1", left)
+		s.Expect(left).Nowhere()
+	})
+}
+
+// Nor does the Work of a template of which the hub does not tell any more: its object
+// stays, and belongs to the template again once the hub does.
+func TestZ10WhatTheHubDoesNotTellOfHoldsUpNobody(t *testing.T) {
+	alone(t, gatesOff, inNamespaces, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, append([]string{"hub"}, members...)...)
+		one, nginx := template{newThing(widgets, s.ns, "one")}.At(1), s.Template("nginx")
+		s.Apply(s.Policy("pp").Selecting(one, nginx).toAll(), one, nginx)
+		for _, t := range []template{one, nginx} {
+			s.Expect(t).Works(members...).Work("member1", isCondition("Applied", "True"))
+		}
+		s.Rest()
+		of, before, was := s.uids(one, members...), s.uids(nginx, members...), string(s.Expect(nginx).work("member1").GetUID())
+		s.forget("hub", crd)
+		s.party.together(func() { s.forget("hub", newThing(namespaces, "", "karmada-es-member1")) })
+		s.workAnew(nginx, "member1", was)
+		s.goesOn(nginx, 2, before, members...)
+		s.define(crd, "hub")
+		s.Apply(one.At(2))
+		s.Expect(one).At(2, members...)
+		s.same(one, of, members...)
+	})
+}

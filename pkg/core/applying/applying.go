@@ -279,6 +279,8 @@ func leave(in Input) Decision {
 	switch {
 	case f.Left, f.Elsewhere, f.Abandoned, f.Reason == ReasonBindingsNotServed:
 		return decision(Release, f.Reason, f.Message)
+	case f.Untold && in.Blocking:
+		return decision(Release, ReasonWorksLeaving, messages[ReasonWorksLeaving])
 	case !f.Proof.Holds():
 		return decision(Wait, f.Reason, f.Message)
 	case f.Proof.template && keep != nil && *keep && f.Heir == nil:
@@ -297,6 +299,8 @@ func leave(in Input) Decision {
 		return decision(Wait, ReasonCannotTell, o.Why)
 	case whose(in) != ours:
 		return decision(Release, ReasonNotOurs, messages[ReasonNotOurs])
+	case o.Value.Deleting && in.Blocking:
+		return decision(Release, ReasonTerminating, messages[ReasonTerminating])
 	case o.Value.Deleting:
 		return decision(Wait, ReasonTerminating, messages[ReasonTerminating])
 	}

@@ -178,6 +178,8 @@ func TestDecideWhatLeaves(t *testing.T) {
 	out := finding(template("uid-1"), binding("b-1", "uid-1", "m2"))
 	wanted := finding(template("uid-1"), binding("b-1", "uid-1", "m1"))
 	missing := finding(template("uid-1"), applying.None[*propagation.Binding]())
+	untold := finding(applying.Read[*propagation.Template]{Answer: applying.NotServed}, applying.None[*propagation.Binding]())
+	untold.Untold = true
 	for name, tc := range map[string]struct {
 		finding  applying.Finding
 		live     applying.Read[*applying.Observed]
@@ -199,6 +201,8 @@ func TestDecideWhatLeaves(t *testing.T) {
 		"wanted, in a namespace that goes":                         {finding: wanted, live: object(), held: "the policy", blocking: true, action: applying.Wait, reason: applying.ReasonWanted},
 		"Z3: the Work was deleted by hand":                         {finding: wanted, live: object(), action: applying.Wait, reason: applying.ReasonWanted},
 		"Z4: the binding is missing":                               {finding: missing, live: object(), action: applying.Wait, reason: applying.ReasonBindingMissing},
+		"the hub does not tell of its template":                    {finding: untold, live: object(), action: applying.Wait, reason: applying.ReasonCannotTell},
+		"Z10: nor does it in a namespace that goes":                {finding: untold, live: object(), blocking: true, action: applying.Release, reason: applying.ReasonWorksLeaving},
 		"nothing was found out":                                    {live: object(), action: applying.Wait},
 		"it is gone already":                                       {finding: gone, live: applying.None[*applying.Observed](), action: applying.Release, reason: applying.ReasonDeleted},
 		"Z10: a kind that is not served, in a namespace that goes": {finding: gone, live: applying.Read[*applying.Observed]{Answer: applying.NotServed}, blocking: true, action: applying.Release, reason: applying.ReasonWorksLeaving},
@@ -208,6 +212,7 @@ func TestDecideWhatLeaves(t *testing.T) {
 		"it lost the label: without it nothing is deleted":         {finding: gone, live: object(unlabelled), action: applying.Release, reason: applying.ReasonNotOurs},
 		"Z26: it is another hub's":                                 {finding: gone, live: object(otherHub), action: applying.Release, reason: applying.ReasonNotOurs},
 		"it is being deleted already, and something keeps it":      {finding: gone, live: object(deleting), action: applying.Wait, reason: applying.ReasonTerminating},
+		"Z10: something keeps it, in a namespace that goes":        {finding: gone, live: object(deleting), blocking: true, action: applying.Release, reason: applying.ReasonTerminating},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := workOf()

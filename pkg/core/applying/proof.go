@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
@@ -75,6 +76,10 @@ type Finding struct {
 	Left bool
 	// Abandoned: nothing says any more where the template has to be, and nothing will.
 	Abandoned bool
+	// Untold: the hub does not serve the template's kind, or refuses to tell whether the
+	// template exists. That may last, so the Work does not wait where it holds up others
+	// (Input.Blocking).
+	Untold bool
 	// Ending: the object's placement is being deleted, and has waited long enough. A
 	// Holder with objects of others in it stays.
 	Ending bool
@@ -130,7 +135,9 @@ func (e Evidence) examine() Finding {
 	case e.wanted():
 		return e.stays(e.Binding.Value.Key.String() + " wants it in " + e.Work.Key.Cluster)
 	case t.Answer != Found:
-		return unknown(ReasonCannotTell, "whether its template is there cannot be told: "+because(t))
+		f := unknown(ReasonCannotTell, "whether its template is there cannot be told: "+because(t))
+		f.Untold = e.settledDown() && (t.Answer == NotServed || t.Why == string(metav1.StatusReasonForbidden))
+		return f
 	}
 	return e.placed()
 }

@@ -83,7 +83,7 @@ func follows(b applying.Read[*propagation.Binding], p *propagation.Binding) appl
 
 func TestExamine(t *testing.T) {
 	member := applying.Have(&clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
-	forbidden := applying.Read[*propagation.Template]{Why: "forbidden"}
+	forbidden := applying.Read[*propagation.Template]{Why: string(metav1.StatusReasonForbidden)}
 	for name, tc := range map[string]struct {
 		work     *propagation.Work
 		template applying.Read[*propagation.Template]
@@ -100,8 +100,8 @@ func TestExamine(t *testing.T) {
 		wanted bool
 		left   bool
 		reason applying.Reason
-		// abandoned: it is let go where it is.
-		abandoned bool
+		// abandoned: it is let go where it is; untold: so it is where it holds up others.
+		abandoned, untold bool
 	}{
 		"the template is not there": {template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
 		"the template is not there, and its binding still is": {
@@ -119,6 +119,16 @@ func TestExamine(t *testing.T) {
 		"the template may not be read":                         {template: forbidden, reason: applying.ReasonCannotTell},
 		"the template may not be read, and a binding wants it": {template: forbidden, binding: binding("b-1", "uid-1", "m1"), wanted: true},
 		"the template may not be read, and a binding does not": {template: forbidden, binding: binding("b-1", "uid-1", "m2"), reason: applying.ReasonCannotTell},
+		"Z10: it was deleted, and the hub does not serve its template's kind": {
+			work: workOf(deleted), late: 10 * time.Second, template: applying.Read[*propagation.Template]{Answer: applying.NotServed}, reason: applying.ReasonCannotTell, untold: true,
+		},
+		"Z10: so it was a moment ago": {
+			work: workOf(deleted), late: 9 * time.Second, template: applying.Read[*propagation.Template]{Answer: applying.NotServed}, reason: applying.ReasonCannotTell,
+		},
+		"Z10: it was deleted, and its template may not be read": {work: workOf(deleted), late: 10 * time.Second, template: forbidden, reason: applying.ReasonCannotTell, untold: true},
+		"Z10: it was deleted, and the hub is in trouble": {
+			work: workOf(deleted), late: time.Minute, template: applying.Read[*propagation.Template]{Why: string(metav1.StatusReasonInternalError)}, reason: applying.ReasonCannotTell,
+		},
 		"nobody asked":                        {reason: applying.ReasonCannotTell},
 		"Z3: the Work was deleted by hand":    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m1", "m2"), wanted: true},
 		"Z4: the binding was deleted by hand": {template: template("uid-1"), binding: applying.None[*propagation.Binding](), reason: applying.ReasonBindingMissing},
@@ -226,7 +236,7 @@ func TestExamine(t *testing.T) {
 				e.Cluster = *tc.cluster
 			}
 			f := applying.Examine(e)
-			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Elsewhere != tc.elsewhere || f.Abandoned != tc.abandoned {
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Elsewhere != tc.elsewhere || f.Abandoned != tc.abandoned || f.Untold != tc.untold {
 				t.Errorf("got %+v", f)
 			}
 			if tc.reason != "" && (f.Reason != tc.reason || f.Proof.Holds() || f.Message == "") {

@@ -72,8 +72,9 @@ const (
 	// whether the member needs the object.
 	ReasonAbandoned Reason = "Abandoned"
 	// ReasonWorksLeaving: the removal would have to wait for a suspension or an
-	// approval, or for a kind that the member does not serve, and must not: the
-	// namespace of the Work, or the kind Work, is being deleted.
+	// approval, for a kind that the member does not serve, or for the hub to tell of the
+	// template, and must not: the namespace of the Work, or the kind Work, is being
+	// deleted.
 	ReasonWorksLeaving Reason = "WorksLeaving"
 	ReasonPreserved    Reason = "Preserved"
 	// ReasonPassedOn: another Work wants the object, and has it now.

@@ -45,10 +45,10 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 		if in.Held, err = s.held(ctx, template, w, bound); err != nil {
 			return result{}, err
 		}
-		if in.Held != "" {
-			if in.Blocking, err = s.hub.WorksLeave(ctx, w.Key); err != nil {
-				return result{}, err
-			}
+	}
+	if in.Held != "" || in.Finding.Untold {
+		if in.Blocking, err = s.hub.WorksLeave(ctx, w.Key); err != nil {
+			return result{}, err
 		}
 	}
 	d, err := s.remove(ctx, in, template)

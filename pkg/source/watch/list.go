@@ -86,7 +86,9 @@ func ListPage[T any](ctx context.Context, o Objects, limit int64, cont string, d
 	case cont != "":
 		req.Param("continue", cont)
 	case o.NotOlderThan != "":
-		req.Param("resourceVersion", o.NotOlderThan).Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
+		// An API server that was restored from a backup may never come to the version. It
+		// says so after three seconds, and that it may be asked again, ten times.
+		req.Param("resourceVersion", o.NotOlderThan).Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)).MaxRetries(0)
 	}
 	answer := req.Do(ctx)
 	if err := answer.Error(); err != nil { // which is what a Status says

@@ -31,6 +31,9 @@ type answer struct {
 	to   string
 	body string
 	code int // 0: it is answered
+	// again is after how many seconds the client shall try again, cause why.
+	again string
+	cause metav1.CauseType
 }
 
 // script is an API server that expects requests in their order. The one behind the last
@@ -75,8 +78,11 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := s.answers[n]
 	w.Header().Set("Content-Type", "application/json")
 	if a.code != 0 {
+		if a.again != "" {
+			w.Header().Set("Retry-After", a.again)
+		}
 		w.WriteHeader(a.code)
-		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q}`, a.code, reasons[a.code])
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"details":{"causes":[{"reason":%q}]}}`, a.code, reasons[a.code], a.cause)
 		return
 	}
 	fmt.Fprint(w, a.body)
@@ -365,5 +371,18 @@ func TestNewer(t *testing.T) {
 				t.Errorf("%q against %q: %v", tc.a, tc.b, got)
 			}
 		})
+	}
+}
+
+// An API server that was restored from a backup has not come to a version, and asks its
+// clients to try again: a list tells of that at once.
+func TestAListOfAVersionToComeIsAskedForOnce(t *testing.T) {
+	s, o := serve(t, answer{to: "list", code: http.StatusGatewayTimeout, again: "1", cause: metav1.CauseTypeResourceVersionTooLarge})
+	o.NotOlderThan = "9"
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	_, err := List(ctx, o, 0, decode)
+	if d := cmp.Diff([]string{"list"}, s.asked); !Forgotten(err) || d != "" {
+		t.Errorf("got %v; asked (-want +got):\n%s", err, d)
 	}
 }

@@ -24,8 +24,11 @@ import (
 // gate corrects the binding, or deletes one that nothing needs.
 func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
 	out := events.From(tick.Stage, e)
+	reason := "BindingDeleted"
 	b, err := a.hub.Binding(ctx, key)
 	switch {
+	case err == nil && propagation.BindingOf(b.Template()) != key:
+		reason = "BindingChanged" // somebody edited whose it is: that is found as if it were gone
 	case err == nil:
 		template := b.Template()
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
@@ -46,11 +49,11 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	for _, w := range works {
 		if template, err := w.Template(); err == nil { // otherwise it is not Sluice's
 			told = template
-			out.Emit(events.TemplateTouched, events.Data{Template: &told, Reason: "BindingDeleted"})
+			out.Emit(events.TemplateTouched, events.Data{Template: &told, Reason: reason})
 			break
 		}
 	}
-	if err := a.unfollowed(ctx, out, told, nil); err != nil {
+	if err := a.unfollowed(ctx, out, told, b); err != nil {
 		return nil, err
 	}
 	if key.Name == told.Name+"-"+strings.ToLower(told.Kind) {

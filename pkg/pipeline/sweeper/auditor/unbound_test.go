@@ -82,8 +82,8 @@ func (i *heldBy) Held(_ context.Context, key propagation.PolicyKey, _ string, _ 
 	return i.templates, "", nil
 }
 
-// Z3: a binding that is deleted by hand before it had any Work has its template looked
-// at, and no more than that.
+// Z3, Z4: a binding that is deleted by hand before it had any Work, or edited so that it
+// does not name its template, has that looked at, and no more than that.
 func TestZ3ABindingWithoutWorksThatIsDeleted(t *testing.T) {
 	nginx := fixture.Deployment("nginx").Template().Key
 	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: nginx.Namespace, Name: "settings"}
@@ -95,10 +95,14 @@ func TestZ3ABindingWithoutWorksThatIsDeleted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone  propagation.TemplateKey
 		holds []propagation.TemplateKey
+		// names is the template that the binding names, which is still there; nil: it is gone.
+		names *propagation.TemplateKey
 		want  []string
 		// pages are read of all that is held.
 		pages int
 	}{
+		"it is there, and somebody had it name another":       {gone: nginx, names: &settings, holds: []propagation.TemplateKey{nginx}, want: []string{events.TemplateTouched + " nginx"}},
+		"it is there, and somebody had it name nothing":       {gone: nginx, names: new(propagation.TemplateKey), holds: []propagation.TemplateKey{nginx}, want: []string{events.TemplateTouched + " nginx"}},
 		"a policy holds its template":                         {gone: nginx, holds: []propagation.TemplateKey{nginx}, want: []string{events.TemplateTouched + " nginx"}},
 		"nobody holds its template":                           {gone: nginx},
 		"it is of a kind whose bindings' names end in a hash": {gone: widget, holds: []propagation.TemplateKey{widget}, want: []string{events.TemplateTouched + " a-b"}},
@@ -109,7 +113,13 @@ func TestZ3ABindingWithoutWorksThatIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := selecting(tc.gone)
 			index := &heldBy{policy: p, templates: tc.holds}
-			a := New(unboundHub{policies: []*propagation.Policy{p}}, index, time.Now)
+			h := unboundHub{policies: []*propagation.Policy{p}}
+			if tc.names != nil {
+				h.anew = &propagation.Binding{Key: propagation.BindingOf(tc.gone)}
+				r := &h.anew.Spec.Resource
+				r.APIVersion, r.Kind, r.Namespace, r.Name = tc.names.APIVersion, tc.names.Kind, tc.names.Namespace, tc.names.Name
+			}
+			a := New(h, index, time.Now)
 			e := event.New()
 			e.SetID("1")
 			e.SetSource("/test")
