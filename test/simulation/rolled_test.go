@@ -388,15 +388,19 @@ func (d drawer) constraints() []placementv1.TopologySpreadConstraint {
 	}}
 }
 
+// fewSeeds are a sixth as many as seeds, and at most fifty; or those that are asked for.
+func fewSeeds() (first, last int) {
+	first, last = seeds()
+	if n := number("SIM_FROM"); n > 0 {
+		return n, n + last - first
+	}
+	return first, first + min((last-first)/6, 49)
+}
+
 // TestC42C61HistoriesWithSpreadsAndRollbacks runs a sixth as many as TestSimulation, and at
 // most fifty.
 func TestC42C61HistoriesWithSpreadsAndRollbacks(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + min((last-first)/6, 49)
-	}
+	first, last := fewSeeds()
 	did := each(t, first, last, rolledAbout)
 	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 20 {
 		return

@@ -138,12 +138,7 @@ func stagedAbout(seed int) (climate, []op) {
 
 // TestC61HistoriesWithRuns runs a sixth as many as TestSimulation, and at most fifty.
 func TestC61HistoriesWithRuns(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + min((last-first)/6, 49)
-	}
+	first, last := fewSeeds()
 	did := each(t, first, last, stagedAbout)
 	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 20 {
 		return
