@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 	for _, s := range []function.Stage{
 		detector.New(w.hub, index, index, flags), preemptor.New(w.hub, index), gate.New(w.hub, w.time), dependencies.New(w.hub, flags),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time), renderer.New(w.hub, w.time),
-		applier.New(w.hub, flags, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time),
+		applier.New(w.hub, flags, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		sweeps,
 	} {

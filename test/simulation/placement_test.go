@@ -69,7 +69,7 @@ func carry(t *testing.T, clusters ...string) *carried {
 		Handle(context.Context, event.Event) ([]event.Event, error)
 	}{
 		"renderer": renderer.New(c.hub, clock),
-		"applier":  applier.New(c.hub, nil, func(_ context.Context, n string) (applier.Member, error) { return find(n), nil }, clock),
+		"applier":  applier.New(c.hub, nil, func(_ context.Context, n string) (applier.Member, error) { return find(n), nil }, clock).Sequential(),
 		"reporter": reporter.New(c.hub, func(_ context.Context, n string) (reporter.Member, error) { return find(n), nil }, clock),
 	}
 	c.hub.Wrote = func(_ context.Context, w pipelinetest.Write) { c.writes = append(c.writes, w.String()) }
