@@ -287,7 +287,7 @@ func TestZ20JobThatEnded(t *testing.T) {
 		s.Apply(s.Policy("pp").Selecting(inMember, onHub).To("member1", "member2"), inMember, onHub)
 		for _, j := range []template{inMember, onHub} {
 			s.ranOnce(j, "member1", "member2")
-			s.Expect(j).Binding(isCondition("FullyApplied", "True"))
+			s.Expect(j).Works("member1", "member2").Binding(isCondition("FullyApplied", "True"))
 		}
 		s.Delete(onHub)
 		s.Expect(onHub).Works().NoBinding()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -91,7 +92,7 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	status.ManifestConditions = append(status.ManifestConditions, rest.left...)
 	now, commitErr := s.hub.CommitWorkResults(ctx, w, status)
 	if commitErr != nil {
-		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, commitErr)
+		return result{}, errors.Join(fmt.Errorf("commit status of %s: %w", w.Key, commitErr), s.remember(ctx, w, status.ManifestConditions, commitErr))
 	}
 	holders, contestErr := s.contest(ctx, w, inVain(outcomes))
 	if contestErr != nil {
@@ -104,6 +105,31 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	r := concluded(outcomes, status, now.ResourceVersion != w.ResourceVersion)
 	r.heirs = to.keys
 	return r, nil
+}
+
+// remember records on a Work that changed while it was applied which objects the member
+// got, and the Work does not have any more: nobody else would know of them.
+func (s *Stage) remember(ctx context.Context, w *propagation.Work, applied []placementv1.ManifestCondition, failure error) error {
+	for n := 0; outcome.IsConflict(failure) && n < attempts; n++ {
+		now, err := s.hub.WorkNow(ctx, w.Key)
+		if errors.Is(err, outcome.ErrGone) || err == nil && now.UID != w.UID {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("get %s: %w", w.Key, err)
+		}
+		left := telling.Unrecorded(now, applied)
+		if len(left) == 0 {
+			return nil
+		}
+		_, failure = s.hub.CommitWorkResults(ctx, now, placementv1.WorkStatus{
+			Conditions: now.Status.Conditions, ManifestConditions: append(slices.Clone(now.Results), left...),
+		})
+	}
+	if failure != nil {
+		return fmt.Errorf("record what %s had: %w", w.Key, failure)
+	}
+	return nil
 }
 
 // concluded returns the result for a Work all of whose manifests were handled.

@@ -6,6 +6,7 @@ package applier_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +16,9 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -79,5 +82,72 @@ func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
 	apply(events.WorkApplied)
 	if n := len(m.Objects()); n < many {
 		t.Errorf("%d of %d objects are there", n, many)
+	}
+}
+
+// changing is a hub whose Work somebody changes just before its status is written.
+type changing struct {
+	*pipelinetest.Hub
+	change func()
+}
+
+func (h changing) CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error) {
+	h.change()
+	return h.Hub.CommitWorkResults(ctx, w, status)
+}
+
+// An object that a Work loses while it is applied for the first time is recorded, although
+// that status was never written: it has to leave the member.
+func TestWhatAWorkLosesWhileItIsAppliedIsRecorded(t *testing.T) {
+	now := fixture.Start
+	hub, m := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return now }}), pipelinetest.NewMember("m1")
+	key := propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}
+	if err := hub.EnsureNamespace(t.Context(), key.Namespace()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.EnsureNamespace(t.Context(), "shop", nil); err != nil {
+		t.Fatal(err)
+	}
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name = "shop"
+	hub.Put(p)
+	w := &propagation.Work{Key: key, Labels: map[string]string{placementv1.LabelParentCRP: "shop"}}
+	for _, name := range []string{"stays", "leaves"} {
+		raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":%q}}`, name)
+		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(raw)}})
+	}
+	w, err := hub.CommitWork(t.Context(), nil, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	changes := changing{hub, func() {
+		once.Do(func() {
+			next := *w
+			next.Spec.Workload.Manifests = w.Spec.Workload.Manifests[:1]
+			if _, err := hub.CommitWork(t.Context(), w, &next); err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	stage := applier.New(changes, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now }).Sequential()
+	template := propagation.PlacementKey("shop")
+	e, err := events.New("test", event.New(), events.WorkRendered, events.Data{Template: &template, Placement: "shop", Work: &key, Cluster: "m1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stage.Handle(t.Context(), e); !outcome.IsConflict(err) {
+		t.Fatalf("the first pass ends with %v, want a conflict", err)
+	}
+	if n := len(m.Objects()); n != 2 {
+		t.Fatalf("the member has %d objects", n)
+	}
+	live, err := hub.WorkNow(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := telling.Former(live, []placementv1.ManifestCondition{{Identifier: placementv1.WorkResourceIdentifier{Kind: "ConfigMap", Namespace: "shop", Name: "stays"}}})
+	if len(former) != 1 || former[0].Identifier.Name != "leaves" || former[0].Applied == nil {
+		t.Errorf("of what has to leave the Work records %+v", former)
 	}
 }

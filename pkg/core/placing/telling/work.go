@@ -313,6 +313,22 @@ func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placemen
 	return out
 }
 
+// Unrecorded returns the objects that were applied and of which the Work does not tell:
+// neither its manifests nor its results have them.
+func Unrecorded(w *propagation.Work, applied []placementv1.ManifestCondition) []placementv1.ManifestCondition {
+	var out []placementv1.ManifestCondition
+	for _, r := range applied {
+		said := slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
+			id, ok := manifestIdentity(m)
+			return ok && ResultOf([]placementv1.ManifestCondition{r}, id) != nil
+		})
+		if r.Applied != nil && ResultOf(w.Results, r.Identifier) == nil && !said {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Has reports whether the Work has a result for the object, or, while the Work is not
 // finished, whether the object is in one of its manifests: the member may have it
 // before the Work records that.
