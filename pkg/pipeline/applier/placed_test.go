@@ -24,12 +24,9 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// A suspension that is made while a Work of many objects is written stops it in the midst,
-// and the rest follows when it is released.
-func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
-	const many = 20
-	now := fixture.Start
-	clock := func() time.Time { return now }
+// placedIn is a hub with a placement shop, whose Work has these ConfigMaps for the member.
+func placedIn(t *testing.T, clock func() time.Time, names ...string) (*pipelinetest.Hub, *pipelinetest.Member, *placementv1.ClusterResourcePlacement, *propagation.Work) {
+	t.Helper()
 	hub, m := pipelinetest.NewHub(pipelinetest.Options{Now: clock}), pipelinetest.NewMember("m1")
 	key := propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}
 	if err := hub.EnsureNamespace(t.Context(), key.Namespace()); err != nil {
@@ -42,13 +39,39 @@ func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
 	p.Name = "shop"
 	hub.Put(p)
 	w := &propagation.Work{Key: key, Labels: map[string]string{placementv1.LabelParentCRP: "shop"}}
-	for i := range many {
-		raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"cm-%02d"}}`, i)
+	for _, name := range names {
+		raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":%q}}`, name)
 		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(raw)}})
 	}
-	if _, err := hub.CommitWork(t.Context(), nil, w); err != nil {
+	w, err := hub.CommitWork(t.Context(), nil, w)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return hub, m, p, w
+}
+
+// renderedFor says that the Work was rendered.
+func renderedFor(t *testing.T, key propagation.WorkKey) event.Event {
+	t.Helper()
+	template := propagation.PlacementKey("shop")
+	e, err := events.New("test", event.New(), events.WorkRendered, events.Data{Template: &template, Placement: "shop", Work: &key, Cluster: key.Cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A suspension that is made while a Work of many objects is written stops it in the midst,
+// and the rest follows when it is released.
+func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
+	const many = 20
+	now := fixture.Start
+	clock := func() time.Time { return now }
+	var all []string
+	for i := range many {
+		all = append(all, fmt.Sprintf("cm-%02d", i))
+	}
+	hub, m, p, w := placedIn(t, clock, all...)
 	suspend := func(says string) {
 		next := p.DeepCopy()
 		next.Annotations = map[string]string{propagation.AnnotationSuspended: says}
@@ -64,12 +87,7 @@ func TestASuspensionStopsAWorkInTheMidst(t *testing.T) {
 	}).Sequential()
 	apply := func(want string) {
 		t.Helper()
-		template := propagation.PlacementKey("shop")
-		e, err := events.New("test", event.New(), events.WorkRendered, events.Data{Template: &template, Placement: "shop", Work: &key, Cluster: "m1"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := stage.Handle(t.Context(), e)
+		out, err := stage.Handle(t.Context(), renderedFor(t, w.Key))
 		if err != nil || len(out) != 1 || out[0].Type() != want {
 			t.Fatalf("it ends with %v, %v, want %s", out, err, want)
 		}
@@ -100,26 +118,8 @@ func (h changing) CommitWorkResults(ctx context.Context, w *propagation.Work, st
 // that status was never written: it has to leave the member.
 func TestWhatAWorkLosesWhileItIsAppliedIsRecorded(t *testing.T) {
 	now := fixture.Start
-	hub, m := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return now }}), pipelinetest.NewMember("m1")
-	key := propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}
-	if err := hub.EnsureNamespace(t.Context(), key.Namespace()); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.EnsureNamespace(t.Context(), "shop", nil); err != nil {
-		t.Fatal(err)
-	}
-	p := &placementv1.ClusterResourcePlacement{}
-	p.Name = "shop"
-	hub.Put(p)
-	w := &propagation.Work{Key: key, Labels: map[string]string{placementv1.LabelParentCRP: "shop"}}
-	for _, name := range []string{"stays", "leaves"} {
-		raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":%q}}`, name)
-		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(raw)}})
-	}
-	w, err := hub.CommitWork(t.Context(), nil, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clock := func() time.Time { return now }
+	hub, m, _, w := placedIn(t, clock, "stays", "leaves")
 	var once sync.Once
 	changes := changing{hub, func() {
 		once.Do(func() {
@@ -130,19 +130,14 @@ func TestWhatAWorkLosesWhileItIsAppliedIsRecorded(t *testing.T) {
 			}
 		})
 	}}
-	stage := applier.New(changes, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now }).Sequential()
-	template := propagation.PlacementKey("shop")
-	e, err := events.New("test", event.New(), events.WorkRendered, events.Data{Template: &template, Placement: "shop", Work: &key, Cluster: "m1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stage.Handle(t.Context(), e); !outcome.IsConflict(err) {
+	stage := applier.New(changes, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, clock).Sequential()
+	if _, err := stage.Handle(t.Context(), renderedFor(t, w.Key)); !outcome.IsConflict(err) {
 		t.Fatalf("the first pass ends with %v, want a conflict", err)
 	}
 	if n := len(m.Objects()); n != 2 {
 		t.Fatalf("the member has %d objects", n)
 	}
-	live, err := hub.WorkNow(t.Context(), key)
+	live, err := hub.WorkNow(t.Context(), w.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
