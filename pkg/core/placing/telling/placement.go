@@ -93,7 +93,7 @@ func Summarize(in Input) Summary {
 		s.Moving = s.Moving || verdicts[len(verdicts)-1].moving
 		if m.decision.Selected {
 			all = append(all, verdicts)
-			if b, concluded := in.binding(m, status); concluded {
+			if b, concluded := in.binding(m, verdicts, status); concluded {
 				s.Members[m.decision.ClusterName] = b
 			}
 		}
@@ -199,13 +199,15 @@ func (in Input) status(m member, verdicts []verdict) placementv1.ResourcePlaceme
 // binding returns the status of the member's binding, which is about what the binding
 // names, be that the latest or not; false: the binding gives the member nothing, or its
 // state is about to change.
-func (in Input) binding(m member, told placementv1.ResourcePlacementStatus) (BindingStatus, bool) {
+func (in Input) binding(m member, verdicts []verdict, told placementv1.ResourcePlacementStatus) (BindingStatus, bool) {
 	const scheduled, started = 0, 1
 	if m.binding == nil {
 		return BindingStatus{}, false
 	}
-	m.latest, m.external = in.snapshot(m.binding.Spec.ResourceSnapshotName), false
-	verdicts := m.verdicts()
+	if name := m.binding.Spec.ResourceSnapshotName; m.latest == nil || m.latest.Name != name {
+		m.latest, m.external = in.snapshot(name), false
+		verdicts = m.verdicts()
+	}
 	if len(verdicts) <= started || verdicts[started].Status != metav1.ConditionTrue || verdicts[len(verdicts)-1].moving {
 		return BindingStatus{}, false
 	}
