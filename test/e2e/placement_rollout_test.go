@@ -190,7 +190,7 @@ func TestC70AnOverrideThatIsReplacedStaysInForce(t *testing.T) {
 }
 
 // What placements cost, and how they are, is measured under the released names; of
-// evictions and staged updates, which there are not, nothing is.
+// evictions, which there are not, nothing is.
 func TestC104Metrics(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
 		p := s.everywhere()

@@ -93,7 +93,11 @@ func (w *world) checkRuns() {
 		switch {
 		case initialized == nil:
 			w.fail("nobody looked at run %s", r.Name)
-		case initialized.Status == metav1.ConditionFalse && initialized.Message == "", ended, initialized.Status == metav1.ConditionFalse:
+		case ended:
+		case initialized.Status == metav1.ConditionFalse:
+			if initialized.Message == "" {
+				w.fail("run %s cannot begin, and does not say why", r.Name)
+			}
 		case progressing == nil || progressing.Message == "" || progressing.ObservedGeneration != r.Generation:
 			w.fail("run %s does not say what it waits for: %+v", r.Name, r.Status.Conditions)
 		case progressing.Status == metav1.ConditionTrue:
