@@ -18,6 +18,7 @@ import (
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rollout/staged"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
@@ -38,13 +39,6 @@ func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expla
 	if p.Bindings, err = h.PlacementBindingsOf(ctx, key.Name); err != nil {
 		return p, err
 	}
-	if p.Placement.Spec.Strategy.External() {
-		runs, err := h.UpdateRuns(ctx)
-		if err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
-			return p, err
-		}
-		p.Runs = explaining.RunsOf(key.Name, runs)
-	}
 	p.Clusters, err = h.Clusters(ctx)
 	if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
 		return p, nil // without permission to see clusters it is not known which ones left
@@ -57,6 +51,13 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	p, err := placed(ctx, h, key)
 	if err != nil {
 		return err
+	}
+	if p.Placement.Spec.Strategy.External() {
+		runs, err := h.UpdateRuns(ctx)
+		if err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+			return err
+		}
+		p.Runs = staged.Of(key.Name, runs)
 	}
 	r := p.Report()
 	if o.forMachines() {

@@ -89,6 +89,8 @@ type approveOptions struct {
 	all, dryRun bool
 }
 
+const errWhoLeaves = "name the clusters that may be left, or else --all"
+
 func approveCommand(s *session) *cobra.Command {
 	o := &approveOptions{session: s}
 	cmd := &cobra.Command{
@@ -127,6 +129,9 @@ Of a ClusterApprovalRequest, let the run go on that waits for it.`,
 					clusters = append(clusters, arg)
 				}
 			}
+			if o.all && len(clusters) > 0 || !o.all && len(args) == 0 {
+				return usagef(errWhoLeaves)
+			}
 			return o.run(cmd.Context(), clusters, names)
 		},
 	}
@@ -150,8 +155,8 @@ func (o *approveOptions) run(ctx context.Context, clusters, names []string) erro
 		return usagef("approve requests of runs and removals one after the other")
 	case len(requests) > 0:
 		return o.approveRequests(ctx, h, requests)
-	case o.all == (len(clusters) > 0):
-		return usagef("name the clusters that may be left, or else --all")
+	case !o.all && len(clusters) == 0:
+		return usagef(errWhoLeaves)
 	}
 	if err := areJoined(ctx, h, clusters); err != nil {
 		return err

@@ -60,7 +60,7 @@ func (o *approveOptions) approveRequests(ctx context.Context, h *hub.Hub, names 
 
 // task says what a request is about.
 func task(r *placementv1.ClusterApprovalRequest) string {
-	if r.Labels[placementv1.LabelTaskType] == "beforeStage" {
+	if r.Labels[placementv1.LabelTaskType] == placementv1.TaskBeforeStage {
 		return "the beginning"
 	}
 	return "the end"

@@ -423,8 +423,14 @@ const (
 	LabelTargetUpdateRun = Prefix + "targetupdaterun"
 	// LabelTargetStage names the stage.
 	LabelTargetStage = Prefix + "targetUpdatingStage"
-	// LabelTaskType is beforeStage or afterStage.
+	// LabelTaskType is TaskBeforeStage or TaskAfterStage.
 	LabelTaskType = Prefix + "taskType"
 	// LabelIsLatestUpdateRunApproval is true: there is one request for each task.
 	LabelIsLatestUpdateRunApproval = Prefix + "isLatestUpdateRunApproval"
+)
+
+// Values of LabelTaskType.
+const (
+	TaskBeforeStage = "beforeStage"
+	TaskAfterStage  = "afterStage"
 )

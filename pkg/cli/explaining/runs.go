@@ -4,8 +4,6 @@
 package explaining
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -17,16 +15,6 @@ type PlacementRun struct {
 	Name    string `json:"name"`
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
-}
-
-// RunsOf are the placement's runs that have not ended, in the order in which they are
-// carried out.
-func RunsOf(placement string, all []*placementv1.ClusterStagedUpdateRun) []*placementv1.ClusterStagedUpdateRun {
-	runs := slices.DeleteFunc(slices.Clone(all), func(r *placementv1.ClusterStagedUpdateRun) bool {
-		return r.Spec.PlacementName != placement || r.DeletionTimestamp != nil || staged.Ended(r)
-	})
-	staged.Sort(runs)
-	return runs
 }
 
 func reportRun(r *placementv1.ClusterStagedUpdateRun) PlacementRun {

@@ -48,7 +48,7 @@ type Input struct {
 	// Bindings are all of the placement, in any order.
 	Bindings []*placementv1.ClusterResourceBinding
 	// Lacking are the members whose binding names the snapshot of an override that is
-	// gone; no step depends on it.
+	// gone, where the strategy is External; no step depends on it.
 	Lacking map[string]bool
 	// Run is what a run allows, where the strategy is External; nil: nothing.
 	Run *Run

@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/core/rollout/staged"
@@ -25,14 +25,14 @@ func (s *Stage) changed(ctx context.Context, e event.Event) ([]event.Event, erro
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	run, ok := hub.UpdateRunKeyOf(o.TemplateKey)
-	if request, asked := hub.ApprovalRequestKeyOf(o.TemplateKey); asked {
-		ok = true
+	run, edited := hub.UpdateRunKeyOf(o.TemplateKey)
+	request, asked := hub.ApprovalRequestKeyOf(o.TemplateKey)
+	switch {
+	case asked:
 		if run, err = s.answered(ctx, request); err != nil || run == "" {
 			return nil, err
 		}
-	}
-	if !ok {
+	case !edited:
 		return s.overridden(ctx, e, o)
 	}
 	r, err := s.hub.UpdateRun(ctx, run)
@@ -43,7 +43,7 @@ func (s *Stage) changed(ctx context.Context, e event.Event) ([]event.Event, erro
 	if err != nil {
 		return nil, fmt.Errorf("get run %s: %w", run, err)
 	}
-	if staged.Ended(r) || staged.Seen(r) && run == o.Name {
+	if staged.Ended(r) || edited && staged.Seen(r) {
 		return nil, nil // it is this stage's own writing
 	}
 	out := events.From(Name, e)
@@ -89,6 +89,9 @@ type situation struct {
 	policy    *placementv1.ClusterSchedulingPolicySnapshot
 	snapshots []*placementv1.ClusterResourceSnapshot
 	overrides stored
+	// requests and members are all there are; follow reads them.
+	requests []*placementv1.ClusterApprovalRequest
+	members  []*memberclusterv1.MemberCluster
 }
 
 // follow advances the placement's runs, and returns what they allow; nil: nothing. What
@@ -104,13 +107,17 @@ func (s *Stage) follow(ctx context.Context, at situation) (*rollout.Run, error) 
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r *placementv1.ClusterStagedUpdateRun) bool {
-		return r.Spec.PlacementName != at.name || r.DeletionTimestamp != nil || staged.Ended(r)
-	})
-	if len(runs) == 0 {
+	if runs = staged.Of(at.name, runs); len(runs) == 0 {
 		return nil, nil
 	}
-	staged.Sort(runs)
+	if at.policy != nil {
+		if at.requests, err = s.hub.ApprovalRequests(ctx); err != nil {
+			return nil, fmt.Errorf("list approval requests: %w", err)
+		}
+		if at.members, err = s.hub.Members(ctx); err != nil {
+			return nil, fmt.Errorf("list members: %w", err)
+		}
+	}
 	var allowed *rollout.Run
 	busy := ""
 	for _, r := range runs {
@@ -137,7 +144,7 @@ func (s *Stage) follow(ctx context.Context, at situation) (*rollout.Run, error) 
 func (s *Stage) gather(ctx context.Context, at situation, r *placementv1.ClusterStagedUpdateRun) (staged.Input, error) {
 	in := staged.Input{
 		Run: r, Placement: at.Placement, Policy: at.policy, Picked: at.Picked, Index: staged.Index(r, at.Index),
-		Overrides: at.Overrides, Bindings: at.Bindings, Now: s.now(),
+		Overrides: at.Overrides, Bindings: at.Bindings, Requests: at.requests, Members: at.members, Now: s.now(),
 	}
 	var err error
 	if !staged.Initialized(r) {
@@ -150,12 +157,6 @@ func (s *Stage) gather(ctx context.Context, at situation, r *placementv1.Cluster
 	}
 	if in.Placement == nil || in.Policy == nil {
 		return in, nil
-	}
-	if in.Requests, err = s.hub.ApprovalRequests(ctx); err != nil {
-		return in, fmt.Errorf("list approval requests: %w", err)
-	}
-	if in.Members, err = s.hub.Members(ctx); err != nil {
-		return in, fmt.Errorf("list members: %w", err)
 	}
 	in.Snapshot = rollout.At(in.Placement, at.snapshots, in.Index)
 	if in.Index != at.Index && in.Snapshot != "" {

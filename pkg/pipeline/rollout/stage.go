@@ -116,7 +116,9 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	if in.Overrides, err = s.overrides(ctx, in, kept, snapshots); err != nil {
 		return in, false, err
 	}
-	in.Lacking = kept.lacking(bindings)
+	if p.Spec.Strategy.External() { // otherwise the rollout replaces what is gone
+		in.Lacking = kept.lacking(bindings)
+	}
 	in.Run, err = s.follow(ctx, situation{name: p.Name, kind: kind, Input: in, policy: policy, snapshots: snapshots, overrides: kept})
 	return in, err == nil, err
 }
@@ -139,8 +141,7 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 		told[step.Cluster()] = true
 	}
 	for _, b := range in.Bindings {
-		lacks := in.Lacking[b.Spec.TargetCluster] && in.Placement.Spec.Strategy.External()
-		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b) || lacks) {
+		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b) || in.Lacking[b.Spec.TargetCluster]) {
 			bound(out, in, b.Spec.TargetCluster)
 		}
 	}

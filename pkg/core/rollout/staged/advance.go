@@ -77,14 +77,14 @@ func (p *planner) stage(s *placementv1.StageUpdatingStatus, config placementv1.S
 	if s.StartTime == nil && p.stopped() {
 		return &pause{placementv1.ReasonUpdateRunStopped, fmt.Sprintf("stopped before stage %s", s.StageName)}
 	}
-	if open := p.tasks(s, "before", config.BeforeStageTasks, &s.BeforeStageTaskStatus, time.Time{}); len(open) > 0 {
+	if open := p.tasks(s, before, config.BeforeStageTasks, &s.BeforeStageTaskStatus, time.Time{}); len(open) > 0 {
 		return p.waitIn(s, "before stage "+s.StageName, open)
 	}
 	p.begin(s)
 	if waits := p.clusters(s, concurrency(config, len(s.Clusters))); waits != nil {
 		return waits
 	}
-	if open := p.tasks(s, "after", config.AfterStageTasks, &s.AfterStageTaskStatus, lastEnd(s)); len(open) > 0 {
+	if open := p.tasks(s, after, config.AfterStageTasks, &s.AfterStageTaskStatus, lastEnd(s)); len(open) > 0 {
 		return p.waitIn(s, "after stage "+s.StageName, open)
 	}
 	p.end(s)
@@ -130,7 +130,7 @@ func concurrency(config placementv1.StageConfig, of int) int {
 func (p *planner) clusters(s *placementv1.StageUpdatingStatus, limit int) *pause {
 	w := working{stage: s.StageName}
 	for i := range s.Clusters {
-		if c := &s.Clusters[i]; p.started(c) && !p.done(c) {
+		if c := &s.Clusters[i]; p.started(c) {
 			w.look(p, c)
 		}
 	}
@@ -143,9 +143,7 @@ func (p *planner) clusters(s *placementv1.StageUpdatingStatus, limit int) *pause
 			left++
 		default:
 			p.set(&c.Conditions, placementv1.ConditionStarted, metav1.ConditionTrue, placementv1.ReasonClusterUpdatingStarted, "the update has started")
-			if !p.done(c) {
-				w.look(p, c)
-			}
+			w.look(p, c)
 		}
 	}
 	for _, name := range w.under {
@@ -166,8 +164,17 @@ type working struct {
 	stuck bool
 }
 
+// look looks at a member that was started. Once it was seen to have what it shall have, it
+// counts as done.
 func (w *working) look(p *planner, c *placementv1.ClusterUpdatingStatus) {
+	if meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionSucceeded) {
+		return
+	}
 	failed, why := p.missing(c)
+	if why == "" {
+		p.set(&c.Conditions, placementv1.ConditionSucceeded, metav1.ConditionTrue, placementv1.ReasonClusterUpdatingSucceeded, "the cluster has the resources, and they are available")
+		return
+	}
 	w.under = append(w.under, c.ClusterName)
 	w.whys = append(w.whys, c.ClusterName+" "+why)
 	since := meta.FindStatusCondition(c.Conditions, placementv1.ConditionStarted).LastTransitionTime
@@ -190,19 +197,6 @@ func (w *working) pause(stopped bool, left int) *pause {
 
 func (p *planner) started(c *placementv1.ClusterUpdatingStatus) bool {
 	return meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionStarted)
-}
-
-// done tells whether a member that was started has what it shall have. Once it was seen
-// to, it counts as done.
-func (p *planner) done(c *placementv1.ClusterUpdatingStatus) bool {
-	if meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionSucceeded) {
-		return true
-	}
-	if _, why := p.missing(c); why != "" {
-		return false
-	}
-	p.set(&c.Conditions, placementv1.ConditionSucceeded, metav1.ConditionTrue, placementv1.ReasonClusterUpdatingSucceeded, "the cluster has the resources, and they are available")
-	return true
 }
 
 // missing says what a member lacks of what it shall have, and whether that failed; empty:

@@ -64,8 +64,12 @@ type place struct {
 // stages divides the members that are picked among the stages.
 func (p *planner) stages() (stages []placementv1.StageUpdatingStatus, mistake string) {
 	in := map[string]string{} // the stage of a member
+	labelled := make(map[string]labels.Set, len(p.Members))
+	for _, m := range p.Members {
+		labelled[m.Name] = m.Labels
+	}
 	for _, config := range p.Strategy.Spec.Stages {
-		places, mistake := p.places(config)
+		places, mistake := p.places(config, labelled)
 		if mistake != "" {
 			return nil, mistake
 		}
@@ -95,19 +99,14 @@ func (p *planner) stages() (stages []placementv1.StageUpdatingStatus, mistake st
 	return stages, ""
 }
 
-// places are the members of a stage, in its order.
-func (p *planner) places(config placementv1.StageConfig) (places []place, mistake string) {
+// places are the members of a stage, in its order; labelled are the labels of all members.
+func (p *planner) places(config placementv1.StageConfig, labelled map[string]labels.Set) (places []place, mistake string) {
 	selector, err := metav1.LabelSelectorAsSelector(config.LabelSelector)
 	if err != nil {
 		return nil, fmt.Sprintf("labelSelector of stage %s: %s", config.Name, err)
 	}
 	for _, d := range p.Picked {
-		of := labels.Set{}
-		for _, m := range p.Members {
-			if m.Name == d.ClusterName {
-				of = m.Labels
-			}
-		}
+		of := labelled[d.ClusterName]
 		if !selector.Matches(of) {
 			continue
 		}

@@ -58,15 +58,19 @@ type Plan struct {
 	Allows *rollout.Run
 }
 
-// Sort puts the runs that were started first, and then those that were made first: it is
-// the order in which they are carried out.
-func Sort(runs []*placementv1.ClusterStagedUpdateRun) {
+// Of returns the placement's runs that have not ended, in the order in which they are
+// carried out: those that were started first, and then those that were made first.
+func Of(placement string, all []*placementv1.ClusterStagedUpdateRun) []*placementv1.ClusterStagedUpdateRun {
+	runs := slices.DeleteFunc(slices.Clone(all), func(r *placementv1.ClusterStagedUpdateRun) bool {
+		return r.Spec.PlacementName != placement || r.DeletionTimestamp != nil || Ended(r)
+	})
 	slices.SortFunc(runs, func(a, b *placementv1.ClusterStagedUpdateRun) int {
 		return cmp.Or(
 			compareBool(Begun(b), Begun(a)),
 			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			cmp.Compare(a.Name, b.Name))
 	})
+	return runs
 }
 
 func compareBool(a, b bool) int {

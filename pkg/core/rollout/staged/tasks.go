@@ -14,6 +14,15 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
+// taskType is what a request says of the place of its task.
+var taskType = map[string]string{before: placementv1.TaskBeforeStage, after: placementv1.TaskAfterStage}
+
+// Where a task has its place, as the name of its request has it.
+const (
+	before = "before"
+	after  = "after"
+)
+
 // tasks advances the tasks before or after a stage, and returns what of them is still to
 // be done. A TimedWait ends its time after since.
 func (p *planner) tasks(s *placementv1.StageUpdatingStatus, when string, tasks []placementv1.StageTask, statuses *[]placementv1.StageTaskStatus, since time.Time) (open []string) {
@@ -99,7 +108,7 @@ func (p *planner) request(name, when, stage string) *placementv1.ClusterApproval
 	r.Name = name
 	r.Labels = map[string]string{
 		placementv1.LabelTargetUpdateRun: p.Run.Name, placementv1.LabelTargetStage: stage,
-		placementv1.LabelTaskType: when + "Stage", placementv1.LabelIsLatestUpdateRunApproval: "true",
+		placementv1.LabelTaskType: taskType[when], placementv1.LabelIsLatestUpdateRunApproval: "true",
 	}
 	r.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: placementv1.SchemeGroupVersion.String(), Kind: placementv1.KindClusterStagedUpdateRun,
