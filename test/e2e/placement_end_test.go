@@ -67,6 +67,33 @@ func TestC29C102ADeletedPlacement(t *testing.T) {
 	}
 }
 
+// Of a placement that somebody forced away while nothing ran, with its finalizers taken
+// off, nothing is left on the hub either, no binding that keeps its kind from being
+// removed. Nobody saw it being deleted: what it brought to the members stays.
+func TestC102APlacementThatIsForcedAway(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		cm := s.ConfigMap("pages").set("data.page", "one")
+		p := s.everywhere()
+		s.Apply(cm, p)
+		s.Says(p, carried...)
+		before := s.uids(cm, members...)
+		s.whileRestarting(func() {
+			s.unfinalize("hub", p)
+			s.forget("hub", p)
+		})
+		s.Snapshots(placement{p}, pickBindings)
+		s.Snapshots(placement{p}, snapshots)
+		s.Snapshots(placement{p}, policySnapshots)
+		s.Eventually(func() error {
+			if left := s.worksOf(p); len(left) > 0 {
+				return fmt.Errorf("%d Works are left", len(left))
+			}
+			return nil
+		})
+		s.same(cm, before, members...)
+	})
+}
+
 // ownsAll checks who sees to the end of a placement, and that all that is made of it is
 // its own.
 func (s *scenario) ownsAll(p thing) {

@@ -74,19 +74,48 @@ func (s *scenario) definedAnew(writtenByPeople bool, kinds ...resource) {
 	}
 	for _, r := range kinds {
 		crd := s.crd(r)
-		s.Eventually(func() error {
-			o, err := s.lab.hub.on(crds, "").Get(s.Context(), crd.name(), metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			return fmt.Errorf("%s is still there: %s", crd, asJSON(o.Object["status"]))
-		})
+		if err := s.within(timeout, func() error { return s.undefined(r) }); err != nil {
+			s.Errorf("after %s: %v", timeout, err)
+			s.force(r) // the next test needs it
+		}
 		s.install(crd)
 	}
 	s.putBack(files)
+}
+
+// undefined says what there still is of a kind whose definition was deleted.
+func (s *scenario) undefined(r resource) error {
+	crd := r.plural + "." + r.group
+	o, err := s.lab.hub.on(crds, "").Get(s.Context(), crd, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	left, err := s.lab.hub.on(r, "").List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("%s is still there (%w): %s", crd, err, asJSON(o.Object["status"]))
+	}
+	var held []string
+	for _, l := range left.Items {
+		held = append(held, asJSON(l.Object["metadata"]))
+	}
+	return fmt.Errorf("%s is still there, with %d objects: %s; %s", crd, len(held), strings.Join(held, ", "), asJSON(o.Object["status"]))
+}
+
+// force takes the finalizers from all objects of a kind whose definition was deleted.
+func (s *scenario) force(r resource) {
+	s.Helper()
+	s.Eventually(func() error {
+		left, err := s.lab.hub.on(r, "").List(s.Context(), metav1.ListOptions{})
+		if err == nil {
+			for _, l := range left.Items {
+				s.unfinalize("hub", asThing(r, &l))
+			}
+		}
+		return s.undefined(r)
+	})
 }
 
 // install installs a definition and waits until the hub serves it.

@@ -59,27 +59,38 @@ const unheard = 10 * time.Second
 // Open are the placements, by name, that an event may be missing for: those that are
 // being deleted, those of which a member got something that nobody looked at, those of
 // which a member that was picked has no binding, and those of which a member waits that
-// need not wait, be it because time alone made others available. A binding that has been
-// on its way out for long waits for its Works, and those maybe for a person: it is looked at
-// seldom. Last is when it was asked before; zero: nobody knows.
+// need not wait, be it because time alone made others available. Those that are gone are
+// among them while there are bindings of them. A binding that has been on its way out for
+// long waits for its Works, and those maybe for a person: it is looked at seldom. Last is when it was asked before; zero: nobody knows.
 func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, last, now time.Time) []string {
 	all := make(map[string]*open, len(placements))
 	for _, p := range placements {
 		all[p.Name] = &open{placement: p, last: last, now: now, due: p.DeletionTimestamp != nil, without: told(p)}
 	}
+	var names []string
 	for _, b := range bindings {
-		if o := all[b.Labels[placementv1.LabelParentCRP]]; o != nil {
+		of := b.Labels[placementv1.LabelParentCRP]
+		if o := all[of]; o != nil {
 			o.look(b)
+		} else if of != "" && Seldom(b.Name, since(b), last, now) {
+			names = append(names, of)
 		}
 	}
-	var names []string
 	for name, o := range all {
 		if o.due || len(o.without) > 0 || o.free() {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
+}
+
+// since is when a binding of which nobody knows the placement came to be so, at the latest.
+func since(b *placementv1.ClusterResourceBinding) time.Time {
+	if b.DeletionTimestamp != nil {
+		return b.DeletionTimestamp.Time
+	}
+	return b.CreationTimestamp.Time
 }
 
 // open is what is found out of one placement.

@@ -26,9 +26,12 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 	for name, tc := range map[string]struct {
 		picked, wantHeld bool
 		successor        placementv1.BindingState
+		// others hold it, and its Works do not any more.
+		others bool
 	}{
 		"picked, and its successor waits":          {picked: true, successor: placementv1.BindingStateScheduled},
 		"picked, and it has no successor yet":      {picked: true},
+		"picked, and somebody else holds it still": {picked: true, others: true},
 		"left out, and its successor goes, too":    {successor: placementv1.BindingStateScheduled, wantHeld: true},
 		"left out, with a successor that was made": {successor: placementv1.BindingStateUnscheduled, wantHeld: true},
 	} {
@@ -49,17 +52,21 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 			policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(live, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourcePlacement))}
 			h.Put(policy)
 			deleted := metav1.NewTime(fixture.Start)
-			bound := func(name string, state placementv1.BindingState, at *metav1.Time) {
+			bound := func(name string, state placementv1.BindingState, at *metav1.Time, holder string) {
 				b := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{
 					Name: name, Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"},
-					DeletionTimestamp: at, Finalizers: []string{placementv1.FinalizerWork},
+					DeletionTimestamp: at, Finalizers: []string{holder},
 				}}
 				b.Spec.State, b.Spec.TargetCluster = state, "m1"
 				h.Put(b)
 			}
-			bound("crp-1-m1", placementv1.BindingStateBound, &deleted)
+			holder := placementv1.FinalizerWork
+			if tc.others {
+				holder = "example.com/hold"
+			}
+			bound("crp-1-m1", placementv1.BindingStateBound, &deleted, holder)
 			if tc.successor != "" {
-				bound("crp-1-m1-again", tc.successor, nil)
+				bound("crp-1-m1-again", tc.successor, nil, holder)
 			}
 			// Its Work is there, or it would have nothing to wait for.
 			work := &propagation.Work{
@@ -81,8 +88,8 @@ func TestC52ADeletedBindingIsLetGoWhereItsMemberIsPickedStill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told := slices.ContainsFunc(out, func(e event.Event) bool { return e.Type() == events.PlacementScheduled }); told == tc.wantHeld {
-				t.Errorf("the rollout is told %t, though it is held %t", told, tc.wantHeld)
+			if told := slices.ContainsFunc(out, func(e event.Event) bool { return e.Type() == events.PlacementScheduled }); told == (tc.wantHeld || tc.others) {
+				t.Errorf("the rollout is told %t, though it is held %t, by others %t", told, tc.wantHeld, tc.others)
 			}
 			left, err := h.PlacementBindingsOf(t.Context(), "crp-1")
 			if err != nil {

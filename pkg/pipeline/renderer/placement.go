@@ -104,8 +104,12 @@ func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placem
 }
 
 // release removes the finalizer from bindings whose Works are gone, and emits an event
-// for the rollout, which may have waited for that.
+// for the rollout, which may have waited for that. What somebody else holds still is told
+// of once.
 func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourceBinding, out *events.Batch) error {
+	going = slices.DeleteFunc(going, func(b *placementv1.ClusterResourceBinding) bool {
+		return !slices.Contains(b.Finalizers, placementv1.FinalizerWork)
+	})
 	for _, b := range going {
 		next := b.DeepCopy()
 		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == placementv1.FinalizerWork })

@@ -15,6 +15,8 @@ import (
 // Placements reads what is rolled out.
 type Placements interface {
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	// PlacementNow reads from the API server.
+	PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
 	CommitPlacement(ctx context.Context, old, next *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error)
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)

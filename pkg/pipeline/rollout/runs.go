@@ -146,18 +146,19 @@ func (s *Stage) gather(ctx context.Context, at situation, r *placementv1.Cluster
 		Run: r, Placement: at.Placement, Policy: at.policy, Picked: at.Picked, Index: staged.Index(r, at.Index),
 		Overrides: at.Overrides, Bindings: at.Bindings, Requests: at.requests, Members: at.members, Now: s.now(),
 	}
-	var err error
 	if !staged.Initialized(r) {
-		if in.Strategy, err = s.hub.UpdateStrategy(ctx, r.Spec.StagedUpdateStrategyName); err != nil && !errors.Is(err, outcome.ErrGone) {
+		strategy, err := s.hub.UpdateStrategy(ctx, r.Spec.StagedUpdateStrategyName)
+		if err != nil && !errors.Is(err, outcome.ErrGone) {
 			return in, fmt.Errorf("get strategy %s: %w", r.Spec.StagedUpdateStrategyName, err)
 		}
-		if err != nil {
-			in.Strategy = nil
+		if err == nil {
+			in.Strategy = strategy
 		}
 	}
 	if in.Placement == nil || in.Policy == nil {
 		return in, nil
 	}
+	var err error
 	in.Snapshot = rollout.At(in.Placement, at.snapshots, in.Index)
 	if in.Index != at.Index && in.Snapshot != "" {
 		in.Overrides, err = s.overrides(ctx, rollout.Input{Placement: in.Placement, Snapshot: in.Snapshot, Index: in.Index}, at.overrides, at.snapshots)

@@ -24,6 +24,8 @@ import (
 type running struct {
 	*world
 	requests []*placementv1.ClusterApprovalRequest
+	// unplanned says that there is no strategy.
+	unplanned bool
 }
 
 func newRunning(picked ...string) *running {
@@ -37,6 +39,9 @@ func newRunning(picked ...string) *running {
 }
 
 func (w *running) UpdateStrategy(context.Context, string) (*placementv1.ClusterStagedUpdateStrategy, error) {
+	if w.unplanned {
+		return nil, outcome.ErrGone
+	}
 	s := &placementv1.ClusterStagedUpdateStrategy{}
 	s.Name = "careful"
 	s.Spec.Stages = []placementv1.StageConfig{{
@@ -170,10 +175,33 @@ func TestC61RunsThatCannotBegin(t *testing.T) {
 	if c := meta.FindStatusCondition(w.runs[0].Status.Conditions, placementv1.ConditionInitialized); c == nil || c.Status != metav1.ConditionFalse {
 		t.Errorf("Initialized is %v, want False", c)
 	}
-	w.placement = &placementv1.ClusterResourcePlacement{}
+	w.placement, w.bindings = &placementv1.ClusterResourcePlacement{}, nil
 	w.sees(t, events.PlacementScheduled, "", "")
 	if c := meta.FindStatusCondition(w.runs[0].Status.Conditions, placementv1.ConditionInitialized); c == nil || c.Message != "there is no ClusterResourcePlacement shop" {
 		t.Errorf("Initialized is %v", c)
+	}
+}
+
+// A run whose strategy is missing says so, and begins when there is one.
+func TestC61ARunWithoutAStrategy(t *testing.T) {
+	w := newRunning("a")
+	w.unplanned = true
+	w.sees(t, events.PlacementScheduled, "", "", "a Scheduled ")
+	if c := meta.FindStatusCondition(w.runs[0].Status.Conditions, placementv1.ConditionInitialized); c == nil || c.Message != "there is no ClusterStagedUpdateStrategy careful" {
+		t.Errorf("Initialized is %v", c)
+	}
+	w.unplanned = false
+	w.sees(t, events.PlacementScheduled, "", "", "run: UpdateRunProgressing", "a Bound shop-0-snapshot")
+}
+
+// A run that is made together with its placement, of which this process has heard nothing
+// yet, begins a moment later.
+func TestC61ARunWhosePlacementWasMadeThisMoment(t *testing.T) {
+	w := newRunning("a")
+	w.late = true
+	w.sees(t, events.PlacementScheduled, "", "")
+	if c := w.runs[0].Status.Conditions; len(c) > 0 {
+		t.Errorf("the run says %v", c)
 	}
 }
 

@@ -55,8 +55,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	}
 	p, err := s.hub.Placement(ctx, msg.Placement)
 	if errors.Is(err, outcome.ErrGone) {
-		_, err := s.follow(ctx, situation{name: msg.Placement, kind: e.Type()})
-		return nil, err
+		return s.gone(ctx, e, msg.Placement)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get placement %s: %w", msg.Placement, err)
@@ -131,8 +130,9 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 	told := map[string]bool{}
 	for _, step := range plan.Steps {
 		err := s.carryOut(ctx, step)
-		if errors.Is(err, outcome.ErrNotServed) {
-			continue // the kind of bindings is being removed; the tick finds what is missing
+		if errors.Is(err, outcome.ErrNotServed) { // the tick finds what is missing
+			plan.Reason, plan.Message = placementv1.ReasonRolloutNotStartedYet, "the hub does not serve the bindings of placements, or is about to end that"
+			continue
 		}
 		if err != nil {
 			return err
@@ -168,16 +168,52 @@ func (s *Stage) carryOut(ctx context.Context, step rollout.Step) error {
 	return nil
 }
 
-// leave deletes the bindings of a placement that is being deleted, and removes its
-// finalizer when they are gone.
-func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, out *events.Batch) error {
+// gone handles a placement that does not exist: its runs fail, and bindings that are left
+// of it go.
+func (s *Stage) gone(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
+	bindings, err := s.hub.PlacementBindingsOf(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings of %s: %w", name, err)
+	}
+	running, err := s.running(ctx)
+	if err != nil || len(bindings) == 0 && !slices.Contains(running, name) {
+		return nil, err
+	}
+	_, err = s.hub.PlacementNow(ctx, name)
+	if err == nil {
+		return nil, nil // it was just made: its event follows
+	}
+	if !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("get placement %s: %w", name, err)
+	}
+	if _, err := s.follow(ctx, situation{name: name, kind: e.Type()}); err != nil {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	if err := s.unbind(ctx, name, bindings, out); err != nil {
+		return nil, err
+	}
+	return out.Events()
+}
+
+// unbind deletes the bindings of a placement.
+func (s *Stage) unbind(ctx context.Context, placement string, bindings []*placementv1.ClusterResourceBinding, out *events.Batch) error {
 	for _, b := range bindings {
 		if b.DeletionTimestamp == nil {
 			if err := s.hub.DeletePlacementBinding(ctx, b); err != nil {
 				return fmt.Errorf("delete binding %s: %w", b.Name, err)
 			}
 		}
-		out.Emit(events.PlacementBound, events.Data{Placement: p.Name, Cluster: b.Spec.TargetCluster, Reason: "Deleting"})
+		out.Emit(events.PlacementBound, events.Data{Placement: placement, Cluster: b.Spec.TargetCluster, Reason: "Deleting"})
+	}
+	return nil
+}
+
+// leave deletes the bindings of a placement that is being deleted, and removes its
+// finalizer when they are gone.
+func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, out *events.Batch) error {
+	if err := s.unbind(ctx, p.Name, bindings, out); err != nil {
+		return err
 	}
 	if len(bindings) > 0 || !slices.Contains(p.Finalizers, placementv1.FinalizerScheduler) {
 		return nil
@@ -200,7 +236,7 @@ func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) 
 		return nil, fmt.Errorf("list placements: %w", err)
 	}
 	running, err := s.running(ctx)
-	if err != nil || len(all)+len(running) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	bindings, err := s.hub.PlacementBindings(ctx)

@@ -34,6 +34,9 @@ type world struct {
 	runs      []*placementv1.ClusterStagedUpdateRun
 	now       time.Time
 	writes    []string
+	// unserved says that the kind of bindings is being removed, late that this process
+	// has not seen the placement yet.
+	unserved, late bool
 }
 
 func newWorld(picked ...string) *world {
@@ -56,7 +59,14 @@ func (w *world) snapshot(index int) {
 	w.snapshots = append(w.snapshots, s)
 }
 
-func (w *world) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+func (w *world) Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+	if w.late {
+		return nil, outcome.ErrGone
+	}
+	return w.PlacementNow(ctx, name)
+}
+
+func (w *world) PlacementNow(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
 	if w.placement == nil || name != w.placement.Name {
 		return nil, outcome.ErrGone
 	}
@@ -64,6 +74,9 @@ func (w *world) Placement(_ context.Context, name string) (*placementv1.ClusterR
 }
 
 func (w *world) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
+	if w.placement == nil {
+		return nil, nil
+	}
 	return []*placementv1.ClusterResourcePlacement{w.placement}, nil
 }
 
@@ -102,6 +115,9 @@ func (w *world) PlacementBindingsOf(context.Context, string) ([]*placementv1.Clu
 }
 
 func (w *world) CommitPlacementBinding(_ context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error) {
+	if old == nil && w.unserved {
+		return nil, outcome.ErrNotServed
+	}
 	w.writes = append(w.writes, fmt.Sprintf("%s %s %s", next.Spec.TargetCluster, next.Spec.State, next.Spec.ResourceSnapshotName))
 	b := next.DeepCopy()
 	b.Generation++
@@ -257,4 +273,32 @@ func TestWhatIsMissingIsLookedForWithEachEvent(t *testing.T) {
 	}}
 	w.want(t, events.PlacementScheduled, nil, []string{"bound a"})
 	w.want(t, events.PlacementReported, nil, nil)
+}
+
+// Z11: while the kind of bindings is being removed, it is told that members wait.
+func TestZ11BindingsThatCannotBeMadeAreTold(t *testing.T) {
+	w := newWorld("a", "b")
+	w.unserved = true
+	w.want(t, events.PlacementScheduled, nil, []string{"waiting"})
+	w.unserved = false
+	w.want(t, events.PlacementScheduled, []string{"a Bound shop-0-snapshot", "b Bound shop-0-snapshot"}, []string{"bound a", "bound b"})
+}
+
+// C102: of a placement that is gone, with its finalizer taken away or not, no binding is
+// left, be it that its event was missed.
+func TestC102BindingsOfAPlacementThatIsGoneGo(t *testing.T) {
+	w := newWorld("a", "b")
+	w.handle(t, events.PlacementScheduled)
+	for _, b := range w.bindings {
+		b.Labels = map[string]string{placementv1.LabelParentCRP: "shop"}
+	}
+	w.late = true // another replica made it a moment ago
+	w.want(t, events.PlacementScheduled, nil, nil)
+	w.placement = nil
+	w.want(t, events.Ping, nil, []string{"scheduled"})
+	w.want(t, events.PlacementScheduled, []string{"a deleted", "b deleted"}, []string{"bound a", "bound b"})
+	w.want(t, events.PlacementScheduled, nil, []string{"bound a", "bound b"})
+	w.bindings = nil
+	w.want(t, events.Ping, nil, nil)
+	w.want(t, events.PlacementScheduled, nil, nil)
 }
