@@ -48,6 +48,9 @@ func TestKindsAreServedAsReleased(t *testing.T) {
 		"clusterresourceoverridesnapshots.placement.kubernetes-fleet.io": {"v1", "Cluster", "ClusterResourceOverrideSnapshot", "", false},
 		"resourceoverrides.placement.kubernetes-fleet.io":                {"v1", "Namespaced", "ResourceOverride", "", false},
 		"resourceoverridesnapshots.placement.kubernetes-fleet.io":        {"v1", "Namespaced", "ResourceOverrideSnapshot", "", false},
+		"clusterstagedupdateruns.placement.kubernetes-fleet.io":          {"v1", "Cluster", "ClusterStagedUpdateRun", "csur", true},
+		"clusterstagedupdatestrategies.placement.kubernetes-fleet.io":    {"v1", "Cluster", "ClusterStagedUpdateStrategy", "csus", false},
+		"clusterapprovalrequests.placement.kubernetes-fleet.io":          {"v1", "Cluster", "ClusterApprovalRequest", "careq", true},
 		"works.placement.kubernetes-fleet.io":                            {"v1", "Namespaced", "Work", "", true},
 
 		"resourceinterpreters.config.sluice.dev": {"v1alpha1", "Cluster", "ResourceInterpreter", "ri", true},

@@ -13,7 +13,7 @@
 // snapshot is the newest with pkg/core/placing.
 // Commits: the bindings, except for their status, as the only stage; the snapshots of
 // overrides; the runs' statuses, and their requests. For a placement that is being
-// deleted it deletes the bindings and then removes its finalizer.
+// deleted, or is gone, it deletes the bindings, and then removes its finalizer.
 // Emits: placement.bound for each binding that was written, and on placement.scheduled
 // for each whose status is not about its present generation; placement.waiting if a
 // member has to wait; placement.touched if there are snapshots beyond the history
