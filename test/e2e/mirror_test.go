@@ -37,6 +37,8 @@ type mirror struct {
 	// history is by scenario: its label on the object, or its namespace.
 	history map[string][]change
 	version string
+	// listed says that the first list is in: what it told of may be old.
+	listed bool
 }
 
 // change is one write.
@@ -44,6 +46,8 @@ type change struct {
 	cluster string
 	kind    watch.EventType
 	at      time.Time
+	// first says that it was there when somebody first asked for its kind.
+	first bool
 	// before is nil for what was made, after is what was deleted for what was.
 	before, after *unstructured.Unstructured
 }
@@ -102,7 +106,7 @@ func (m *mirror) list(ctx context.Context) error {
 			gone = append(gone, o)
 		}
 	}
-	m.version = l.GetResourceVersion()
+	m.version, m.listed = l.GetResourceVersion(), true
 	m.mu.Unlock()
 	for _, o := range gone {
 		m.take(watch.Deleted, o)
@@ -162,7 +166,7 @@ func (m *mirror) take(kind watch.EventType, o *unstructured.Unstructured) {
 			kind = watch.Added
 		}
 	}
-	m.history[scenario] = append(m.history[scenario], change{cluster: m.cluster, kind: kind, at: time.Now(), before: before, after: o})
+	m.history[scenario] = append(m.history[scenario], change{cluster: m.cluster, kind: kind, at: time.Now(), first: !m.listed, before: before, after: o})
 }
 
 // get is the object of that key, or nil.

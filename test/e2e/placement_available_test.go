@@ -102,7 +102,8 @@ func TestC73WhatIsAvailable(t *testing.T) {
 		of["good"] = of["good"].with("spec.resourceSelectors", []any{selector(namespaces, ns["good"]), selector(roles, role.name()), selector(crds, crd.name())})
 		want["good"]["ClusterRole"], want["good"]["CustomResourceDefinition"] = "Available True", "Available True"
 		s.Apply(of["good"], of["bad"], of["untold"])
-		defer s.Delete(of["untold"]) // before the kind that is in it
+		// Before the kind that is in it. Members end namespaces by and by.
+		defer s.deleteWithin(3*timeout, s.lab.hub, of["untold"])
 
 		reason := map[string]string{"good": "AllWorkAreAvailable", "bad": "NotAllWorkAreAvailable", "untold": "NotAllWorkAreAvailabilityTrackable"}
 		for name, p := range of {
@@ -110,14 +111,19 @@ func TestC73WhatIsAvailable(t *testing.T) {
 			if name == "bad" {
 				says = append(slices.Clone(carried[:5]), "Available ResourceNotAvailableYet False")
 			}
+			s.Eventually(func() error { // the kind Widget may come to be known a moment after its objects
+				for _, member := range members {
+					if said := s.availability(p, member); !maps.Equal(said, want[name]) {
+						return fmt.Errorf("%s in %s: %v, want %v", name, member, said, want[name])
+					}
+				}
+				return nil
+			})
 			status := s.Says(p, says...)
 			for _, m := range items(status, "placementStatuses") {
 				member, c := text(m, "clusterName"), conditionOf(map[string]any{"status": m}, "Available")
 				if text(c, "reason") != reason[name] || strings.Contains(text(c, "message"), "WorkNotTrackable") != (name == "untold") {
 					s.Errorf("%s in %s: %v, want %s", name, member, c, reason[name])
-				}
-				if said := s.availability(p, member); !maps.Equal(said, want[name]) {
-					s.Errorf("%s in %s: %v, want %v", name, member, said, want[name])
 				}
 				var failed, bad []string
 				for _, f := range items(m, "failedPlacements") {

@@ -187,12 +187,13 @@ func (s *scenario) mark() map[*mirror]int {
 }
 
 // writesSince are the writes to Works and members' objects after the mark,
-// without the canary's.
+// without the canary's. What is there of a kind that another scenario asks for in the
+// meantime is none.
 func (s *scenario) writesSince(mark map[*mirror]int) []change {
 	var out []change
 	for _, m := range s.mirrors() {
 		for _, c := range m.since(s.ns, mark[m]) {
-			if !c.ofCanary() && !c.ownStatus() && !c.byCluster() {
+			if !c.first && !c.ofCanary() && !c.ownStatus() && !c.byCluster() {
 				out = append(out, c)
 			}
 		}

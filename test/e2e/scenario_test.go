@@ -274,6 +274,11 @@ func (s *scenario) DeleteIn(member string, a applied) {
 
 func (s *scenario) deleteIn(c *cluster, o thing) {
 	s.Helper()
+	s.deleteWithin(timeout, c, o)
+}
+
+func (s *scenario) deleteWithin(d time.Duration, c *cluster, o thing) {
+	s.Helper()
 	was, err := c.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{})
 	if err != nil {
 		s.Fatalf("delete %s in %s: %v", o, c.name, err)
@@ -281,13 +286,19 @@ func (s *scenario) deleteIn(c *cluster, o thing) {
 	if err := c.on(o.resource, o.namespace()).Delete(s.Context(), o.name(), metav1.DeleteOptions{}); err != nil {
 		s.Fatalf("delete %s in %s: %v", o, c.name, err)
 	}
-	s.Eventually(func() error {
+	err = s.within(d, func() error {
 		is, err := c.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && is.GetUID() != was.GetUID() {
 			return nil
 		}
-		return fmt.Errorf("%s is still in %s (%w)", o, c.name, err)
+		if err != nil {
+			return fmt.Errorf("get %s in %s: %w", o, c.name, err)
+		}
+		return fmt.Errorf("%s is still in %s", o, c.name)
 	})
+	if err != nil {
+		s.Fatalf("after %s: %v", d, err)
+	}
 }
 
 // Live reads an object of the hub; it must be there.
