@@ -61,7 +61,8 @@ const unheard = 10 * time.Second
 // which a member that was picked has no binding, and those of which a member waits that
 // need not wait, be it because time alone made others available. Those that are gone are
 // among them while there are bindings of them. A binding that has been on its way out for
-// long waits for its Works, and those maybe for a person: it is looked at seldom. Last is when it was asked before; zero: nobody knows.
+// long waits for its Works, and those maybe for a person: it is looked at seldom. Last is
+// when it was asked before; zero: nobody knows.
 func Open(placements []*placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, last, now time.Time) []string {
 	all := make(map[string]*open, len(placements))
 	for _, p := range placements {
