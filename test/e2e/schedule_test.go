@@ -84,20 +84,22 @@ func (s *scenario) unlabel(member string) {
 	}
 }
 
+// weighted divides the replicas by these weights of the members.
+func (p policy) weighted(weights ...int64) policy {
+	var all []any
+	for i, w := range weights {
+		all = append(all, map[string]any{"targetCluster": named(members[i]), "weight": w})
+	}
+	return p.set("spec.placement.replicaScheduling", map[string]any{
+		"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted", "weightPreference": map[string]any{"staticWeightList": all},
+	})
+}
+
 // Divided replicas add up to the template's.
 func TestScheduleDivided(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
-		weights := func(of ...int64) map[string]any {
-			var all []any
-			for i, w := range of {
-				all = append(all, map[string]any{"targetCluster": named(members[i]), "weight": w})
-			}
-			return map[string]any{
-				"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted", "weightPreference": map[string]any{"staticWeightList": all},
-			}
-		}
 		nginx := s.Deployment("nginx").Replicas(6)
-		s.Apply(s.Policy("pp").toAll().set("spec.placement.replicaScheduling", weights(1, 2, 3)), nginx)
+		s.Apply(s.Policy("pp").toAll().weighted(1, 2, 3), nginx)
 		for i, m := range members {
 			s.Expect(nginx).Member(m, hasReplicas(int64(i+1)))
 		}

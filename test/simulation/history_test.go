@@ -50,10 +50,12 @@ type past struct {
 	ever map[string]propagation.TemplateKey
 	// unbound are the templates, by uid, whose binding people ever deleted.
 	unbound map[string]bool
+	// forms are what was ever in force for a template, by uid.
+	forms map[string]map[bound]bool
 }
 
 func (p *past) begin(w *world) {
-	p.ever, p.unbound, p.lag = map[string]propagation.TemplateKey{}, map[string]bool{}, w.lag
+	p.ever, p.unbound, p.forms, p.lag = map[string]propagation.TemplateKey{}, map[string]bool{}, map[string]map[bound]bool{}, w.lag
 	p.settle(w, map[string]state{})
 }
 
@@ -229,6 +231,7 @@ func (r *reaching) move(j int) {
 	if m.unbinds != nil && now.uid != "" && m.unbinds(now.key) {
 		next := map[state]bool{}
 		for s := range r.set {
+			r.remember(now.uid, s.bound)
 			next[state{claimed: s.claimed}] = true
 		}
 		r.set = next
@@ -366,6 +369,9 @@ func (r *reaching) activations(j int) {
 			}
 			for _, required := range r.requirements() {
 				r.turn(l.bound, r.activation(l.moment, k, required, l.state))
+				for _, b := range r.remade(l.moment, k, l.state) {
+					r.turn(l.bound, r.activation(l.moment, k, required, state{l.claimed, b}))
+				}
 				if next, ok := r.requested(l.moment, k, l.state); ok {
 					r.turn(l.bound, next)
 				}

@@ -335,6 +335,9 @@ func formIn(b *propagation.Binding) string {
 	if policy == "" {
 		return ""
 	}
+	if b.Annotations[propagation.AnnotationActiveGeneration] == "0" {
+		return asPlaced(policy, b.Annotations[propagation.AnnotationActivePolicyID])
+	}
 	s := &b.Spec
 	return form(policy, b.Annotations[propagation.AnnotationActivePolicyID], s.PropagateDeps, s.Placement, s.ConflictResolution, s.PreserveResourcesOnDeletion)
 }

@@ -93,12 +93,12 @@ func (w *world) mayOrphan(of ...string) {
 	}
 }
 
-// mayStrand notes what members have of the bindings because others refer to it, before
-// people delete these: who does is not known to those that are made anew, before the
-// others' bindings are there.
+// mayStrand notes what members have of the bindings because others refer to it, or what
+// is just being taken from them, before people delete these: neither is known to those
+// that are made anew.
 func (w *world) mayStrand(of ...*propagation.Binding) {
 	for _, work := range w.hub.LiveWorks() {
-		if work.FollowsOthers() && slices.ContainsFunc(of, func(b *propagation.Binding) bool { return b != nil && b.Key == work.Binding() }) {
+		if (work.FollowsOthers() || work.Deleting) && slices.ContainsFunc(of, func(b *propagation.Binding) bool { return b != nil && b.Key == work.Binding() }) {
 			w.stranded[place{work.Key.Cluster, templateOf(work).ID()}] = true
 		}
 	}

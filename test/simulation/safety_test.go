@@ -260,7 +260,10 @@ func (w *world) wroteBinding(f *flight, old, next *propagation.Binding) {
 	if f.delivery.stage != "gate" || old != nil && old.ActedHash() == next.ActedHash() && formIn(old) == formIn(next) {
 		return
 	}
-	w.checkActivation(f, old, next)
+	if old != nil && formIn(old) != "" || !w.remakes(next) {
+		w.checkActivation(f, old, next)
+	}
+	w.past.remember(uid, bound{acted: w.safety.contents.of(next.ActedHash()), form: formIn(next)})
 	s.acts[uid] = w.actedOn(f, next)
 }
 

@@ -101,7 +101,7 @@ func (w World) Claim(s Subject) claiming.Decision {
 
 // Gate returns the input of the gate's decision, once the claim is settled.
 func (w World) Gate(s Subject) gating.Input {
-	in := gating.Input{Template: s.Template, Binding: s.Binding, Features: w.Features, Kinds: w.Kinds}.WithoutFormer()
+	in := gating.Input{Template: s.Template, Binding: s.Binding, Works: s.Works, Features: w.Features, Kinds: w.Kinds}.WithoutFormer()
 	d := w.Claim(s)
 	in.Policy = d.Policy
 	switch d.Verdict {

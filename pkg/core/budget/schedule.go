@@ -5,7 +5,6 @@ package budget
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -80,20 +79,8 @@ func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Bi
 
 // replicas returns how many of the template's replicas the Work's manifest asks for.
 func replicas(b *propagation.Binding, w *propagation.Work) int32 {
-	var said struct {
-		Spec struct {
-			Replicas    *int32 `json:"replicas"`
-			Parallelism *int32 `json:"parallelism"`
-		} `json:"spec"`
-	}
-	manifests := w.Spec.Workload.Manifests
-	if b.Spec.Replicas == 0 || len(manifests) == 0 || json.Unmarshal(manifests[0].Raw, &said) != nil {
-		return b.Spec.Replicas
-	}
-	for _, n := range []*int32{said.Spec.Replicas, said.Spec.Parallelism} {
-		if n != nil {
-			return min(max(*n, 0), b.Spec.Replicas)
-		}
+	if n, said := w.Replicas(); said && b.Spec.Replicas > 0 {
+		return min(max(n, 0), b.Spec.Replicas)
 	}
 	return b.Spec.Replicas
 }

@@ -11,6 +11,8 @@
 //   - A closed gate changes of a binding only what is never deferred: the claim that it
 //     records, the suspension, and the protection from deletion. (A dependency's
 //     content is not deferred either, until a policy of its own has been in force.)
+//   - A binding that somebody deleted is made again from its Works, so that what waited
+//     goes on waiting.
 //   - An open gate that finds everything in force already changes nothing.
 //   - Every "no" has a reason.
 //
@@ -19,6 +21,7 @@ package gating
 
 import (
 	"fmt"
+	"strconv"
 
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
@@ -30,7 +33,9 @@ type Input struct {
 	// Policy that holds the template now; nil: nobody.
 	Policy *propagation.Policy
 	// Binding of the template; nil: never propagated.
-	Binding  *propagation.Binding
+	Binding *propagation.Binding
+	// Works of that binding, if NeedsWorks.
+	Works    []*propagation.Work
 	Features propagation.Features
 	Kinds    kinds.Table
 }
@@ -111,6 +116,8 @@ func (d Decision) Pending() bool {
 
 // Decide says whether the gate is open, and what the binding becomes.
 func Decide(in Input) Decision {
+	was := in.Binding
+	in = in.restored()
 	d := in.verdict()
 	d.ContentPending = in.contentPending()
 	switch d.Verdict {
@@ -132,8 +139,8 @@ func Decide(in Input) Decision {
 		}
 		d.Message = in.explain(d)
 	}
-	if d.Next != nil && in.Binding != nil && equal(d.Next, in.Binding) {
-		d.Next = in.Binding
+	if d.Next != nil && was != nil && equal(d.Next, was) {
+		d.Next = was
 	}
 	return d
 }
@@ -328,6 +335,9 @@ func activeForm(b *propagation.Binding) string {
 	key, err := propagation.ParsePolicyID(b.Annotations[propagation.AnnotationActivePolicy])
 	if err != nil {
 		return "an unknown policy"
+	}
+	if b.Annotations[propagation.AnnotationActiveGeneration] == strconv.Itoa(unknown) {
+		return "what members had of it when its binding was lost"
 	}
 	return fmt.Sprintf("%s, generation %s", key, b.Annotations[propagation.AnnotationActiveGeneration])
 }

@@ -31,6 +31,9 @@ func (in Input) activated() *propagation.Binding {
 		b.Annotations[propagation.AnnotationActiveGeneration] = strconv.FormatInt(p.Generation, 10)
 		setOrDelete(b.Annotations, propagation.AnnotationConsumedBaseline, string(in.Template.Baseline))
 		delete(b.Annotations, propagation.AnnotationActivate)
+		if in.contentPending() || !inForce(p, in.Binding) {
+			setOrDelete(b.Annotations, propagation.AnnotationActiveForm, in.formOf(p))
+		}
 	}
 	return b
 }

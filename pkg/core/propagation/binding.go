@@ -234,6 +234,27 @@ func (w *Work) Suspended() bool {
 	return w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching
 }
 
+// Replicas returns how many replicas the Work's first manifest asks for; false: it says
+// nothing of replicas.
+func (w *Work) Replicas() (n int32, said bool) {
+	var manifest struct {
+		Spec struct {
+			Replicas    *int32 `json:"replicas"`
+			Parallelism *int32 `json:"parallelism"`
+		} `json:"spec"`
+	}
+	all := w.Spec.Workload.Manifests
+	if len(all) == 0 || json.Unmarshal(all[0].Raw, &manifest) != nil {
+		return 0, false
+	}
+	for _, n := range []*int32{manifest.Spec.Replicas, manifest.Spec.Parallelism} {
+		if n != nil {
+			return *n, true
+		}
+	}
+	return 0, false
+}
+
 // Template returns the key of the Work's template, from its annotation; for a Work of a
 // placement, that is the placement.
 func (w *Work) Template() (TemplateKey, error) {

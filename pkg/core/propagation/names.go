@@ -35,6 +35,11 @@ const (
 	AnnotationRevision         = "sluice.dev/revision"                 // name of the frozen content
 	AnnotationConsumedBaseline = "sluice.dev/consumed-baseline"        // AnnotationBaseline when last acted on
 
+	// AnnotationActiveForm, on a binding and on its Works, is what is in force of a policy
+	// whose changes wait for the template's, as gating.Form in JSON: with it, a binding
+	// that was lost is made again from its Works.
+	AnnotationActiveForm = "sluice.dev/active-policy-form"
+
 	// AnnotationActivate on a binding is a person's request to let the pending policy
 	// change take effect now: "<policy permanent id>/<policy generation>".
 	AnnotationActivate = "sluice.dev/activate"

@@ -90,6 +90,8 @@ func workAnnotations(b *propagation.Binding, cluster string) (map[string]string,
 	}
 	if b.OutlivesTemplate() || b.OnlyRequiredIn(cluster) {
 		a[propagation.AnnotationDependency] = "true"
+	} else if form := b.Annotations[propagation.AnnotationActiveForm]; form != "" {
+		a[propagation.AnnotationActiveForm] = form
 	}
 	if b.Key.Scope() == propagation.Namespaced {
 		a[propagation.AnnotationBindingNamespace] = b.Key.Namespace
@@ -107,6 +109,7 @@ func Equal(existing, desired *propagation.Work) bool {
 	return has(existing.Labels, desired.Labels) && has(said, says) &&
 		said[propagation.AnnotationMemberFields] == says[propagation.AnnotationMemberFields] &&
 		said[propagation.AnnotationDependency] == says[propagation.AnnotationDependency] &&
+		said[propagation.AnnotationActiveForm] == says[propagation.AnnotationActiveForm] &&
 		!slices.ContainsFunc(desired.Finalizers, func(f string) bool { return !slices.Contains(existing.Finalizers, f) }) &&
 		yes(existing.Spec.SuspendDispatching) == yes(desired.Spec.SuspendDispatching) &&
 		equality.Semantic.DeepEqual(existing.Strategy, desired.Strategy) &&
@@ -137,8 +140,10 @@ func merge(existing, desired *propagation.Work) *propagation.Work {
 	w := *existing
 	w.Labels = union(existing.Labels, desired.Labels)
 	w.Annotations = union(existing.Annotations, desired.Annotations)
-	if desired.Annotations[propagation.AnnotationMemberFields] == "" {
-		delete(w.Annotations, propagation.AnnotationMemberFields)
+	for _, ours := range []string{propagation.AnnotationMemberFields, propagation.AnnotationActiveForm} {
+		if desired.Annotations[ours] == "" {
+			delete(w.Annotations, ours)
+		}
 	}
 	w.Finalizers = slices.Clone(existing.Finalizers)
 	for _, f := range desired.Finalizers {

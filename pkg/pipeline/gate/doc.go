@@ -6,7 +6,7 @@
 //
 // Consumes: template.claimed, template.released, template.waiting, claim.preempted.
 // Reads: the binding, then the template and the policy that holds it, the feature
-// gates.
+// gates; the Works of a template whose binding was lost.
 // Decides with: pkg/core/gating.
 // Commits: the binding (policy snapshot, content in force, claim, suspension), the
 // frozen content, the binding's condition Active. It deletes the binding of a template

@@ -22,6 +22,8 @@ type Inputs interface {
 	Features(ctx context.Context) (propagation.Features, error)
 	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
+	// WorksOf tells what is in force for a template whose binding was lost.
+	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 }
 
 // Bindings reads and writes bindings.

@@ -117,6 +117,13 @@ func candidates(in claiming.Input, view claims.View) []claims.Candidate {
 	return append(slices.Clone(view.Candidates), claims.Candidate{Policy: bound.Policy})
 }
 
+// GateHub reads what gates depend on besides claims.
+type GateHub interface {
+	Hub
+	// WorksOf tells what is in force where no binding does.
+	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
+}
+
 // ErrStale says that the claim in the template's metadata is out of date, or that the
 // metadata lost it: the claim has to be decided first.
 var ErrStale = errors.New("claim does not stand")
@@ -125,7 +132,7 @@ var ErrStale = errors.New("claim does not stand")
 // returns outcome.ErrGone and the binding. repair is called in between to repair the
 // binding. If the binding of that name belongs to another template, it is returned
 // without being repaired, so that the gate can report it.
-func LoadGate(ctx context.Context, hub Hub, key propagation.TemplateKey, repair func(*gating.Input) error) (in gating.Input, err error) {
+func LoadGate(ctx context.Context, hub GateHub, key propagation.TemplateKey, repair func(*gating.Input) error) (in gating.Input, err error) {
 	if in.Binding, err = binding(ctx, hub, key); err != nil {
 		return in, err
 	}
@@ -142,7 +149,7 @@ func LoadGate(ctx context.Context, hub Hub, key propagation.TemplateKey, repair 
 }
 
 // GateOf is LoadGate for a binding that has been read.
-func GateOf(ctx context.Context, hub Hub, b *propagation.Binding) (in gating.Input, err error) {
+func GateOf(ctx context.Context, hub GateHub, b *propagation.Binding) (in gating.Input, err error) {
 	in.Binding = b
 	if in.Template, err = template(ctx, hub, b.Template(), b); err != nil {
 		return in, err
@@ -150,7 +157,7 @@ func GateOf(ctx context.Context, hub Hub, b *propagation.Binding) (in gating.Inp
 	return loadGate(ctx, hub, in)
 }
 
-func loadGate(ctx context.Context, hub Hub, in gating.Input) (_ gating.Input, err error) {
+func loadGate(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input, err error) {
 	if in.Features, err = hub.Features(ctx); err != nil {
 		return in, fmt.Errorf("get gates: %w", err)
 	}
@@ -172,8 +179,13 @@ func loadGate(ctx context.Context, hub Hub, in gating.Input) (_ gating.Input, er
 		return in, ErrStale
 	}
 	in.Policy = p
-	in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding)
-	return in, err
+	if in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding); err != nil || !in.NeedsWorks() {
+		return in, err
+	}
+	if in.Works, err = hub.WorksOf(ctx, propagation.BindingOf(in.Template.Key)); err != nil {
+		return in, fmt.Errorf("list the Works of %s: %w", in.Template.Key, ours(err))
+	}
+	return in, nil
 }
 
 // lost returns ErrStale if the template's claim has to be restored.

@@ -48,6 +48,7 @@ const (
 // Hub is the control plane's API.
 type Hub interface {
 	inputs.ClaimHub
+	inputs.GateHub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	Record(ctx context.Context, about hub.About, eventType, reason, message string)
 }

@@ -58,6 +58,10 @@ func (g *gone) Binding(context.Context, propagation.BindingKey) (*propagation.Bi
 	return nil, outcome.ErrGone
 }
 
+func (g *gone) WorksOf(context.Context, propagation.BindingKey) ([]*propagation.Work, error) {
+	return nil, nil
+}
+
 func (g *gone) Features(context.Context) (propagation.Features, error) { return g.features, nil }
 func (g *gone) Kinds(context.Context) (kinds.Table, error)             { return kinds.Table{}, nil }
 
