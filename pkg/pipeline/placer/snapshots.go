@@ -31,6 +31,8 @@ type choice struct {
 	all bool
 	// missing are the rights that were missing to read it.
 	missing []propagation.Right
+	// emptied is how many objects the latest snapshot has, if nothing is selected now.
+	emptied int
 	// refused: the selectors were refused before, and have not been corrected.
 	refused bool
 }
@@ -77,6 +79,9 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		return c, err
 	}
 	c.plan, c.read, c.all, c.missing = c.have.Next(&content), true, due.All, r.missing
+	if len(content.Items()) == 0 {
+		c.emptied = len(r.latest.Items())
+	}
 	return c, nil
 }
 
@@ -89,6 +94,9 @@ func (s *Stage) resources(ctx context.Context, p *placementv1.ClusterResourcePla
 	}
 	if len(made) > 0 {
 		c.at.Last = s.now()
+		if c.emptied > 0 {
+			s.hub.Record(ctx, about(p), hub.Warning, "NothingSelected", fmt.Sprintf("nothing is selected any more: the %d objects that were leave the members", c.emptied))
+		}
 	}
 	if c.at.Mark.Again, err = s.accept(ctx, p, c); err != nil {
 		return -1, err

@@ -274,6 +274,10 @@ func TestWhatGoesLeavesTheNextSnapshot(t *testing.T) {
 			tc.change(w)
 			w.tick(t, time.Minute)
 			w.want(t, strings.Replace(first, " latest", "", 1), tc.want)
+			told := slices.ContainsFunc(w.told, func(s string) bool { return strings.HasPrefix(s, "NothingSelected: ") })
+			if empty := strings.HasSuffix(tc.want, "-snapshot latest"); told != empty {
+				t.Errorf("it is told that nothing is selected: %t; told %q", told, w.told)
+			}
 		})
 	}
 }
