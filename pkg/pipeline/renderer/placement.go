@@ -30,10 +30,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 	if err != nil {
 		return nil, fmt.Errorf("list the Works of placement %s in %s: %w", msg.Placement, msg.Cluster, err)
 	}
-	kept, err := s.keptOf(ctx, existing)
-	if err != nil {
-		return nil, err
-	}
+	kept := s.keptOf(ctx, existing)
 	p, b, going, err := s.bound(ctx, msg.Placement, msg.Cluster)
 	if err != nil {
 		return nil, err
@@ -110,17 +107,18 @@ func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourc
 	going = slices.DeleteFunc(going, func(b *placementv1.ClusterResourceBinding) bool {
 		return !slices.Contains(b.Finalizers, placementv1.FinalizerWork)
 	})
-	for _, b := range going {
-		next := b.DeepCopy()
+	err := each(ctx, len(going), func(i int) error {
+		next := going[i].DeepCopy()
 		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == placementv1.FinalizerWork })
-		if _, err := s.hub.CommitPlacementBinding(ctx, b, next); err != nil && !errors.Is(err, outcome.ErrGone) {
-			return fmt.Errorf("release the binding %s: %w", b.Name, err)
+		if _, err := s.hub.CommitPlacementBinding(ctx, going[i], next); err != nil && !errors.Is(err, outcome.ErrGone) {
+			return fmt.Errorf("release the binding %s: %w", next.Name, err)
 		}
-	}
-	if len(going) > 0 {
+		return nil
+	})
+	if err == nil && len(going) > 0 {
 		out.Emit(events.PlacementScheduled, events.Data{Placement: going[0].Labels[placementv1.LabelParentCRP], Reason: "Released"})
 	}
-	return nil
+	return err
 }
 
 // placed returns the Works that the binding asks for. outcome.ErrGone: a part of the
