@@ -15,6 +15,7 @@ import (
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // PlacementNow is Placement, but always reads from the API server.
@@ -44,6 +45,30 @@ func (h *Hub) retired(ctx context.Context, r resource) (bool, error) {
 		return true, nil
 	}
 	return leaves, err
+}
+
+// PlacementWorksUndefined reports whether the CustomResourceDefinition of the Works of
+// placements is gone, and with it all of them. That the kind is not served does not say
+// so.
+func (h *Hub) PlacementWorksUndefined(ctx context.Context) (bool, error) {
+	return h.undefined(ctx, workKinds[propagation.PlacementForm])
+}
+
+// PolicySnapshotsUndefined reports the same for the snapshots of placements' policies.
+func (h *Hub) PolicySnapshotsUndefined(ctx context.Context) (bool, error) {
+	return h.undefined(ctx, policySnapshotKind)
+}
+
+// undefined reports whether the kind's CustomResourceDefinition is gone.
+func (h *Hub) undefined(ctx context.Context, r resource) (bool, error) {
+	_, err := h.definition(ctx, r)
+	if missing(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get the definition of %s: %w", r.GroupKind(), err)
+	}
+	return false, nil
 }
 
 // leaves reports whether the kind has a CustomResourceDefinition that is being deleted;

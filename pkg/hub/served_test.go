@@ -140,3 +140,31 @@ func TestATemplateThatGoesWithItsKind(t *testing.T) {
 		})
 	}
 }
+
+// Z11: a kind is gone, and its objects are, where the API server says so of its very
+// definition; nothing else says so.
+func TestZ11AKindThatIsGone(t *testing.T) {
+	const works = "works.placement.kubernetes-fleet.io"
+	for sentence, tc := range map[string]struct {
+		status   int
+		body     string
+		wantGone bool
+		wantErr  bool
+	}{
+		"its definition is missing":        {status: 404, body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"` + works + `","group":"apiextensions.k8s.io","kind":"customresourcedefinitions"}}`, wantGone: true},
+		"its definition is there":          {status: 200, body: `{"metadata":{"name":"` + works + `"}}`},
+		"its definition is being deleted":  {status: 200, body: `{"metadata":{"name":"` + works + `","deletionTimestamp":"2026-11-25T00:00:00Z"}}`},
+		"nobody serves definitions":        {status: 404, body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{}}`, wantErr: true},
+		"nobody may read it":               {status: 403, body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`, wantErr: true},
+		"the API server does not know now": {status: 503, body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}`, wantErr: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			h := answers(t, tc.status, "application/json", tc.body)
+			for _, ask := range []func(context.Context) (bool, error){h.PlacementWorksUndefined, h.PolicySnapshotsUndefined} {
+				if gone, err := ask(t.Context()); gone != tc.wantGone || (err != nil) != tc.wantErr {
+					t.Errorf("gone %t, want %t: %v", gone, tc.wantGone, err)
+				}
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ package outcome
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -64,6 +65,23 @@ type after struct {
 }
 
 func (a after) Unwrap() error { return a.error }
+
+// plain hides of an error how it ends.
+type plain struct{ error }
+
+// Join joins what failed of several things that are tried again together; nil where
+// nothing did. It is terminal only if all of them are: the others are worth a retry.
+func Join(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if slices.ContainsFunc(errs, func(err error) bool { return !IsTerminal(err) }) {
+		for i, err := range errs {
+			if IsTerminal(err) {
+				errs[i] = plain{err}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // After marks a transient error that is worth a retry after delay.
 func After(delay time.Duration, err error) error { return after{err, delay} }

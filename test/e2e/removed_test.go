@@ -83,6 +83,18 @@ func (s *scenario) definedAnew(writtenByPeople bool, kinds ...resource) {
 	s.putBack(files)
 }
 
+// undefine deletes the definition of a kind, and waits until it is gone.
+func (s *scenario) undefine(r resource) {
+	s.Helper()
+	if err := s.lab.hub.on(crds, "").Delete(s.Context(), r.plural+"."+r.group, metav1.DeleteOptions{}); err != nil {
+		s.Fatalf("delete the definition of %s: %v", r.plural, err)
+	}
+	if err := s.within(timeout, func() error { return s.undefined(r) }); err != nil {
+		s.Errorf("after %s: %v", timeout, err)
+		s.force(r) // the next test needs it
+	}
+}
+
 // undefined says what there still is of a kind whose definition was deleted.
 func (s *scenario) undefined(r resource) error {
 	crd := r.plural + "." + r.group
@@ -215,6 +227,38 @@ func TestZ11PlacementsDefinedAnew(t *testing.T) {
 				s.Says(p, carried...)
 				before := s.uids(cm, members...)
 				s.party.together(func() { s.definedAnew(tc.writtenByPeople, tc.kind) })
+				s.Says(p, carried...)
+				s.same(cm, before, members...)
+				s.Apply(cm.set("data.page", "two"))
+				s.holds(cm, "page", "two", members...)
+				s.same(cm, before, members...)
+			})
+		})
+	}
+}
+
+// The definitions of what Sluice makes of placements are deleted one after the other,
+// while Sluice runs: none waits for what is gone with another, and members keep all.
+func TestZ11PlacementsUndefinedOneByOne(t *testing.T) {
+	for name, kinds := range map[string][]resource{
+		"Works first":    {placedWorks, policySnapshots, snapshots, pickBindings},
+		"policies first": {policySnapshots, snapshots, pickBindings, placedWorks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, gatesOff, []form{pp}, func(s *scenario) {
+				cm := s.ConfigMap("pages").set("data.page", "one")
+				p := s.everywhere()
+				s.Apply(cm, p)
+				s.Says(p, carried...)
+				before := s.uids(cm, members...)
+				s.party.together(func() {
+					for _, r := range kinds {
+						s.undefine(r)
+					}
+					for _, r := range kinds {
+						s.install(s.crd(r))
+					}
+				})
 				s.Says(p, carried...)
 				s.same(cm, before, members...)
 				s.Apply(cm.set("data.page", "two"))

@@ -221,6 +221,16 @@ func (h *Hub) PlacementsRetired(context.Context) (bool, error) { return h.Retire
 // MembersRetired answers as pkg/hub does.
 func (h *Hub) MembersRetired(context.Context) (bool, error) { return h.Retired, nil }
 
+// PlacementWorksUndefined answers as pkg/hub does.
+func (h *Hub) PlacementWorksUndefined(context.Context) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dropped[KindWorks] && len(h.works.live) == 0, nil
+}
+
+// PolicySnapshotsUndefined answers as pkg/hub does.
+func (h *Hub) PolicySnapshotsUndefined(context.Context) (bool, error) { return false, nil }
+
 // MemberNow answers as pkg/hub does.
 func (h *Hub) MemberNow(ctx context.Context, name string) (*memberclusterv1.MemberCluster, error) {
 	return h.Member(ctx, name)

@@ -111,6 +111,11 @@ const ReasonRevisited = "Revisited"
 // not answer in time, or something else failed.
 const ReasonAlone = "Alone"
 
+// ReasonRest is the reason of a binding.scheduled that the renderer emits: some of the
+// binding's Works could not be written or taken away, and the others do not wait for
+// that.
+const ReasonRest = "Rest"
+
 // ReasonHandedOver is the reason of a work.rendered or work.removed that the applier
 // emits: the Clusters say that another one looks after these members.
 const ReasonHandedOver = "HandedOver"

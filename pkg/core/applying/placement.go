@@ -61,15 +61,15 @@ func (e PlacementEvidence) examine() Finding {
 	case c.Answer == Absent, c.Answer == Found && c.Value.DeletionTimestamp != nil:
 		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster has left"}
 	case c.Answer != Found:
-		return unknown(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" is a member cannot be told: "+because(c))
+		return e.untold(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" is a member cannot be told: "+because(c))
 	case e.Member.Answer == Absent, e.Member.Answer == Found && e.Member.Value.DeletionTimestamp != nil:
 		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster takes part in no placement any more"}
 	case e.Member.Answer != Found:
-		return unknown(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" takes part in placements cannot be told: "+because(e.Member))
+		return e.untold(ReasonCannotTell, "whether "+e.Work.Key.Cluster+" takes part in placements cannot be told: "+because(e.Member))
 	case p.Answer == Absent:
 		return Finding{Left: true, Reason: ReasonPlacementMissing, Message: "the placement " + name + " is missing, and was not seen off: what it brought stays"}
 	case p.Answer != Found:
-		return unknown(ReasonCannotTell, "whether the placement is there cannot be told: "+because(p))
+		return e.untold(ReasonCannotTell, "whether the placement is there cannot be told: "+because(p))
 	case p.Value.DeletionTimestamp != nil && e.Retired:
 		return Finding{Left: true, Reason: ReasonPlacementsRetired, Message: "the hub ceases to serve placements: what they brought stays"}
 	case p.Value.DeletionTimestamp != nil:
@@ -84,17 +84,25 @@ func (e PlacementEvidence) examine() Finding {
 	case b.Answer == Absent && e.LeftOut:
 		return Finding{Proof: Proof{reason: ReasonLeftOut}, Reason: ReasonLeftOut, Message: "the placement " + name + " leaves " + e.Work.Key.Cluster + " out"}
 	case b.Answer == Absent:
-		return unknown(ReasonBindingMissing, "the binding is missing, and the placement does not leave the member out")
+		return e.untold(ReasonBindingMissing, "the binding is missing, and the placement does not leave the member out")
 	case b.Answer != Found:
-		return unknown(ReasonCannotTell, "what the binding says cannot be told: "+because(b))
+		return e.untold(ReasonCannotTell, "what the binding says cannot be told: "+because(b))
 	case b.Value.Spec.State != placementv1.BindingStateBound:
 		return unknown(ReasonCannotTell, "the binding is not in force")
 	case e.Gives.Answer != Found:
-		return unknown(ReasonCannotTell, "what the binding gives cannot be told: "+because(e.Gives))
+		return e.untold(ReasonCannotTell, "what the binding gives cannot be told: "+because(e.Gives))
 	}
 	if by, ok := e.Gives.Value[e.Object.ID()]; ok {
 		here := by == e.Work.Key
 		return Finding{Wanted: here, Elsewhere: !here, Reason: ReasonWanted, Message: "the placement " + name + " gives it to " + e.Work.Key.Cluster}
 	}
 	return Finding{Proof: Proof{reason: ReasonLeftOut}, Reason: ReasonLeftOut, Message: "the placement " + name + " does not give it any more"}
+}
+
+// untold is the finding about an object of which it is not known whether it has to stay,
+// because something is missing or not served. That may last.
+func (e PlacementEvidence) untold(r Reason, message string) Finding {
+	f := unknown(r, message)
+	f.Untold = e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling
+	return f
 }

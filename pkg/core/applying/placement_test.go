@@ -78,3 +78,54 @@ func TestExaminePlacement(t *testing.T) {
 		})
 	}
 }
+
+// Z11: what is missing, or not served, may stay so: a Work that is being deleted for long
+// need not wait for it where it holds up others.
+func TestZ11OfAPlacementSomethingCannotBeTold(t *testing.T) {
+	deleted := time.Unix(1000, 0)
+	object := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	bound := &placementv1.ClusterResourceBinding{}
+	bound.Spec.State = placementv1.BindingStateBound
+	waiting := &placementv1.ClusterResourceBinding{}
+	waiting.Spec.State = placementv1.BindingStateUnscheduled
+	for name, tc := range map[string]struct {
+		change func(e *applying.PlacementEvidence)
+		after  time.Duration // since the Work was deleted; zero: it was long ago
+		untold bool
+	}{
+		"the hub does not serve clusters": {change: func(e *applying.PlacementEvidence) {
+			e.Cluster = applying.Read[*clusterv1alpha1.Cluster]{Answer: applying.NotServed}
+		}, untold: true},
+		"the hub does not serve members": {change: func(e *applying.PlacementEvidence) {
+			e.Member = applying.Read[*memberclusterv1.MemberCluster]{Answer: applying.NotServed}
+		}, untold: true},
+		"the hub does not serve placements": {change: func(e *applying.PlacementEvidence) {
+			e.Placement = applying.Read[*placementv1.ClusterResourcePlacement]{Answer: applying.NotServed}
+		}, untold: true},
+		"the hub does not serve bindings": {change: func(e *applying.PlacementEvidence) {
+			e.Binding = applying.Read[*placementv1.ClusterResourceBinding]{Answer: applying.NotServed}
+		}, untold: true},
+		"the binding is missing":                 {change: func(*applying.PlacementEvidence) {}, untold: true},
+		"the binding is missing, for a moment":   {change: func(*applying.PlacementEvidence) {}, after: 9 * time.Second},
+		"what the binding names is missing":      {change: func(e *applying.PlacementEvidence) { e.Binding = applying.Have(bound) }, untold: true},
+		"the rollout has not come to the member": {change: func(e *applying.PlacementEvidence) { e.Binding = applying.Have(waiting) }},
+		"the member is left out":                 {change: func(e *applying.PlacementEvidence) { e.LeftOut = true }},
+		"the Work is not being deleted":          {change: func(e *applying.PlacementEvidence) { e.Work.Deleting = false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.after == 0 {
+				tc.after = time.Minute
+			}
+			e := applying.PlacementEvidence{
+				Work:   &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: "crp-1-work", Form: propagation.PlacementForm}, Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"}, Deleting: true, Deleted: deleted},
+				Object: object, Cluster: applying.Have(&clusterv1alpha1.Cluster{}), Member: applying.Have(&memberclusterv1.MemberCluster{}),
+				Placement: applying.Have(&placementv1.ClusterResourcePlacement{}), Binding: applying.None[*placementv1.ClusterResourceBinding](),
+				Others: applying.Have(applying.Others{}), Now: deleted.Add(tc.after),
+			}
+			tc.change(&e)
+			if f := applying.ExaminePlacement(e); f.Untold != tc.untold || tc.untold && (f.Proof.Holds() || f.Message == "") {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}

@@ -77,8 +77,9 @@ type Finding struct {
 	// Abandoned: nothing says any more where the template has to be, and nothing will.
 	Abandoned bool
 	// Untold: the hub does not serve the template's kind, or refuses to tell whether the
-	// template exists. That may last, so the Work does not wait where it holds up others
-	// (Input.Blocking).
+	// template exists; of a placement, something that says whether the object has to stay is
+	// missing or not served. That may last, so the Work does not wait where it holds up
+	// others (Input.Blocking).
 	Untold bool
 	// Ending: the object's placement is being deleted, and has waited long enough. A
 	// Holder with objects of others in it stays.

@@ -55,7 +55,7 @@ func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.I
 		}
 		d = applying.Decide(in)
 	}
-	if d.Action == applying.Wait && slices.Contains([]applying.Reason{applying.ReasonHoldsOthers, applying.ReasonKindNotServed, applying.ReasonTerminating}, d.Reason) {
+	if d.Action == applying.Wait && (in.Finding.Untold || slices.Contains([]applying.Reason{applying.ReasonHoldsOthers, applying.ReasonKindNotServed, applying.ReasonTerminating}, d.Reason)) {
 		var err error
 		if in.Blocking, err = s.hub.WorksLeave(ctx, in.Work.Key); err != nil {
 			return d, err

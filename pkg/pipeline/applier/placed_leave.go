@@ -184,12 +184,12 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 		e.Retired, err = s.hub.PlacementsRetired(ctx)
 		return e, err
 	}
-	bindings, err := s.hub.PlacementBindingsNow(ctx, name)
+	bindings, err := answer(s.hub.PlacementBindingsNow(ctx, name))
 	if err != nil {
 		return e, fmt.Errorf("list the bindings of placement %s: %w", name, err)
 	}
 	policies, err := s.hub.PolicySnapshotsNow(ctx, name)
-	if err != nil {
+	if err != nil && !errors.Is(err, outcome.ErrNotServed) { // policies that are not served leave nobody out
 		return e, fmt.Errorf("list the policies of placement %s: %w", name, err)
 	}
 	if e.LeftOut = telling.LeavesOut(e.Placement.Value, policies, w.Key.Cluster); e.LeftOut && e.Cluster.Answer == applying.Found {
@@ -197,12 +197,17 @@ func (s *Stage) evidence(ctx context.Context, w *propagation.Work) (e applying.P
 			return e, err
 		}
 	}
-	e.Binding = applying.None[*placementv1.ClusterResourceBinding]()
-	if b := telling.BindingTo(bindings, w.Key.Cluster); b != nil {
+	switch b := telling.BindingTo(bindings.Value, w.Key.Cluster); {
+	case bindings.Answer != applying.Found:
+		e.Binding.Answer = bindings.Answer
+	case b == nil:
+		e.Binding = applying.None[*placementv1.ClusterResourceBinding]()
+	default:
 		e.Binding = applying.Have(b)
 		e.Gives, err = s.gives(ctx, name, b)
+		return e, err
 	}
-	return e, err
+	return e, nil
 }
 
 // alias returns another name of the member under which the policies pick it.
@@ -224,7 +229,7 @@ func (s *Stage) alias(ctx context.Context, c *clusterv1alpha1.Cluster, p *placem
 func (s *Stage) gives(ctx context.Context, placement string, b *placementv1.ClusterResourceBinding) (applying.Read[map[string]propagation.WorkKey], error) {
 	var none applying.Read[map[string]propagation.WorkKey]
 	in, err := carrying.Load(ctx, s.hub, placement, b)
-	if errors.Is(err, outcome.ErrGone) {
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
 		none.Why = err.Error()
 		return none, nil
 	}

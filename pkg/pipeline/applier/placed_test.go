@@ -6,14 +6,17 @@ package applier_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/placing/telling"
@@ -144,5 +147,73 @@ func TestWhatAWorkLosesWhileItIsAppliedIsRecorded(t *testing.T) {
 	former := telling.Former(live, []placementv1.ManifestCondition{{Identifier: placementv1.WorkResourceIdentifier{Kind: "ConfigMap", Namespace: "shop", Name: "stays"}}})
 	if len(former) != 1 || former[0].Identifier.Name != "leaves" || former[0].Applied == nil {
 		t.Errorf("of what has to leave the Work records %+v", former)
+	}
+}
+
+// partial is a hub that does not serve some kinds.
+type partial struct {
+	*pipelinetest.Hub
+	unserved string
+}
+
+func (h partial) PlacementBindingsNow(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error) {
+	if strings.Contains(h.unserved, "bindings") {
+		return nil, outcome.ErrNotServed
+	}
+	return h.Hub.PlacementBindingsNow(ctx, placement)
+}
+
+func (h partial) PolicySnapshotsNow(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
+	if strings.Contains(h.unserved, "policies") {
+		return nil, outcome.ErrNotServed
+	}
+	return h.Hub.PolicySnapshotsNow(ctx, placement)
+}
+
+// Z11: a Work that goes with its kind does not wait for what is not served any more, or its
+// kind could never go: the member keeps its objects. One that somebody deleted waits.
+func TestZ11AWorkThatGoesWithItsKindWaitsForNothingThatIsGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		unserved string
+		kind     bool // goes with the Work
+		wantGone bool
+	}{
+		"no bindings are served, and the kind goes":          {unserved: "bindings", kind: true, wantGone: true},
+		"no policies are served, and the kind goes":          {unserved: "policies", kind: true, wantGone: true},
+		"neither is served, and the kind goes":               {unserved: "bindings, policies", kind: true, wantGone: true},
+		"neither is served, and somebody deleted it by hand": {unserved: "bindings, policies"},
+		"its binding is missing, and it was deleted by hand": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := fixture.Start
+			hub, m, _, w := placedIn(t, func() time.Time { return now }, "a")
+			held := *w
+			held.Finalizers = []string{propagation.FinalizerWork}
+			if _, err := hub.CommitWork(t.Context(), w, &held); err != nil {
+				t.Fatal(err)
+			}
+			hub.Join("m1")
+			hub.Put(&memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+			stage := applier.New(partial{hub, tc.unserved}, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now })
+			if _, err := stage.Handle(t.Context(), renderedFor(t, w.Key)); err != nil {
+				t.Fatal(err)
+			}
+			before := len(m.Objects())
+			if tc.kind {
+				hub.DropKind(pipelinetest.KindWorks)
+			} else if err := hub.DeleteWork(t.Context(), hub.LiveWork(w.Key)); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Minute)
+			if _, err := stage.Handle(t.Context(), renderedFor(t, w.Key)); err != nil {
+				t.Fatal(err)
+			}
+			if gone := hub.LiveWork(w.Key) == nil; gone != tc.wantGone {
+				t.Errorf("the Work is gone: %t, want %t", gone, tc.wantGone)
+			}
+			if len(m.Objects()) != before {
+				t.Error("the member lost its object")
+			}
+		})
 	}
 }

@@ -7,17 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"slices"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/outcome"
 )
 
-// kept has the stored content of the Works' Secrets, by Work.
-type kept map[propagation.WorkKey]*propagation.KeptContents
+// kept has the stored content of the Works' Secrets, or why it could not be read, by Work.
+type kept map[propagation.WorkKey]stored
+
+type stored struct {
+	contents *propagation.KeptContents
+	err      error
+}
 
 // written returns the binding's Works, the stored content of their Secrets, and the
 // Works of other bindings that have their present name, by cluster. A Work of another
@@ -37,35 +40,31 @@ func (s *Stage) written(ctx context.Context, key propagation.BindingKey) ([]*pro
 			others[w.Key.Cluster] = w
 		}
 	}
-	kept, err := s.keptOf(ctx, own)
-	return own, kept, others, err
+	return own, s.keptOf(ctx, own), others, nil
 }
 
 // keptOf reads the stored content of the Works' Secrets, before it is decided what it
 // has to be.
-func (s *Stage) keptOf(ctx context.Context, works []*propagation.Work) (kept, error) {
-	found, mu := kept{}, sync.Mutex{}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(parallelism)
-	for _, w := range works {
-		if w.Deleting || len(w.Sealed()) == 0 {
-			continue
-		}
-		group.Go(func() error {
-			c, err := s.hub.Contents(ctx, w.Key)
-			if errors.Is(err, outcome.ErrGone) {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("get the contents of %s: %w", w.Key, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			found[w.Key] = c
-			return nil
-		})
+func (s *Stage) keptOf(ctx context.Context, works []*propagation.Work) kept {
+	works = slices.DeleteFunc(slices.Clone(works), func(w *propagation.Work) bool { return w.Deleting || len(w.Sealed()) == 0 })
+	all := make([]stored, len(works))
+	_ = each(ctx, len(works), func(i int) error { // errors are in all
+		all[i].contents, all[i].err = s.contents(ctx, works[i].Key)
+		return nil
+	})
+	found := kept{}
+	for i, w := range works {
+		found[w.Key] = all[i]
 	}
-	return found, group.Wait()
+	return found
+}
+
+func (s *Stage) contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error) {
+	c, err := s.hub.Contents(ctx, key)
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return nil, fmt.Errorf("get the contents of %s: %w", key, err)
+	}
+	return c, nil
 }
 
 // keep stores the content of a Work's Secrets, once the Work itself is written, which

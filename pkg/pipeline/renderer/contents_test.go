@@ -39,16 +39,22 @@ func secretBound(t *testing.T) *scene {
 	t.Helper()
 	now := func() time.Time { return fixture.Start }
 	r := &scene{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
-	for _, c := range []string{"m1", "m2"} {
-		r.hub.Join(c)
-		if err := r.hub.EnsureNamespace(t.Context(), propagation.WorkNamespace(c)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.join("m1", "m2")
 	r.stage = renderer.New(r.hub, now)
 	r.let("hunter1")
 	r.hub.Wrote = func(_ context.Context, w pipelinetest.Write) { r.writes = append(r.writes, w.String()) }
 	return r
+}
+
+// join joins members.
+func (r *scene) join(members ...string) {
+	r.t.Helper()
+	for _, c := range members {
+		r.hub.Join(c)
+		if err := r.hub.EnsureNamespace(r.t.Context(), propagation.WorkNamespace(c)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 }
 
 // let lets that content of the Secret through.

@@ -12,9 +12,10 @@
 // binding's condition Rendered if it is or was False; on the binding of a placement,
 // that its Works cannot be rendered.
 // Emits: work.rendered and work.removed, each for up to 32 members, also if the Work
-// did not change; on a change of an override, binding.scheduled for each binding that
-// it may concern, page by page; template.touched if the frozen content is missing; of
-// placements placement.scheduled, placement.waiting and placement.touched.
+// did not change; binding.scheduled for Works that could not be written while others
+// could and, page by page, for each binding that a changed override may concern;
+// template.touched if the frozen content is missing; of placements placement.scheduled,
+// placement.waiting and placement.touched.
 //
 // Twice is safe: the same inputs give the same Works, which are written only if changed.
 //

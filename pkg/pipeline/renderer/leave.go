@@ -46,10 +46,10 @@ func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *prop
 // again when the kind is served again. The next time that the Works are rendered, they
 // follow their policy again.
 func (s *Stage) shelter(ctx context.Context, steps []rendering.Step) error {
-	for i, step := range steps {
-		w := step.Existing
-		if keep := w.Spec.PreserveResourcesOnDeletion; step.Action != rendering.Doubt || w.Deleting || keep != nil && *keep {
-			continue
+	return each(ctx, len(steps), func(i int) error {
+		w := steps[i].Existing
+		if keep := w.Spec.PreserveResourcesOnDeletion; steps[i].Action != rendering.Doubt || w.Deleting || keep != nil && *keep {
+			return nil
 		}
 		kept := *w
 		kept.Spec.PreserveResourcesOnDeletion = new(true)
@@ -58,8 +58,8 @@ func (s *Stage) shelter(ctx context.Context, steps []rendering.Step) error {
 			return fmt.Errorf("commit %s: %w", w.Key, err)
 		}
 		steps[i].Existing = next
-	}
-	return nil
+		return nil
+	})
 }
 
 // room creates the namespace of a Work if it is missing although the cluster is joined,

@@ -27,24 +27,25 @@ import (
 // missing binding counts only if the placement's decision leaves the member out.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	existing, err := s.hub.WorksOfPlacementOn(ctx, msg.Placement, msg.Cluster)
-	if err != nil {
+	unserved := unlessUndefined(ctx, err, s.hub.PlacementWorksUndefined)
+	if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
 		return nil, fmt.Errorf("list the Works of placement %s in %s: %w", msg.Placement, msg.Cluster, err)
 	}
-	kept, err := s.keptOf(ctx, existing)
-	if err != nil {
-		return nil, err
-	}
+	kept := s.keptOf(ctx, existing)
 	p, b, going, err := s.bound(ctx, msg.Placement, msg.Cluster)
 	if err != nil {
 		return nil, err
+	}
+	if unserved != nil {
+		return nil, s.unsaid(ctx, going, "Works", unserved)
 	}
 	var desired []*propagation.Work
 	switch {
 	case p == nil || p.DeletionTimestamp != nil:
 	case b == nil || b.Spec.State != placementv1.BindingStateBound:
 		policies, err := s.hub.PolicySnapshotsOf(ctx, msg.Placement)
-		if err != nil {
-			return nil, fmt.Errorf("list the policies of placement %s: %w", msg.Placement, err)
+		if err = unlessUndefined(ctx, err, s.hub.PolicySnapshotsUndefined); err != nil {
+			return nil, s.unsaid(ctx, going, "the snapshots of policies", err)
 		}
 		if !telling.LeavesOut(p, policies, msg.Cluster) {
 			// The missing binding is created again, when those that are going are gone.
@@ -103,6 +104,44 @@ func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placem
 	return p, telling.BindingTo(all, cluster), going, nil
 }
 
+// unlessUndefined is nil in place of an error that a kind is not served, where its
+// definition is gone: its objects went with it.
+func unlessUndefined(ctx context.Context, err error, undefined func(context.Context) (bool, error)) error {
+	if !errors.Is(err, outcome.ErrNotServed) {
+		return err
+	}
+	gone, failed := undefined(ctx)
+	if gone && failed == nil {
+		return nil
+	}
+	return errors.Join(err, failed)
+}
+
+// unsaid writes to bindings that are being deleted what they wait for: what could not be
+// read. It returns why.
+func (s *Stage) unsaid(ctx context.Context, going []*placementv1.ClusterResourceBinding, what string, why error) error {
+	why = fmt.Errorf("list %s: %w", what, why)
+	if !errors.Is(why, outcome.ErrNotServed) {
+		return why
+	}
+	return outcome.Join(why, each(ctx, len(going), func(i int) error {
+		_, err := s.unsynced(ctx, going[i], placementv1.ConditionWorkSynchronized, placementv1.ReasonSyncWorkFailed,
+			"it is being deleted, and waits: the hub does not serve "+what+", so nobody can tell whether its Works have to go first")
+		return err
+	}))
+}
+
+// unsynced writes a condition that is False to the binding's status; true: it is new.
+func (s *Stage) unsynced(ctx context.Context, b *placementv1.ClusterResourceBinding, condition, reason, message string) (news bool, err error) {
+	c := metav1.Condition{Type: condition, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: b.Generation}
+	status := *b.Status.DeepCopy()
+	status.Conditions, news = conditions.Set(status.Conditions, c, s.now())
+	if _, err := s.hub.CommitPlacementBindingStatus(ctx, b, status); err != nil {
+		return news, fmt.Errorf("commit status of the binding %s: %w", b.Name, err)
+	}
+	return news, nil
+}
+
 // release removes the finalizer from bindings whose Works are gone, and emits an event
 // for the rollout, which may have waited for that. What somebody else holds still is told
 // of once.
@@ -110,17 +149,18 @@ func (s *Stage) release(ctx context.Context, going []*placementv1.ClusterResourc
 	going = slices.DeleteFunc(going, func(b *placementv1.ClusterResourceBinding) bool {
 		return !slices.Contains(b.Finalizers, placementv1.FinalizerWork)
 	})
-	for _, b := range going {
-		next := b.DeepCopy()
+	err := each(ctx, len(going), func(i int) error {
+		next := going[i].DeepCopy()
 		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == placementv1.FinalizerWork })
-		if _, err := s.hub.CommitPlacementBinding(ctx, b, next); err != nil && !errors.Is(err, outcome.ErrGone) {
-			return fmt.Errorf("release the binding %s: %w", b.Name, err)
+		if _, err := s.hub.CommitPlacementBinding(ctx, going[i], next); err != nil && !errors.Is(err, outcome.ErrGone) {
+			return fmt.Errorf("release the binding %s: %w", next.Name, err)
 		}
-	}
-	if len(going) > 0 {
+		return nil
+	})
+	if err == nil && len(going) > 0 {
 		out.Emit(events.PlacementScheduled, events.Data{Placement: going[0].Labels[placementv1.LabelParentCRP], Reason: "Released"})
 	}
-	return nil
+	return err
 }
 
 // placed returns the Works that the binding asks for. outcome.ErrGone: a part of the
@@ -144,15 +184,13 @@ func missing(b *placementv1.ClusterResourceBinding) *rendering.PlacementError {
 // The member keeps what it has. The placer gets one event about what is missing: if it
 // does not replace that, nothing can be done until somebody else does.
 func (s *Stage) unplaced(ctx context.Context, e event.Event, msg events.Data, b *placementv1.ClusterResourceBinding, failure *rendering.PlacementError) ([]event.Event, error) {
-	c := metav1.Condition{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, Reason: failure.Reason, Message: failure.Message, ObservedGeneration: b.Generation}
+	condition := placementv1.ConditionOverridden
 	if failure.Reason != placementv1.ReasonOverriddenFailed {
-		c.Type = placementv1.ConditionWorkSynchronized
+		condition = placementv1.ConditionWorkSynchronized
 	}
-	status := *b.Status.DeepCopy()
-	news := false
-	status.Conditions, news = conditions.Set(status.Conditions, c, s.now())
-	if _, err := s.hub.CommitPlacementBindingStatus(ctx, b, status); err != nil {
-		return nil, fmt.Errorf("commit status of the binding %s: %w", b.Name, err)
+	news, err := s.unsynced(ctx, b, condition, failure.Reason, failure.Message)
+	if err != nil {
+		return nil, err
 	}
 	out := events.From(Name, e)
 	if news && *failure == *missing(b) {

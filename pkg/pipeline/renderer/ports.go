@@ -59,6 +59,10 @@ type Placements interface {
 	CommitPlacementBindingStatus(ctx context.Context, b *placementv1.ClusterResourceBinding, status placementv1.ResourceBindingStatus) (*placementv1.ClusterResourceBinding, error)
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	WorksOfPlacementOn(ctx context.Context, placement, cluster string) ([]*propagation.Work, error)
+	// PolicySnapshotsUndefined and PlacementWorksUndefined report whether the definition of
+	// the kind is gone, and with it all objects.
+	PolicySnapshotsUndefined(ctx context.Context) (bool, error)
+	PlacementWorksUndefined(ctx context.Context) (bool, error)
 }
 
 // Hub is the control plane's API.

@@ -105,13 +105,17 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 			return nil, err
 		}
 	}
-	works, err := s.takeAll(ctx, steps, kept)
-	if err != nil {
-		return nil, err
+	works, failed := s.takeAll(ctx, steps, kept)
+	if failed != nil && (outcome.IsConflict(failed) || msg.Reason == events.ReasonRest || !slices.ContainsFunc(works, done)) {
+		return nil, failed
 	}
-	s.synced(ctx, b, steps)
 	out := events.From(Name, e)
 	announce(out, msg, b, steps, works, d.failed)
+	if failed != nil { // that event fails instead, and the others do not wait
+		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
+		return out.Events()
+	}
+	s.synced(ctx, b, steps)
 	if d.lost {
 		// The gate restores it, if the template still has that content.
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
@@ -151,22 +155,45 @@ func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps 
 // parallelism is how many Works of one binding are written in parallel.
 const parallelism = 8
 
-// takeAll executes the steps, in any order since each is about another Work, and
-// returns the resulting Works.
+// each calls do for all numbers below n, in any order. One that fails stops no other,
+// only the end of ctx does.
+func each(ctx context.Context, n int, do func(i int) error) error {
+	failed := make([]error, n+1)
+	var group errgroup.Group // without a context: see above
+	group.SetLimit(parallelism)
+	for i := range n {
+		if failed[n] = ctx.Err(); failed[n] != nil {
+			break
+		}
+		group.Go(func() error { failed[i] = do(i); return nil })
+	}
+	_ = group.Wait() // errors are in failed
+	return outcome.Join(failed...)
+}
+
+// takeAll executes the steps, each of which is about another Work, and returns the
+// resulting Works; nil for one that failed.
 func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step, kept kept) ([]*propagation.Work, error) {
 	works := make([]*propagation.Work, len(steps))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(parallelism)
-	for i, step := range steps {
-		group.Go(func() (err error) {
-			if works[i], err = s.take(ctx, step); err != nil || works[i] == nil {
-				return err
-			}
-			return s.keep(ctx, step, works[i], kept[step.Key()])
-		})
-	}
-	return works, group.Wait()
+	err := each(ctx, len(steps), func(i int) error {
+		was := kept[steps[i].Key()]
+		if was.err != nil {
+			return was.err
+		}
+		w, err := s.take(ctx, steps[i])
+		if err != nil || w == nil {
+			return err
+		}
+		if err := s.keep(ctx, steps[i], w, was.contents); err != nil {
+			return err
+		}
+		works[i] = w
+		return nil
+	})
+	return works, err
 }
+
+func done(w *propagation.Work) bool { return w != nil }
 
 // take executes one step, and returns the resulting Work; nil if its cluster is
 // unjoined meanwhile.

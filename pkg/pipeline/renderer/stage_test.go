@@ -5,10 +5,14 @@ package renderer_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 
 	events "sluice.dev/apis/events/v1"
@@ -121,5 +125,124 @@ func TestARaceOfTheRendererIsAConflict(t *testing.T) {
 	}
 	if _, err := r.handle(); !outcome.IsConflict(err) {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+var errRefused = errors.New("refused")
+
+// Z27: a member whose Work cannot be written, or taken away, holds up no other: theirs are
+// written and told, and the event that follows for the rest fails until that can be done.
+func TestZ27AMemberWhoseWorkCannotBeWrittenHoldsUpNoOther(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before  func(r *scene)
+		refuses string // what every request about m1 does that is answered with err
+		err     error
+		works   []string // of the others
+		writes  int      // to their Works
+		tells   string
+	}{
+		"a Work cannot be made": {
+			before: func(*scene) {}, refuses: "create", err: errRefused, works: []string{"m2", "m3"}, writes: 2, tells: events.WorkRendered,
+		},
+		"a Work cannot be changed": {
+			before: func(r *scene) { r.render(); r.let("hunter2"); r.to("m1", "m2", "m3") }, refuses: "update", err: errRefused, works: []string{"m2", "m3"}, writes: 2, tells: events.WorkRendered,
+		},
+		"a Work cannot be changed, however often": {
+			before: func(r *scene) { r.render(); r.let("hunter2"); r.to("m1", "m2", "m3") }, refuses: "update", err: outcome.Terminal(errRefused), works: []string{"m2", "m3"}, writes: 2, tells: events.WorkRendered,
+		},
+		"a Work cannot be taken away": {
+			before: func(r *scene) { r.render(); r.to("m4") }, refuses: "delete", err: errRefused, works: []string{"m2 (leaving)", "m3 (leaving)", "m4"}, writes: 3, tells: events.WorkRemoved,
+		},
+		"what is kept of a Secret cannot be read": {
+			before: func(r *scene) { r.render(); r.let("hunter2"); r.to("m1", "m2", "m3") }, refuses: "get", err: errRefused, works: []string{"m2", "m3"}, writes: 2, tells: events.WorkRendered,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := secretBound(t)
+			r.join("m3", "m4")
+			r.hub.Apply(r.key, func(obj map[string]any) { obj["data"] = map[string]any{"k": "hunter1"} })
+			r.to("m1", "m2", "m3")
+			tc.before(r)
+			r.hub.Ask = func(_ context.Context, q pipelinetest.Request) error {
+				if q.Verb == tc.refuses && strings.Contains(q.About, "m1") && strings.Contains(q.About, "work") {
+					return tc.err
+				}
+				return nil
+			}
+			out, err := r.handle()
+			if err != nil {
+				t.Fatalf("the others wait: %v", err)
+			}
+			var rest event.Event
+			told := false
+			for _, e := range out {
+				told = told || e.Type() == tc.tells
+				if e.Type() == events.BindingScheduled {
+					rest = e
+				}
+			}
+			if !told || rest.Type() == "" {
+				t.Errorf("told is %v", out)
+			}
+			writes := 0
+			for _, w := range r.writes {
+				if strings.Contains(w, " work ") && !strings.Contains(w, "contents of") {
+					writes++
+				}
+			}
+			var works []string
+			for _, w := range r.hub.LiveWorks() {
+				switch {
+				case w.Key.Cluster == "m1":
+				case w.Deleting:
+					works = append(works, w.Key.Cluster+" (leaving)")
+				default:
+					works = append(works, w.Key.Cluster)
+				}
+			}
+			slices.Sort(works)
+			if d := cmp.Diff(tc.works, works); d != "" || writes != tc.writes {
+				t.Errorf("%d writes to Works, want %d: %v; Works (-want +got):\n%s", writes, tc.writes, r.writes, d)
+			}
+			if out, err := r.stage.Handle(t.Context(), rest); !errors.Is(err, errRefused) || len(out) > 0 {
+				t.Errorf("what follows for the rest ends with %v, and tells %v", err, out)
+			}
+			r.hub.Ask = nil
+			if out, err := r.stage.Handle(t.Context(), rest); err != nil || len(out) == 0 {
+				t.Errorf("what follows for the rest, once it can be done, ends with %v", err)
+			}
+		})
+	}
+}
+
+// A handling that is broken off writes nothing more.
+func TestNothingIsWrittenAfterTheHandlingWasBrokenOff(t *testing.T) {
+	r := secretBound(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var many []string
+	for n := range 40 {
+		many = append(many, fmt.Sprintf("n%02d", n))
+	}
+	r.join(many...)
+	r.hub.Apply(r.key, func(map[string]any) {})
+	r.to(many...)
+	var asked atomic.Int32
+	r.hub.Ask = func(_ context.Context, q pipelinetest.Request) error {
+		if q.Verb == "create" && strings.HasPrefix(q.About, "work ") {
+			asked.Add(1)
+			cancel()
+			return ctx.Err()
+		}
+		return nil
+	}
+	e, err := events.New("test", event.New(), events.BindingScheduled, events.Data{Template: &r.key, Binding: &r.bound.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := r.stage.Handle(ctx, e); !errors.Is(err, context.Canceled) || len(out) > 0 {
+		t.Errorf("it ends with %v, and tells %v", err, out)
+	}
+	if n := asked.Load(); n > 10 {
+		t.Errorf("%d Works were written", n)
 	}
 }

@@ -15,10 +15,11 @@
 // overrides; the runs' statuses, and their requests. For a placement that is being
 // deleted, or is gone, it deletes the bindings, and then removes its finalizer.
 // Emits: placement.bound for each binding that was written, and on placement.scheduled
-// for each whose status is not about its present generation; placement.waiting if a
-// member has to wait; placement.touched if there are snapshots beyond the history
-// limit; on the tick, and on a change of an override, a run or a request,
-// placement.scheduled for each placement to check again.
+// for each whose status is not about its present generation, or that is being deleted,
+// whatever else is not known; placement.waiting if a member has to wait;
+// placement.touched if there are snapshots beyond the history limit; on the tick, and
+// on a change of an override, a run or a request, placement.scheduled for each
+// placement to check again.
 //
 // Nothing blocks: what depends on time is checked on the tick. For a rollback, an
 // annotation of the placement names the index of the snapshot that all members get.

@@ -53,30 +53,31 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, outcome.Terminal(err)
 	}
+	bindings, err := s.hub.PlacementBindingsOf(ctx, msg.Placement)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings of %s: %w", msg.Placement, err)
+	}
 	p, err := s.hub.Placement(ctx, msg.Placement)
 	if errors.Is(err, outcome.ErrGone) {
-		return s.gone(ctx, e, msg.Placement)
+		return s.gone(ctx, e, msg.Placement, bindings)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get placement %s: %w", msg.Placement, err)
-	}
-	bindings, err := s.hub.PlacementBindingsOf(ctx, p.Name)
-	if err != nil {
-		return nil, fmt.Errorf("list bindings of %s: %w", p.Name, err)
+		return meanwhile(e, msg.Placement, bindings, fmt.Errorf("get placement %s: %w", msg.Placement, err))
 	}
 	out := events.From(Name, e)
 	if p.DeletionTimestamp != nil {
-		if _, err := s.follow(ctx, situation{name: p.Name, kind: e.Type(), Input: rollout.Input{Placement: p}}); err != nil {
-			return nil, err
+		_, unserved := s.follow(ctx, situation{name: p.Name, kind: e.Type(), Input: rollout.Input{Placement: p}})
+		if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
+			return nil, unserved
 		}
 		if err := s.leave(ctx, p, bindings, out); err != nil {
 			return nil, err
 		}
-		return out.Events()
+		return despite(unserved, out)
 	}
 	in, known, err := s.load(ctx, p, bindings, e.Type())
 	if err != nil || !known {
-		return nil, err
+		return meanwhile(e, p.Name, bindings, err)
 	}
 	if err := s.roll(ctx, in, out, e.Type() == events.PlacementScheduled); err != nil {
 		return nil, err
@@ -168,13 +169,39 @@ func (s *Stage) carryOut(ctx context.Context, step rollout.Step) error {
 	return nil
 }
 
+// meanwhile handles an event about a placement of which it is not known what its members
+// have to have, because of err or because nobody is picked yet. Bindings that are being
+// deleted do not wait for that.
+func meanwhile(e event.Event, placement string, bindings []*placementv1.ClusterResourceBinding, err error) ([]event.Event, error) {
+	going := going(bindings)
+	if err != nil && !errors.Is(err, outcome.ErrNotServed) || len(going) == 0 || e.Type() != events.PlacementScheduled {
+		return nil, err
+	}
+	out := events.From(Name, e)
+	for _, b := range going {
+		out.Emit(events.PlacementBound, events.Data{Placement: placement, Cluster: b.Spec.TargetCluster, Reason: "Deleting"})
+	}
+	return despite(err, out)
+}
+
+// going returns the bindings that are being deleted.
+func going(bindings []*placementv1.ClusterResourceBinding) []*placementv1.ClusterResourceBinding {
+	return slices.DeleteFunc(slices.Clone(bindings), func(b *placementv1.ClusterResourceBinding) bool { return b.DeletionTimestamp == nil })
+}
+
+// despite returns what was told although a kind is not served: the tick announces the
+// placement again as long as it, or a binding of it, is being deleted.
+func despite(unserved error, out *events.Batch) ([]event.Event, error) {
+	told, err := out.Events()
+	if err != nil {
+		return nil, err
+	}
+	return told, outcome.Partly(unserved)
+}
+
 // gone handles a placement that does not exist: its runs fail, and bindings that are left
 // of it go.
-func (s *Stage) gone(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
-	bindings, err := s.hub.PlacementBindingsOf(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("list bindings of %s: %w", name, err)
-	}
+func (s *Stage) gone(ctx context.Context, e event.Event, name string, bindings []*placementv1.ClusterResourceBinding) ([]event.Event, error) {
 	running, err := s.running(ctx)
 	if err != nil || len(bindings) == 0 && !slices.Contains(running, name) {
 		return nil, err
@@ -184,16 +211,17 @@ func (s *Stage) gone(ctx context.Context, e event.Event, name string) ([]event.E
 		return nil, nil // it was just made: its event follows
 	}
 	if !errors.Is(err, outcome.ErrGone) {
-		return nil, fmt.Errorf("get placement %s: %w", name, err)
+		return meanwhile(e, name, bindings, fmt.Errorf("get placement %s: %w", name, err))
 	}
-	if _, err := s.follow(ctx, situation{name: name, kind: e.Type()}); err != nil {
-		return nil, err
+	_, unserved := s.follow(ctx, situation{name: name, kind: e.Type()})
+	if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
+		return nil, unserved
 	}
 	out := events.From(Name, e)
 	if err := s.unbind(ctx, name, bindings, out); err != nil {
 		return nil, err
 	}
-	return out.Events()
+	return despite(unserved, out)
 }
 
 // unbind deletes the bindings of a placement.
@@ -231,9 +259,9 @@ func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlaceme
 // event shows in them and not in the placement's status, and for a list of the bindings of
 // one placement the API server looks through all of them, too.
 func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) {
-	all, err := s.hub.Placements(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list placements: %w", err)
+	all, unserved := s.hub.Placements(ctx)
+	if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
+		return nil, fmt.Errorf("list placements: %w", unserved)
 	}
 	running, err := s.running(ctx)
 	if err != nil {
@@ -242,6 +270,9 @@ func (s *Stage) tick(ctx context.Context, e event.Event) ([]event.Event, error) 
 	bindings, err := s.hub.PlacementBindings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	if unserved != nil { // of the others nobody can tell
+		bindings = going(bindings)
 	}
 	now := s.now()
 	open := rollout.Open(all, bindings, s.swapTicked(now), now)

@@ -37,6 +37,10 @@ type world struct {
 	// unserved says that the kind of bindings is being removed, late that this process
 	// has not seen the placement yet.
 	unserved, late bool
+	// missing are the other kinds that the hub does not serve.
+	missing []string
+	// failed is how the last event ended.
+	failed error
 }
 
 func newWorld(picked ...string) *world {
@@ -59,6 +63,14 @@ func (w *world) snapshot(index int) {
 	w.snapshots = append(w.snapshots, s)
 }
 
+// serves is the answer to a request about a kind.
+func (w *world) serves(kind string) error {
+	if slices.Contains(w.missing, kind) {
+		return fmt.Errorf("list %s: %w", kind, outcome.ErrNotServed)
+	}
+	return nil
+}
+
 func (w *world) Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
 	if w.late {
 		return nil, outcome.ErrGone
@@ -67,6 +79,9 @@ func (w *world) Placement(ctx context.Context, name string) (*placementv1.Cluste
 }
 
 func (w *world) PlacementNow(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+	if err := w.serves("placements"); err != nil {
+		return nil, err
+	}
 	if w.placement == nil || name != w.placement.Name {
 		return nil, outcome.ErrGone
 	}
@@ -75,9 +90,9 @@ func (w *world) PlacementNow(_ context.Context, name string) (*placementv1.Clust
 
 func (w *world) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
 	if w.placement == nil {
-		return nil, nil
+		return nil, w.serves("placements")
 	}
-	return []*placementv1.ClusterResourcePlacement{w.placement}, nil
+	return []*placementv1.ClusterResourcePlacement{w.placement}, w.serves("placements")
 }
 
 func (w *world) CommitPlacement(_ context.Context, _, next *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error) {
@@ -87,15 +102,15 @@ func (w *world) CommitPlacement(_ context.Context, _, next *placementv1.ClusterR
 }
 
 func (w *world) PolicySnapshotsOf(context.Context, string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
-	return []*placementv1.ClusterSchedulingPolicySnapshot{w.policy}, nil
+	return []*placementv1.ClusterSchedulingPolicySnapshot{w.policy}, w.serves("policies")
 }
 
 func (w *world) ResourceSnapshotsOf(context.Context, string) ([]*placementv1.ClusterResourceSnapshot, error) {
-	return w.snapshots, nil
+	return w.snapshots, w.serves("snapshots")
 }
 
 func (w *world) ClusterOverrideSnapshots(context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
-	return nil, nil
+	return nil, w.serves("overrides")
 }
 
 func (w *world) NamespaceOverrideSnapshots(context.Context) ([]*placementv1.ResourceOverrideSnapshot, error) {
@@ -160,7 +175,7 @@ func (w *world) handle(t *testing.T, eventType string) (writes, told []string) {
 	}
 	w.writes = nil
 	out, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e)
-	if err != nil {
+	if w.failed = err; err != nil && len(w.missing) == 0 {
 		t.Fatal(err)
 	}
 	for _, o := range out {
@@ -301,4 +316,50 @@ func TestC102BindingsOfAPlacementThatIsGoneGo(t *testing.T) {
 	w.bindings = nil
 	w.want(t, events.Ping, nil, nil)
 	w.want(t, events.PlacementScheduled, nil, nil)
+}
+
+// Z11, C102: bindings that are being deleted are told whatever else is not known of their
+// placement, or the definition of their kind could never go.
+func TestZ11BindingsThatAreBeingDeletedDoNotWaitForWhatIsNotKnown(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		before  func(w *world)
+		missing []string
+		want    []string
+		fails   bool // so that it is looked at again
+	}{
+		"nobody is picked yet":                          {before: func(w *world) { w.policy.Status.Conditions = nil }, want: []string{"bound a"}},
+		"the hub serves no snapshots of policies":       {missing: []string{"policies"}, want: []string{"bound a"}, fails: true},
+		"the hub serves no snapshots":                   {missing: []string{"snapshots"}, want: []string{"bound a"}, fails: true},
+		"the hub serves no snapshots of overrides":      {missing: []string{"overrides"}, want: []string{"bound a"}, fails: true},
+		"the hub serves no placements":                  {missing: []string{"placements"}, want: []string{"bound a"}, fails: true},
+		"the hub serves no placements, and had a watch": {before: func(w *world) { w.late = true }, missing: []string{"placements"}, want: []string{"bound a"}, fails: true},
+		"nothing is being deleted, and no placements":   {before: func(w *world) { w.bindings[0].DeletionTimestamp = nil }, missing: []string{"placements"}, fails: true},
+		"nothing is being deleted, and not known":       {before: func(w *world) { w.bindings[0].DeletionTimestamp, w.policy.Status.Conditions = nil, nil }},
+		"nothing is being deleted, and not served":      {before: func(w *world) { w.bindings[0].DeletionTimestamp = nil }, missing: []string{"policies"}, fails: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld("a", "b")
+			w.handle(t, events.PlacementScheduled)
+			for _, b := range w.bindings {
+				b.Labels = map[string]string{placementv1.LabelParentCRP: "shop"}
+			}
+			w.available(placementv1.ReasonAllWorkAvailable)
+			at := metav1.NewTime(w.now)
+			w.bindings[0].DeletionTimestamp = &at
+			if tc.before != nil {
+				tc.before(w)
+			}
+			w.missing = tc.missing
+			w.want(t, events.PlacementScheduled, nil, tc.want)
+			if again := w.failed != nil; again != tc.fails || again && outcome.IsPartly(w.failed) != (len(tc.want) > 0) {
+				t.Errorf("it ends with %v", w.failed)
+			}
+			w.want(t, events.PlacementReported, nil, nil)
+			var due []string
+			if len(tc.want) > 0 {
+				due = []string{"scheduled"}
+			}
+			w.want(t, events.Ping, nil, due)
+		})
+	}
 }
