@@ -381,7 +381,12 @@ func TestZ21AStoreIsNotBelievedWhileItsWatchIsBroken(t *testing.T) {
 		}
 		return all
 	}
+	s.setClosed(true)
+	if knows() {
+		t.Error("it is believed although its watch has ended")
+	}
 	s.setBroken(true)
+	s.setClosed(false)
 	if knows() || !s.begun() {
 		t.Error("it is believed although nobody tells what happened since")
 	}
@@ -390,6 +395,7 @@ func TestZ21AStoreIsNotBelievedWhileItsWatchIsBroken(t *testing.T) {
 		t.Error("the watch goes on, and it is not believed")
 	}
 	s.setBroken(true)
+	s.setClosed(true)
 	listed(7, rec("a", 5, 5))(s)
 	if !knows() {
 		t.Error("all was listed anew, and it is not believed")
