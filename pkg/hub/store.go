@@ -311,6 +311,7 @@ func (s *store[T]) wrote(r *record[T]) {
 	defer s.mu.Unlock()
 	s.written = max(s.written, r.version)
 	e := s.at(r.name)
+	s.back = s.back || s.repeats(e, r)
 	if e.held != nil && e.held.version <= r.version {
 		e.held = nil // the watch was quicker than the answer
 	}
