@@ -42,10 +42,10 @@ type store[T any] struct {
 	written uint64
 	// back says that the hub went back: what is listed next replaces all that is known.
 	back bool
-	// synced says that the initial list is in, broken that the watch ended, and
-	// that no other goes on from there.
-	synced, broken bool
-	news           []news
+	// synced says that the initial list is in, broken that the watch ended, and that no
+	// other goes on from there, closed that it ended, and what follows is not known yet.
+	synced, broken, closed bool
+	news                   []news
 	// wake holds a token while there is news.
 	wake chan struct{}
 }
@@ -116,7 +116,14 @@ func (s *store[T]) ready() bool {
 // knows reports whether reads can be answered from the store. After a watch has ended
 // they cannot: what it reported may have been undone by restoring the hub from a
 // backup.
-func (s *store[T]) knows() bool { return s.synced && !s.broken }
+func (s *store[T]) knows() bool { return s.synced && !s.broken && !s.closed }
+
+// setClosed records that the watch ended, or that an attempt to open the next was answered.
+func (s *store[T]) setClosed(closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = closed
+}
 
 // setBroken records that the watch ended, or that it was resumed from where it was.
 func (s *store[T]) setBroken(broken bool) {
@@ -203,7 +210,7 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 			s.tidy(name, e)
 		}
 	}
-	s.seen, s.synced, s.broken = version, true, false
+	s.seen, s.synced, s.broken, s.closed = version, true, false, false
 }
 
 // observe takes what a watch reports of one object.
@@ -304,6 +311,7 @@ func (s *store[T]) wrote(r *record[T]) {
 	defer s.mu.Unlock()
 	s.written = max(s.written, r.version)
 	e := s.at(r.name)
+	s.back = s.back || s.repeats(e, r)
 	if e.held != nil && e.held.version <= r.version {
 		e.held = nil // the watch was quicker than the answer
 	}

@@ -20,6 +20,14 @@ func (s *store[T]) setBack() {
 	s.back = true
 }
 
+// repeats reports whether the answer to an own write proves that the hub was restored: the
+// version that the object had before is not older, and nobody can have told of the write
+// itself, since no watch is open and no live read came in between. Versions count anew
+// then, and an object may come to one once more, with other content.
+func (s *store[T]) repeats(e *entry[T], r *record[T]) bool {
+	return (s.broken || s.closed) && e.writers == 1 && e.held == nil && r.version <= e.version
+}
+
 // forgetVersions makes everything that will be listed news: the hub was set
 // back to an earlier state, and its versions count anew.
 func (s *store[T]) forgetVersions() {

@@ -55,6 +55,13 @@ func answeredMissing(name string) step {
 }
 
 func wentBack(s *store[string]) { s.setBack() }
+func cut(s *store[string])      { s.setBroken(true) }
+
+// saying is that version with another value.
+func saying(value string, r *record[string]) *record[string] {
+	r.value = value
+	return r
+}
 
 func wrote(r *record[string]) step {
 	return func(s *store[string]) { s.begin(r.name); s.wrote(r); s.end(r.name) }
@@ -107,6 +114,16 @@ func TestStore(t *testing.T) {
 			steps:     []step{listed(9, a5, rec("b", 7, 7)), told(rec("a", 5, 12)), listed(40, rec("a", 5, 11), rec("b", 7, 7))},
 			wantNews:  []string{"Added a@5", "Added b@7", "Updated a@12", "Updated a@11", "Updated b@7"},
 			wantKnown: []string{"a@11", "b@7"},
+		},
+		"so is one that answers an own write with a version that was known, while nobody tells what happens": {
+			steps:     []step{listed(9, a5), wrote(rec("a", 5, 12)), cut, wrote(saying("else", rec("a", 5, 12))), listed(40, saying("else", rec("a", 5, 12)))},
+			wantNews:  []string{"Added a@5", "Updated a@12"},
+			wantKnown: []string{"else"},
+		},
+		"but not where a live read was quicker than the answer": {
+			steps:     []step{listed(9, a5, rec("b", 7, 7)), cut, began("a"), readLive(rec("a", 5, 12)), answered(rec("a", 5, 12)), ended("a"), listed(40, rec("a", 5, 12), rec("b", 7, 7))},
+			wantNews:  []string{"Added a@5", "Added b@7"},
+			wantKnown: []string{"a@12", "b@7"},
 		},
 		"one that is older than an own write is not": {
 			steps:     []step{listed(9, a5), wrote(rec("a", 5, 12)), listed(11, a5)},
@@ -381,7 +398,12 @@ func TestZ21AStoreIsNotBelievedWhileItsWatchIsBroken(t *testing.T) {
 		}
 		return all
 	}
+	s.setClosed(true)
+	if knows() {
+		t.Error("it is believed although its watch has ended")
+	}
 	s.setBroken(true)
+	s.setClosed(false)
 	if knows() || !s.begun() {
 		t.Error("it is believed although nobody tells what happened since")
 	}
@@ -390,6 +412,7 @@ func TestZ21AStoreIsNotBelievedWhileItsWatchIsBroken(t *testing.T) {
 		t.Error("the watch goes on, and it is not believed")
 	}
 	s.setBroken(true)
+	s.setClosed(true)
 	listed(7, rec("a", 5, 5))(s)
 	if !knows() {
 		t.Error("all was listed anew, and it is not believed")

@@ -139,7 +139,9 @@ func (k *kind[T]) loop(s *store[T]) *watch.Loop[*record[T]] {
 			s.observe(r, deleted)
 			return strconv.FormatUint(r.version, 10)
 		},
+		Ended: func() { s.setClosed(true) },
 		Reached: func(err error) {
+			defer s.setClosed(false)
 			switch {
 			case !unserved(err):
 				s.setBroken(err != nil) // without a watch, reads are live

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -205,8 +206,10 @@ type scripted struct {
 	t     *testing.T
 	mu    sync.Mutex
 	lists []string
-	// watches are answers by resourceVersion; one that is not there never ends.
+	// watches are answers by resourceVersion; one that is not there never ends, and nor does
+	// the last.
 	watches map[string]string
+	last    string
 	// after holds the watch from a resourceVersion back until somebody closes it:
 	// what comes sooner is told together with what came before.
 	after map[string]chan struct{}
@@ -246,7 +249,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		events, ok := s.watches[from]
 		fmt.Fprint(w, events)
 		w.(http.Flusher).Flush()
-		if !ok {
+		if !ok || from == s.last {
 			<-r.Context().Done()
 		}
 		return
@@ -343,7 +346,7 @@ func scriptedList(version int, cont string, items ...string) string {
 
 func TestWatchGoesOnAfterItWasLost(t *testing.T) {
 	script := &scripted{
-		t: t, now: []int{40},
+		t: t, now: []int{40}, last: "30",
 		lists: []string{
 			scriptedList(10, "more", scriptedWork("a", 5)),
 			scriptedList(10, "", scriptedWork("b", 6)),
@@ -367,7 +370,7 @@ func TestWatchGoesOnAfterItWasLost(t *testing.T) {
 // be told of nothing.
 func TestZ21WatchOfAHubThatWasRestored(t *testing.T) {
 	script := &scripted{
-		t: t, now: []int{0, 12, 40},
+		t: t, now: []int{0, 12, 40}, last: "12",
 		lists: []string{
 			scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25), scriptedWork("e", 29)),
 			scriptedList(12, "", scriptedWork("a", 5), scriptedWork("c", 11), scriptedWork("e", 9)),
@@ -394,20 +397,57 @@ func TestZ21WatchOfAHubThatWasRestored(t *testing.T) {
 // While nobody watched, the restored hub has come past every version that was known: what
 // it has is listed, for a watch would tell of nothing that came before.
 func TestZ21AHubThatWasAwayIsListedAnew(t *testing.T) {
-	script := &scripted{
-		t: t, now: []int{50}, away: "40",
-		lists: []string{
-			scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25), scriptedWork("e", 29)),
-			scriptedList(50, "", scriptedWork("a", 5), scriptedWork("c", 35), scriptedWork("e", 28)),
-		},
-		watches: map[string]string{
-			"30": `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"40"}}}`,
-			"50": `{"type":"ADDED","object":` + scriptedWork("d", 51) + `}`,
-		},
+	for sentence, tc := range map[string]struct {
+		away string
+	}{
+		"it was starting when the watch was to be opened again":   {"40"},
+		"the watch was cut, and told nothing since it was opened": {""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			script := &scripted{
+				t: t, now: []int{50}, away: tc.away,
+				lists: []string{
+					scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25), scriptedWork("e", 29)),
+					scriptedList(50, "", scriptedWork("a", 5), scriptedWork("c", 35), scriptedWork("e", 28)),
+				},
+				watches: map[string]string{
+					"30": `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"40"}}}`,
+					"40": "", // it ends at once
+					"50": `{"type":"ADDED","object":` + scriptedWork("d", 51) + `}`,
+				},
+			}
+			script.hears(map[string]string{"30": "Added e@29"},
+				"Added a@5", "Added b@25", "Added e@29",
+				"Updated a@5", "Added c@35", "Updated e@28", "Deleted b@50", "Added d@51")
+		})
 	}
-	script.hears(map[string]string{"30": "Added e@29"},
-		"Added a@5", "Added b@25", "Added e@29",
-		"Updated a@5", "Added c@35", "Updated e@28", "Deleted b@50", "Added d@51")
+}
+
+// A watch ends, and the next one is not open yet: what the first told is not believed, for
+// the hub may be another by now.
+func TestZ21WhileNoWatchIsOpenReadsAreLive(t *testing.T) {
+	script := &scripted{
+		t: t, now: []int{31},
+		lists: []string{
+			scriptedList(30, "", scriptedWork("a", 5), scriptedWork("b", 25)),
+			scriptedList(12, "", scriptedWork("a", 5), scriptedWork("c", 11)),
+		},
+		watches: map[string]string{"30": `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"31"}}}`},
+	}
+	// The watch from 31 on is held back.
+	h := script.hears(map[string]string{"30": "Added b@25", "31": "nothing"}, "Added a@5", "Added b@25")
+	var got []string
+	for begun := time.Now(); !slices.Contains(got, "c@11") && time.Since(begun) < 10*time.Second; time.Sleep(time.Millisecond) {
+		all, err := h.Works(t.Context())
+		must(t, err)
+		got = nil
+		for _, w := range all {
+			got = append(got, w.Key.Name+"@"+w.ResourceVersion)
+		}
+	}
+	if diff := cmp.Diff([]string{"a@5", "c@11"}, got); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
 }
 
 // The backup is younger than what the watch told, and older than what this process wrote:

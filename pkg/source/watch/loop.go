@@ -47,13 +47,17 @@ type Loop[T any] struct {
 	// Back takes that the API server has not come to a version that was known: it was
 	// restored from a backup, and its versions count anew; nil: nobody wants to know.
 	Back func()
+	// Ended takes that a watch has ended: until another is open, or all is listed, it is not
+	// known what happens; nil: nobody wants to know.
+	Ended func()
 	// Reached takes the result of each list, and of opening each watch: as long as it is
 	// an error, changes are not reported. If it cancels the context, as for a kind that is
 	// no longer served, the loop ends.
 	Reached func(err error)
 	// Anew reports whether everything has to be listed again after this error, which ended
-	// a watch or kept it from being opened. (After an error that the version is forgotten
-	// it is listed anyway.) Nil: never.
+	// a watch or kept it from being opened. It is not asked where a watch came to its end
+	// and the next is opened at once; nobody knows who is away during a pause. (After an
+	// error that the version is forgotten it is listed anyway.) Nil: never.
 	Anew func(err error) bool
 }
 
@@ -105,10 +109,11 @@ func (l *Loop[T]) Follow(ctx context.Context, version string) {
 		if err == nil {
 			version, err = l.stream(ctx, version, goesOn)
 		}
-		anew := Forgotten(err) || err != nil && !ended(err) && l.Anew != nil && l.Anew(err)
 		// The API server closes a watch that lags behind a burst: one that told
 		// anything is not broken.
 		lasted := time.Since(opened) > steady
+		atOnce := ended(err) && (lasted || version != before)
+		anew := Forgotten(err) || err != nil && !atOnce && l.Anew != nil && l.Anew(err)
 		if lasted || !anew && version != before {
 			pause = firstPause
 			if !anew {
@@ -155,6 +160,9 @@ func (l *Loop[T]) stream(ctx context.Context, version string, goesOn bool) (stri
 		}
 		return nil
 	})
+	if l.Ended != nil {
+		l.Ended()
+	}
 	return version, err
 }
 

@@ -147,7 +147,7 @@ func diary(o Objects) (*Loop[metav1.ObjectMeta], *[]string) {
 				note("not reached: %s", apierrors.ReasonForError(err))
 			}
 		},
-		Anew: apierrors.IsForbidden,
+		Anew: func(err error) bool { return apierrors.IsForbidden(err) || ended(err) },
 	}, &lines
 }
 
@@ -225,6 +225,11 @@ func TestLoop(t *testing.T) {
 			from:    "10",
 			answers: []answer{{to: "watch 10", code: 403}, {to: "list", code: 403}, {to: "list", body: list("11", "")}},
 			next:    "watch 11", want: []string{"not reached: Forbidden", "not reached: Forbidden", "all at 11: "},
+		},
+		"so who wants it has behind the pause after a watch that told nothing": {
+			from:    "10",
+			answers: []answer{{to: "watch 10"}, {to: "list", body: list("11", "")}},
+			next:    "watch 11", want: []string{"all at 11: "},
 		},
 		"versions that are no numbers are gone on from as they are": {
 			answers: []answer{{to: "list", body: list("x", "")}, {to: "watch x", body: told("ADDED", thing("a", "y"))}},
