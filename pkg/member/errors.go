@@ -16,7 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redact"
 )
@@ -29,7 +31,13 @@ type NotOurs struct {
 	Work string
 	// Hub of that Work, if it is another one.
 	Hub string
+	// Lost: it belonged to the Work before, and is not taken back.
+	Lost bool
 }
+
+// HowToTakeBack is for people: what has to be done in a member with an object that
+// somebody took over.
+const HowToTakeBack = "it is not taken back: to have it back, remove its label " + propagation.LabelMemberWork + " and its annotation " + applying.AnnotationHub + " there"
 
 // Error says what exists, and what can be done.
 func (e *NotOurs) Error() string {
@@ -39,6 +47,9 @@ func (e *NotOurs) Error() string {
 		maker = "belongs to another hub (" + e.Hub + "), there to the Work " + e.Work
 	case e.Work != "":
 		maker = "belongs to the Work " + e.Work
+	}
+	if e.Lost {
+		return fmt.Sprintf("%s exists in %s and %s now; %s", e.Ref, e.Cluster, maker, HowToTakeBack)
 	}
 	return fmt.Sprintf("%s exists in %s and %s; set conflictResolution: Overwrite to take it over", e.Ref, e.Cluster, maker)
 }

@@ -98,6 +98,16 @@ func (h *Hub) NamespaceOverride(ctx context.Context, name types.NamespacedName) 
 	return h.placing.inNames.one(ctx, name.String())
 }
 
+// ClusterOverrides answers as pkg/hub does.
+func (h *Hub) ClusterOverrides(ctx context.Context) ([]*placementv1.ClusterResourceOverride, error) {
+	return h.placing.overrides.of(ctx, "", "")
+}
+
+// NamespaceOverrides answers as pkg/hub does.
+func (h *Hub) NamespaceOverrides(ctx context.Context) ([]*placementv1.ResourceOverride, error) {
+	return h.placing.inNames.of(ctx, "", "")
+}
+
 // ClusterOverrideSnapshots answers as pkg/hub does.
 func (h *Hub) ClusterOverrideSnapshots(ctx context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
 	return h.placing.clusterOverrides.of(ctx, "", "")

@@ -105,6 +105,8 @@ type Decision struct {
 	// Other is the mark of the Work that the object belongs to, if that is another one;
 	// OtherHub is that Work's hub, if that is another one.
 	Other, OtherHub string
+	// Lost: the Work had the object before the other one, so no strategy takes it back.
+	Lost bool
 	// AsksInside: the decision would be Remove, but Input.Inside was not read.
 	AsksInside bool
 
@@ -199,6 +201,7 @@ func WithoutContent() Decision {
 func (in Input) another() Decision {
 	d := decision(Wait, ReasonNotOurs, messages[ReasonNotOurs])
 	d.Other = in.Live.Value.Work
+	d.Lost = in.Known != nil && in.Known.UID == in.Live.Value.UID
 	if in.elsewhere() {
 		d.OtherHub = in.Live.Value.Hub
 	}

@@ -108,6 +108,9 @@ func TestDecideWhatStays(t *testing.T) {
 			if d.Action != tc.action || d.Reason != tc.reason {
 				t.Errorf("got %s %s, want %s %s", d.Action, d.Reason, tc.action, tc.reason)
 			}
+			if lost := d.Reason == applying.ReasonNotOurs && tc.known != nil && tc.live.Value.UID == tc.known.UID; d.Lost != lost {
+				t.Errorf("lost to somebody else: %t, want %t", d.Lost, lost)
+			}
 			if _, permitted := d.Removal(); permitted {
 				t.Error("it permits a removal")
 			}

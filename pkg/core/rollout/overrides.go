@@ -59,8 +59,14 @@ func LatestOverrides(placement string, cluster []*placementv1.ClusterResourceOve
 	return out
 }
 
-func latest(m *metav1.ObjectMeta) bool {
-	return m.Labels[placementv1.LabelIsLatestSnapshot] == "true" && m.DeletionTimestamp == nil
+func latest(m metav1.Object) bool {
+	return m.GetLabels()[placementv1.LabelIsLatestSnapshot] == "true" && m.GetDeletionTimestamp() == nil
+}
+
+// Lost reports whether an override of the placement has no snapshot in force.
+func Lost[S metav1.Object](stored []S, override metav1.Object, of *placementv1.PlacementRef, placement string) bool {
+	return override.GetDeletionTimestamp() == nil && ofPlacement(of, placement) &&
+		!slices.ContainsFunc(stored, func(s S) bool { return latest(s) && metav1.IsControlledBy(s, override) })
 }
 
 func ofPlacement(ref *placementv1.PlacementRef, name string) bool {

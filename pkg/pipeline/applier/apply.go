@@ -255,7 +255,7 @@ func undone(cluster string, ref member.Ref, d applying.Decision) *waiting {
 	e := &waiting{reason: d.Reason, message: fmt.Sprintf("%s in %s: %s", ref, cluster, d.Message)}
 	switch d.Reason {
 	case applying.ReasonNotOurs:
-		e.message = (&member.NotOurs{Cluster: cluster, Ref: ref, Work: d.Other, Hub: d.OtherHub}).Error()
+		e.message = (&member.NotOurs{Cluster: cluster, Ref: ref, Work: d.Other, Hub: d.OtherHub, Lost: d.Lost}).Error()
 	case applying.ReasonKindNotServed, applying.ReasonHoldsOthers:
 		e.message = d.Message
 	}

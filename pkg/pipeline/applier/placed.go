@@ -269,6 +269,8 @@ const messageDiffers = "the member has the object already, with other content, a
 func refused(w *propagation.Work, o telling.Outcome, d applying.Decision) telling.Outcome {
 	o.Reason, o.Message = telling.ReasonFailedToApply, d.Message
 	switch {
+	case d.Reason == applying.ReasonNotOurs && d.Lost:
+		o.Reason, o.Message = telling.ReasonNotTakenOver, "the object belongs to somebody else now, and "+member.HowToTakeBack
 	case d.Reason == applying.ReasonNotOurs && w.Strategy != nil && w.Strategy.WhenToTakeOver == placementv1.WhenToTakeOverTypeIfNoDiff:
 		o.Reason, o.Differs = telling.ReasonFailedToTakeOver, differences(w, o)
 		o.Message = messageDiffers

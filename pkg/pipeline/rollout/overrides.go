@@ -293,6 +293,35 @@ func (s *Stage) stored(ctx context.Context) (all stored, err error) {
 	return all, nil
 }
 
+// mended returns the snapshots of all overrides. Where somebody deleted or relabelled the
+// latest one of an override for the placement, it is restored first: without it members
+// would lose what the override says.
+func (s *Stage) mended(ctx context.Context, placement string) (stored, error) {
+	all, err := s.stored(ctx)
+	clusterwide, err1 := s.hub.ClusterOverrides(ctx)
+	inNames, err2 := s.hub.NamespaceOverrides(ctx)
+	if err = errors.Join(err, err1, err2); err != nil {
+		return all, fmt.Errorf("list overrides: %w", err)
+	}
+	lost := false
+	for _, o := range clusterwide {
+		if rollout.Lost(all.cluster, o, o.Spec.Placement, placement) {
+			_, err1 = s.clusterOverride(ctx, o.Name)
+			lost, err = true, errors.Join(err, err1)
+		}
+	}
+	for _, o := range inNames {
+		if rollout.Lost(all.inNames, o, o.Spec.Placement, placement) {
+			_, err1 = s.namespaceOverride(ctx, types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
+			lost, err = true, errors.Join(err, err1)
+		}
+	}
+	if err != nil || !lost {
+		return all, err
+	}
+	return s.stored(ctx)
+}
+
 // lacking are the members whose binding names a snapshot that is gone.
 func (all stored) lacking(bindings []*placementv1.ClusterResourceBinding) map[string]bool {
 	there := map[types.NamespacedName]bool{}

@@ -95,6 +95,10 @@ func TestC25C70TheHistoryOfAnOverrideEnds(t *testing.T) {
 	}
 }
 
+func (w *overriding) ClusterOverrides(context.Context) ([]*placementv1.ClusterResourceOverride, error) {
+	return []*placementv1.ClusterResourceOverride{w.override}, nil
+}
+
 func (w *overriding) ClusterOverrideSnapshots(context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
 	return slices.Clone(w.stored), nil
 }
@@ -123,6 +127,7 @@ func TestC91AnOverrideOfWhatIsInAnEnvelope(t *testing.T) {
 				ClusterResourceSelectors: []placementv1.ClusterResourceSelector{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: name}},
 				Policy:                   &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{{ClusterSelector: &placementv1.ClusterSelector{}}}},
 			}
+			s.OwnerReferences = ownedBy(placementv1.KindClusterResourceOverride, w.override)
 			w.stored = append(w.stored, s)
 			e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
 			if err != nil {
@@ -135,5 +140,45 @@ func TestC91AnOverrideOfWhatIsInAnEnvelope(t *testing.T) {
 				t.Errorf("the binding names %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// Snapshots of an override that somebody deletes or relabels are made again, or labelled
+// again, before they are needed: members keep what the override says.
+func TestZ6SnapshotsOfAnOverrideThatAreMissing(t *testing.T) {
+	for name, harm := range map[string]func(*overriding){
+		"deleted":    func(w *overriding) { w.stored = nil },
+		"relabelled": func(w *overriding) { w.stored[0].Labels[placementv1.LabelIsLatestSnapshot] = "false" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &overriding{world: newWorld("a"), override: &placementv1.ClusterResourceOverride{ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}}}
+			w.override.Spec = placementv1.ClusterResourceOverrideSpec{
+				ClusterResourceSelectors: []placementv1.ClusterResourceSelector{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "reader"}},
+			}
+			w.edit(t, 1)
+			w.override.Spec.Policy.OverrideRules[0].ClusterSelector = &placementv1.ClusterSelector{}
+			w.schedule(t)
+			if got := len(w.bindings[0].Spec.ClusterResourceOverrideSnapshots); got != 1 {
+				t.Fatalf("the binding names %d snapshots, want 1", got)
+			}
+			harm(w)
+			w.schedule(t)
+			names := w.bindings[0].Spec.ClusterResourceOverrideSnapshots
+			if len(names) != 1 || !slices.ContainsFunc(w.stored, func(s *placementv1.ClusterResourceOverrideSnapshot) bool { return s.Name == names[0] }) {
+				t.Errorf("the binding names %q, and %d snapshots are stored", names, len(w.stored))
+			}
+		})
+	}
+}
+
+// schedule has the stage plan once more.
+func (w *overriding) schedule(t *testing.T) {
+	t.Helper()
+	e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -35,6 +35,7 @@ type Bindings interface {
 // OverridesWithout reads the overrides without a namespace, and writes their snapshots.
 type OverridesWithout interface {
 	ClusterOverride(ctx context.Context, name string) (*placementv1.ClusterResourceOverride, error)
+	ClusterOverrides(ctx context.Context) ([]*placementv1.ClusterResourceOverride, error)
 	ClusterOverrideSnapshots(ctx context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
 	ClusterOverrideSnapshotsOf(ctx context.Context, override string) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
 	CommitClusterOverrideSnapshot(ctx context.Context, old, next *placementv1.ClusterResourceOverrideSnapshot) (*placementv1.ClusterResourceOverrideSnapshot, error)
@@ -44,6 +45,7 @@ type OverridesWithout interface {
 // OverridesWithin reads the overrides with a namespace, and writes their snapshots.
 type OverridesWithin interface {
 	NamespaceOverride(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverride, error)
+	NamespaceOverrides(ctx context.Context) ([]*placementv1.ResourceOverride, error)
 	NamespaceOverrideSnapshots(ctx context.Context) ([]*placementv1.ResourceOverrideSnapshot, error)
 	NamespaceOverrideSnapshotsOf(ctx context.Context, override types.NamespacedName) ([]*placementv1.ResourceOverrideSnapshot, error)
 	CommitNamespaceOverrideSnapshot(ctx context.Context, old, next *placementv1.ResourceOverrideSnapshot) (*placementv1.ResourceOverrideSnapshot, error)

@@ -109,6 +109,14 @@ func (w *world) ResourceSnapshotsOf(context.Context, string) ([]*placementv1.Clu
 	return w.snapshots, w.serves("snapshots")
 }
 
+func (w *world) ClusterOverrides(context.Context) ([]*placementv1.ClusterResourceOverride, error) {
+	return nil, nil
+}
+
+func (w *world) NamespaceOverrides(context.Context) ([]*placementv1.ResourceOverride, error) {
+	return nil, nil
+}
+
 func (w *world) ClusterOverrideSnapshots(context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error) {
 	return nil, w.serves("overrides")
 }
