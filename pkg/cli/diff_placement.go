@@ -184,10 +184,19 @@ func (s *gathering) take(t *propagation.Template) error {
 	return nil
 }
 
+// selected says how many objects a placement selects, and what may be the matter if there
+// are none.
+func selected(n int) string {
+	if n == 0 {
+		return "0 objects (its selectors find nothing that is on the hub and not Kubernetes' or Sluice's own)"
+	}
+	return noun(n, "object", "objects")
+}
+
 // showOutlooks shows what would be selected, where it would go, and in which order.
 func (o *diffOptions) showOutlooks(all []explaining.Outlook) {
 	for _, out := range all {
-		o.screen.Printf("Placement   %s: %s\n", out.Name, noun(len(out.Selected), "object", "objects"))
+		o.screen.Printf("Placement   %s: %s\n", out.Name, selected(len(out.Selected)))
 		counts, kinds := map[string]int{}, []string(nil)
 		for _, id := range out.Selected {
 			if counts[id.Kind]++; counts[id.Kind] == 1 {

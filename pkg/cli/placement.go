@@ -63,7 +63,11 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	if o.forMachines() {
 		return o.screen.Encode(o.format, r)
 	}
-	o.screen.Printf("Placement   %s: %s, newest snapshot %s\n", r.Name, noun(r.Selected, "object", "objects"), cmp.Or(r.Snapshot, "none yet"))
+	objects := selected(r.Selected)
+	if r.Snapshot == "" { // nobody has looked yet
+		objects = noun(r.Selected, "object", "objects")
+	}
+	o.screen.Printf("Placement   %s: %s, newest snapshot %s\n", r.Name, objects, cmp.Or(r.Snapshot, "none yet"))
 	if r.Suspended != "" {
 		o.screen.Printf("Suspended   %s: '%s resume crp/%s' goes on\n", r.Suspended, name, r.Name)
 	}

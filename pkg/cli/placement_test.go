@@ -127,6 +127,12 @@ STEP CLUSTER PICKED CHANGE WHY
 			t.Errorf("no %s in\n%s", want, a.out)
 		}
 	}
+	for _, name := range []string{"shpo", "default"} {
+		a := runWith(t, hub, strings.Replace(fmt.Sprintf(planned, "new"), "name: shop}", "name: "+name+"}", 1), "diff", "-f", "-")
+		if a.wants(t, ""); !strings.Contains(a.out, "new: 0 objects (its selectors find nothing") {
+			t.Errorf("of namespace %s it says\n%s", name, a.out)
+		}
+	}
 	if after := hub.refs(); !slices.Equal(before, after) {
 		t.Errorf("it wrote: %q, and before %q", after, before)
 	}

@@ -75,11 +75,7 @@ func TestZ4BindingEdited(t *testing.T) {
 		s.Expect(nginx).ClaimedBy(p).Binding(isCondition("FullyApplied", "True"))
 		s.Rest()
 		before := s.uids(nginx, members...)
-		r := bindings
-		if nginx.clusterScoped {
-			r = clusterBindings
-		}
-		b := asThing(r, s.Expect(nginx).binding())
+		b := s.bindingOf(nginx)
 		for _, patch := range []string{
 			`{"spec":{"clusters":null}}`,
 			`{"spec":{"clusters":[{"name":"member2"}]}}`,

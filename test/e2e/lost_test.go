@@ -5,22 +5,30 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 )
 
-// DeleteBinding deletes the template's binding by hand, and waits until there is
-// another.
-func (s *scenario) DeleteBinding(t template) {
+// bindingOf is the template's binding.
+func (s *scenario) bindingOf(t template) thing {
 	s.Helper()
 	r := bindings
 	if t.clusterScoped {
 		r = clusterBindings
 	}
-	was := s.Expect(t).binding()
-	s.Delete(asThing(r, was))
+	return asThing(r, s.Expect(t).binding())
+}
+
+// DeleteBinding deletes the template's binding by hand, and waits until there is
+// another.
+func (s *scenario) DeleteBinding(t template) {
+	s.Helper()
+	was := s.bindingOf(t)
+	s.Delete(was)
 	s.Expect(t).Binding(func(b map[string]any) error {
 		switch {
-		case text(b, "metadata.uid") == string(was.GetUID()):
+		case text(b, "metadata.uid") == text(was.body, "metadata.uid"):
 			return errors.New("it is the same")
 		case len(items(b, "spec.clusters")) == 0:
 			return errors.New("it names no cluster yet")
@@ -58,6 +66,41 @@ func TestZ4L5WhatWaitsIsNotLetGoWithItsBinding(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nor by somebody who edits what the binding says is in force: that is put right.
+func TestZ4L5WhatWaitsIsNotLetGoByAnEditOfItsBinding(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.Policy("pp").Lazy(), s.Template("nginx")
+		s.Apply(p, nginx)
+		s.Expect(nginx).In("member1")
+		s.Apply(p.To("member2"))
+		s.Rest()
+		b := s.bindingOf(nginx)
+		for _, patch := range []string{
+			`{"metadata":{"annotations":{"sluice.dev/active-policy":null,"sluice.dev/active-policy-id":null}}}`,
+			`{"metadata":{"annotations":{"sluice.dev/content-hash":null,"sluice.dev/revision":null,"sluice.dev/written":null}}}`,
+			`{"metadata":{"annotations":{"sluice.dev/content-hash":"0000000000000000"}}}`,
+			`{"metadata":{"labels":null,"annotations":null}}`,
+			`{"spec":{"placement":{"clusterAffinity":{"clusterNames":["member3"]}}}}`,
+		} {
+			s.Untouched(func() {
+				s.Patch(b, patch)
+				s.Expect(nginx).Binding(func(b map[string]any) error {
+					if annotation(b, "sluice.dev/active-policy-id") == "" || strings.Trim(annotation(b, "sluice.dev/content-hash"), "0") == "" {
+						return errors.New("the binding does not say what is in force")
+					}
+					return differs("where it is", fmt.Sprint(at(b, "spec.placement.clusterAffinity.clusterNames")), "[member1]")
+				})
+			})
+			if s.Failed() {
+				s.Fatalf("the binding was edited: %s", patch)
+			}
+		}
+		s.Expect(nginx).In("member1").NeverIn("member2").NeverIn("member3").Binding(isCondition("Active", "False"))
+		s.Apply(nginx.At(2))
+		s.Expect(nginx).In("member2").At(2, "member2")
+	})
 }
 
 // The replicas stay as they are divided, although the form of the policy that divided

@@ -44,12 +44,8 @@ func TestRepairWorkEdited(t *testing.T) {
 func TestRepairBindingDeleted(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {
 		_, nginx := s.spread()
-		r := bindings
-		if nginx.clusterScoped {
-			r = clusterBindings
-		}
 		s.Expect(nginx).Binding(func(map[string]any) error { return nil })
-		s.Delete(asThing(r, s.Expect(nginx).binding()))
+		s.Delete(s.bindingOf(nginx))
 		s.Expect(nginx).Binding(func(map[string]any) error { return nil })
 		s.Settle()
 		s.Expect(nginx).In(members...).Works(members...)

@@ -135,7 +135,7 @@ func Decide(in Input) Decision {
 		case in.serves() && !in.acted() && !in.Template.Deleting:
 			d.Next = in.carried()
 		default:
-			d.Next = in.deferred()
+			d.Next = asNoted(in.deferred())
 		}
 		d.Message = in.explain(d)
 	}

@@ -54,18 +54,41 @@ func acting(to, from *policyv1alpha1.PropagationSpec) {
 	to.ConflictResolution, to.PreserveResourcesOnDeletion = from.ConflictResolution, from.PreserveResourcesOnDeletion
 }
 
+// asNoted sets in a binding, in place, what the form noted on it says, in case somebody
+// edited that.
+func asNoted(b *propagation.Binding) *propagation.Binding {
+	if f, ok := formFrom(b.Annotations); ok {
+		snapshot(&f.Spec, &b.Spec)
+	}
+	return b
+}
+
+// formFrom returns the form that the annotations note; false: none.
+func formFrom(annotations map[string]string) (f Form, ok bool) {
+	err := json.Unmarshal([]byte(annotations[propagation.AnnotationActiveForm]), &f)
+	return f, err == nil && !f.Policy.IsZero()
+}
+
 // NeedsWorks reports whether the gate cannot tell without the template's Works what is
-// in force: no binding says it, and the policy is one whose changes wait.
+// in force: no binding says it, or not all of it, and the policy is one whose changes wait.
 func (in Input) NeedsWorks() bool {
 	b := in.Binding
-	if b != nil && (!b.IsOf(in.Template.Key) || b.ActedHash() != "" || b.Annotations[propagation.AnnotationActivePolicy] != "") {
+	if b != nil && (!b.IsOf(in.Template.Key) || b.Spec.Resource.UID != "" && b.Spec.Resource.UID != in.Template.UID) {
 		return false
 	}
-	return in.waits() && !in.Template.Deleting
+	return in.waits() && !in.Template.Deleting && (!in.acted() || in.edited())
+}
+
+// edited reports whether somebody may have edited which content is in force: the
+// template's is another, and its name is not that of its revision. (That of an earlier
+// version of Sluice was not either.)
+func (in Input) edited() bool {
+	b := in.Binding
+	return in.contentPending() && b.Revision() != propagation.RevisionName(b.Key, b.ActedHash())
 }
 
 // restored returns the input with the binding as it was before somebody deleted it, or
-// what it said. That is known if the template holds what Works of it were made from: then
+// parts of what it said. That is known if the template holds what Works of it were made from: then
 // its policy acted, and what was not in force then goes on waiting. Otherwise the
 // input is returned as it is.
 func (in Input) restored() Input {
@@ -92,9 +115,8 @@ func (in Input) restored() Input {
 // Where the Work does not say it, that is the present form held to the clusters and the
 // replicas of the Works.
 func (in Input) policyOf(w *propagation.Work, all []*propagation.Work) *propagation.Policy {
-	var f Form
 	p := *in.Policy
-	if err := json.Unmarshal([]byte(w.Annotations[propagation.AnnotationActiveForm]), &f); err == nil && !f.Policy.IsZero() {
+	if f, ok := formFrom(w.Annotations); ok {
 		p.Key, p.ID, p.Generation = f.Policy, f.ID, f.Generation
 		acting(&p.Spec, &f.Spec)
 		return &p

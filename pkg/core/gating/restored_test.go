@@ -45,6 +45,23 @@ func written(b *propagation.Binding, replicas map[string]int) []*propagation.Wor
 	return works
 }
 
+func without(b *propagation.Binding, annotations ...string) *propagation.Binding {
+	for _, a := range annotations {
+		delete(b.Annotations, a)
+	}
+	return b
+}
+
+func hashed(b *propagation.Binding, hash string) *propagation.Binding {
+	b.Annotations[propagation.AnnotationContentHash] = hash
+	return b
+}
+
+func moved(b *propagation.Binding, to string) *propagation.Binding {
+	b.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{to}}}
+	return b
+}
+
 func TestZ4WhatALostBindingHeldBackIsHeldBackStill(t *testing.T) {
 	type works = []*propagation.Work
 	var (
@@ -82,6 +99,10 @@ func TestZ4WhatALostBindingHeldBackIsHeldBackStill(t *testing.T) {
 		"nothing waited, and nothing waits":                     {template: nginx, policy: lazy, works: written(of(lazy, none), one), reason: gating.WaitingForTemplateChange, where: "member1"},
 		"a policy that became Lazy with its edit waits":         {template: nginx, policy: edited, works: written(of(eager, none), one), reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
 		"the gate was switched on after the policy acted":       {template: nginx, policy: eager.To("member2"), works: written(of(eager, none), one), features: static, reason: gating.StaticPolicy, pending: true, where: "member1"},
+		"somebody edited which policy acts":                     {template: nginx, policy: edited, binding: without(of(lazy, none), propagation.AnnotationActivePolicy, propagation.AnnotationActivePolicyID), works: written(of(lazy, none), one), reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
+		"somebody edited which content acts":                    {template: nginx, policy: edited, binding: without(of(lazy, none), propagation.AnnotationContentHash), works: written(of(lazy, none), one), reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
+		"or wrote another one's hash":                           {template: nginx, policy: edited, binding: hashed(of(lazy, none), "0"), works: written(of(lazy, none), one), reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
+		"or edited the placement in force":                      {template: nginx, policy: edited, binding: moved(of(lazy, none), "member3"), reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
 		"the binding is there, and everything that it said not": {template: nginx, policy: edited, binding: &propagation.Binding{Key: of(lazy, none).Key}, works: written(of(lazy, none), one), reason: gating.WaitingForTemplateChange, pending: true, where: "member1"},
 
 		"the template changed, and its change acts":             {template: nginx.Replicas(5), policy: edited, works: written(of(lazy, none), one), reason: gating.FirstPropagation, where: "member2"},

@@ -295,12 +295,16 @@ func (s *Stage) stored(ctx context.Context) (all stored, err error) {
 
 // mended returns the snapshots of all overrides. Where somebody deleted or relabelled the
 // latest one of an override for the placement, it is restored first: without it members
-// would lose what the override says.
-func (s *Stage) mended(ctx context.Context, placement string) (stored, error) {
+// would lose what the override says. As long as bindings name only snapshots in force,
+// there is nothing to look for.
+func (s *Stage) mended(ctx context.Context, placement string, bindings []*placementv1.ClusterResourceBinding) (stored, error) {
 	all, err := s.stored(ctx)
+	if err != nil || len(bindings) > 0 && len(all.inForce().lacking(bindings)) == 0 {
+		return all, err
+	}
 	clusterwide, err1 := s.hub.ClusterOverrides(ctx)
 	inNames, err2 := s.hub.NamespaceOverrides(ctx)
-	if err = errors.Join(err, err1, err2); err != nil {
+	if err = errors.Join(err1, err2); err != nil {
 		return all, fmt.Errorf("list overrides: %w", err)
 	}
 	lost := false
@@ -320,6 +324,21 @@ func (s *Stage) mended(ctx context.Context, placement string) (stored, error) {
 		return all, err
 	}
 	return s.stored(ctx)
+}
+
+// inForce are those of the snapshots that are in force.
+func (all stored) inForce() (some stored) {
+	for _, o := range all.cluster {
+		if rollout.InForce(o) {
+			some.cluster = append(some.cluster, o)
+		}
+	}
+	for _, o := range all.inNames {
+		if rollout.InForce(o) {
+			some.inNames = append(some.inNames, o)
+		}
+	}
+	return some
 }
 
 // lacking are the members whose binding names a snapshot that is gone.

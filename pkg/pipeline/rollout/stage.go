@@ -109,7 +109,7 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	}
 	in.Snapshot, in.Index = rollout.Wanted(p, snapshots)
 	in.Excess = placing.Excess(p, snapshots, bindings)
-	kept, err := s.mended(ctx, p.Name)
+	kept, err := s.mended(ctx, p.Name, bindings)
 	if err != nil {
 		return in, false, err
 	}

@@ -15,24 +15,28 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// ReasonHeld of a decision: the member keeps the placement for a label that no member
-// has. It is decided anew each time, as the member is not picked.
+// ReasonHeld of a decision: the member keeps the placement as no member has what the
+// affinity asks for. It is decided anew each time, as the member is not picked.
 const ReasonHeld = "keeps the placement, as nothing moves for a label or property that no cluster has"
 
 // maxTold is how many words or members a message names.
 const maxTold = 5
 
 // heedLabels is the decision where the required affinity asks for a label, or a property,
-// that no member has, which is what a misspelled one looks like. A member that has the
+// that no member has, or for what no member has together, which is what a misspelled one
+// looks like. A member that has the
 // placement, and that the affinity alone would take it from, has nothing taken: nothing
 // moves. Where nobody loses it, or only who is one too many for the number that is wanted,
 // it is told if nobody is picked.
 func (s *surveyed) heedLabels(d Decision) Decision {
+	matches := s.required()
 	unknown := s.unknown()
+	if len(unknown) == 0 && len(s.members) > 0 && !s.any(func(m *memberclusterv1.MemberCluster) bool { return matches(m) == "" }) {
+		unknown = []string{"all that the required affinity asks for"}
+	}
 	if len(unknown) == 0 {
 		return d
 	}
-	matches := s.required()
 	var lost []string
 	for _, m := range s.members {
 		if s.had[m.Name] && !s.spare[m.Name] && leaving(m) == "" && matches(m) != "" && !slices.ContainsFunc(d.Picked, decides(m.Name)) {

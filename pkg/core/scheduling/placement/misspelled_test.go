@@ -49,8 +49,13 @@ func TestZ2AnAffinityToALabelThatNobodyHas(t *testing.T) {
 		"beside one that is right, where nobody loses it": {terms: []placementv1.ClusterSelectorTerm{labelled("env", "prod"), labelled("env", "canray")}, has: "member1", want: "member1 member3"},
 		"one of several values":                           {terms: []placementv1.ClusterSelectorTerm{expression("env", metav1.LabelSelectorOpIn, "prod", "canray")}, has: "member1 member2", want: "member1 member3"},
 		"a label that a member has takes it from others":  {terms: []placementv1.ClusterSelectorTerm{labelled("env", "canary")}, has: "member1 member3", want: "member2"},
-		"that there is no such label":                     {terms: []placementv1.ClusterSelectorTerm{expression("env", metav1.LabelSelectorOpDoesNotExist)}, has: "member1"},
-		"a new placement goes nowhere, and says so":       {terms: []placementv1.ClusterSelectorTerm{labelled("env", "prdo")}, says: []string{"no cluster has the label env=prdo"}},
+		"that there is no label which all have":           {terms: []placementv1.ClusterSelectorTerm{expression("env", metav1.LabelSelectorOpDoesNotExist)}, has: "member1", want: "member1", says: []string{"no cluster has all that the required affinity asks for, and member1 would lose"}, short: true},
+		"labels that no member has together": {
+			terms: []placementv1.ClusterSelectorTerm{{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod", "stage": "canary"}}}},
+			has:   "member1 member2", want: "member1 member2", members: members{member("member1", "env=prod", "stage=prod"), member("member2", "env=canary", "stage=canary")},
+			says: []string{"no cluster has all that the required affinity asks for, and member1, member2 would lose"}, short: true,
+		},
+		"a new placement goes nowhere, and says so": {terms: []placementv1.ClusterSelectorTerm{labelled("env", "prdo")}, says: []string{"no cluster has the label env=prdo"}},
 		"a member that is leaving leaves": {
 			terms: []placementv1.ClusterSelectorTerm{labelled("env", "prdo")}, members: members{member("member1", "env=prod"), leave(member("member2"))},
 			has: "member1 member2", want: "member1", says: []string{"and member1 would lose"}, short: true,
