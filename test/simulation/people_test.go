@@ -105,15 +105,15 @@ func (w *world) mayStrand(of ...*propagation.Binding) {
 }
 
 // orphan tells whether the object may be there although no Work tells of it. Where
-// people deleted the binding, too, and nothing is in force, it even has to: its Work is
-// let go, so that the namespace or the kind can end, and proves nothing by that.
+// nothing is in force, it even has to: its Work is let go, so that the namespace or the
+// kind can end, and proves nothing by that.
 func (w *world) orphan(cluster string, o *pipelinetest.Object) bool {
 	at := place{cluster, o.Ref.ID()}
 	s := w.safety.proofs.put[at]
 	if w.stranded[at] && !w.placedIn(cluster, o.Ref) {
 		return true
 	}
-	return w.orphans[at] && (s == nil || s.keeps == "" || w.unbound(o.Ref) || w.hub.Live(o.Ref) != nil && string(w.hub.Live(o.Ref).UID) != s.uid)
+	return w.orphans[at] && (s == nil || s.keeps == "" || !inForce(w.bindingOf(o.Ref)) || w.hub.Live(o.Ref) != nil && string(w.hub.Live(o.Ref).UID) != s.uid)
 }
 
 // unbinds tells whether o takes the binding of the template away.
