@@ -29,6 +29,7 @@ func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding
 		UID:             o.UID,
 		ResourceVersion: o.ResourceVersion,
 		Generation:      o.Generation,
+		Created:         o.CreationTimestamp.Time,
 		Deleting:        o.DeletionTimestamp != nil,
 		Labels:          o.Labels,
 		Annotations:     o.Annotations,

@@ -17,8 +17,9 @@ import (
 )
 
 // TemplateNow is Template, but always reads from the API server. While the kind's
-// CustomResourceDefinition is being deleted, an object that is missing or being deleted
-// is outcome.ErrNotServed: it goes with its kind, and nobody deleted the object itself.
+// CustomResourceDefinition is being deleted, or is gone, an object that is missing or
+// being deleted is outcome.ErrNotServed: it goes with its kind, and nobody deleted the
+// object itself. That it is missing otherwise is a propagation.NoTemplate.
 func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
 	k, err := h.templateKind(key.GroupVersionKind())
 	if err != nil {
@@ -26,12 +27,12 @@ func (h *Hub) TemplateNow(ctx context.Context, key propagation.TemplateKey) (*pr
 	}
 	t, err := live(ctx, k, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
 	if errors.Is(err, outcome.ErrGone) || err == nil && t.Deleting {
-		leaves, failed := h.leaves(ctx, k.resource)
+		defined, failed := h.defined(ctx, k.resource)
 		if failed != nil {
-			return nil, failed
+			return nil, fmt.Errorf("get %s: %w", key, failed)
 		}
-		if leaves {
-			return nil, fmt.Errorf("get %s: its kind is being taken off the hub: %w", key, outcome.ErrNotServed)
+		if err != nil {
+			return nil, &propagation.NoTemplate{Defined: defined, Err: err}
 		}
 	}
 	if err == nil && t.Labels[propagation.LabelBinding] != "" {

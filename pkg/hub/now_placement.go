@@ -5,12 +5,9 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
@@ -40,11 +37,11 @@ func (h *Hub) MembersRetired(ctx context.Context) (bool, error) { return h.retir
 // retired reports whether the kind's CustomResourceDefinition is being deleted, or
 // gone.
 func (h *Hub) retired(ctx context.Context, r resource) (bool, error) {
-	leaves, err := h.asked(ctx, r)
+	d, err := h.metadata(ctx, r)
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
-	return leaves, err
+	return err == nil && d.DeletionTimestamp != nil, err
 }
 
 // PlacementWorksUndefined reports whether the CustomResourceDefinition of the Works of
@@ -69,38 +66,6 @@ func (h *Hub) undefined(ctx context.Context, r resource) (bool, error) {
 		return false, fmt.Errorf("get the definition of %s: %w", r.GroupKind(), err)
 	}
 	return false, nil
-}
-
-// leaves reports whether the kind has a CustomResourceDefinition that is being deleted;
-// false where definitions may not be read.
-func (h *Hub) leaves(ctx context.Context, r resource) (bool, error) {
-	if !strings.Contains(r.Group, ".") {
-		return false, nil // the API server's own
-	}
-	leaves, err := h.asked(ctx, r)
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return false, nil
-	}
-	return leaves, err
-}
-
-// asked reads the kind's CustomResourceDefinition, and reports whether that is being
-// deleted.
-func (h *Hub) asked(ctx context.Context, r resource) (bool, error) {
-	raw, err := h.definition(ctx, r)
-	if err != nil {
-		return false, fmt.Errorf("get the definition of %s: %w", r.GroupKind(), err)
-	}
-	var definition metav1.PartialObjectMetadata
-	if err := json.Unmarshal(raw, &definition); err != nil {
-		return false, fmt.Errorf("decode the definition of %s: %w", r.GroupKind(), err)
-	}
-	return definition.DeletionTimestamp != nil, nil
-}
-
-// definition reads the CustomResourceDefinition of a kind.
-func (h *Hub) definition(ctx context.Context, r resource) ([]byte, error) {
-	return do(ctx, h.client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r.Plural+"."+r.Group))
 }
 
 // MemberNow is Member, but always reads from the API server.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -106,36 +107,67 @@ func TestWhatWasServedIsAskedForAgain(t *testing.T) {
 }
 
 // A template that goes with its kind was not deleted: while the kind's definition is
-// being deleted, nobody can tell.
-func TestATemplateThatGoesWithItsKind(t *testing.T) {
+// being deleted, or is gone, nobody can tell. Where there is another since, it says since
+// when.
+func TestZ11ATemplateThatGoesWithItsKind(t *testing.T) {
 	const (
-		none    = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":"NotFound","code":404,"details":{"name":"a","group":"example.org","kind":"things"}}`
-		leaving = `{"apiVersion":"example.org/v1","kind":"Thing","metadata":{"namespace":"n","name":"a","uid":"u","resourceVersion":"7","deletionTimestamp":"2026-11-25T00:00:00Z"}}`
-		going   = `{"metadata":{"name":"things.example.org","deletionTimestamp":"2026-11-25T00:00:00Z"}}`
-		refusal = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
-		nowhere = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+		none      = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":"NotFound","code":404,"details":{"name":"a","group":"example.org","kind":"things"}}`
+		leaving   = `{"apiVersion":"example.org/v1","kind":"Thing","metadata":{"namespace":"n","name":"a","uid":"u","resourceVersion":"7","deletionTimestamp":"2026-11-25T00:00:00Z"}}`
+		going     = `{"metadata":{"name":"things.example.org","deletionTimestamp":"2026-11-25T00:00:00Z"}}`
+		defined   = `{"metadata":{"creationTimestamp":"2026-11-24T00:00:00Z"}}`
+		refusal   = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+		undefined = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"things.example.org","group":"apiextensions.k8s.io","kind":"customresourcedefinitions"}}`
+		unserved  = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"v1.example.org","group":"apiregistration.k8s.io","kind":"apiservices"}}`
+		nowhere   = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+		custom    = `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":"true"}}}`
+		builtIn   = `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":"onstart"}}}`
+		passedOn  = `{"metadata":{},"spec":{"service":{"name":"things"}}}`
+		failure   = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}`
 	)
+	since := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	failed := errors.New("any other")
+	type answer struct {
+		status int
+		body   string
+	}
 	for sentence, tc := range map[string]struct {
-		status, defined    int
-		object, definition string
-		want               error // nil: the template
+		object, definition, service answer
+		want                        error // nil: the template
+		since                       time.Time
 	}{
-		"it is missing, and its kind goes":                   {404, 200, none, going, outcome.ErrNotServed},
-		"it is being deleted, and its kind goes":             {200, 200, leaving, going, outcome.ErrNotServed},
-		"it is missing, and its kind stays":                  {404, 200, none, `{"metadata":{}}`, outcome.ErrGone},
-		"it is being deleted, and its kind stays":            {200, 200, leaving, `{"metadata":{}}`, nil},
-		"it is missing, and its kind has no definition":      {404, 404, none, nowhere, outcome.ErrGone},
-		"it is missing, and Sluice may not read definitions": {404, 403, none, refusal, outcome.ErrGone},
+		"it is missing, and its kind goes":                         {answer{404, none}, answer{200, going}, answer{}, outcome.ErrNotServed, time.Time{}},
+		"it is being deleted, and its kind goes":                   {answer{200, leaving}, answer{200, going}, answer{}, outcome.ErrNotServed, time.Time{}},
+		"it is missing, and its kind stays":                        {answer{404, none}, answer{200, defined}, answer{}, outcome.ErrGone, since},
+		"it is being deleted, and its kind stays":                  {answer{200, leaving}, answer{200, defined}, answer{}, nil, time.Time{}},
+		"it is missing, and nobody serves definitions":             {answer{404, none}, answer{404, nowhere}, answer{}, outcome.ErrGone, time.Time{}},
+		"it is missing, and Sluice may not read definitions":       {answer{404, none}, answer{403, refusal}, answer{}, outcome.ErrGone, time.Time{}},
+		"it is missing, and its kind is gone":                      {answer{404, none}, answer{404, undefined}, answer{404, unserved}, outcome.ErrNotServed, time.Time{}},
+		"it is missing, and its kind went a moment ago":            {answer{404, none}, answer{404, undefined}, answer{200, custom}, outcome.ErrNotServed, time.Time{}},
+		"it is missing, and its kind is the API server's own":      {answer{404, none}, answer{404, undefined}, answer{200, builtIn}, outcome.ErrGone, time.Time{}},
+		"it is missing, and another API server serves its kind":    {answer{404, none}, answer{404, undefined}, answer{200, passedOn}, outcome.ErrGone, time.Time{}},
+		"it is missing, and Sluice may not read who serves it":     {answer{404, none}, answer{404, undefined}, answer{403, refusal}, outcome.ErrGone, time.Time{}},
+		"it is missing, and nobody says who serves what":           {answer{404, none}, answer{404, undefined}, answer{404, nowhere}, outcome.ErrGone, time.Time{}},
+		"it is missing, and who serves it cannot be told just now": {answer{404, none}, answer{404, undefined}, answer{503, failure}, failed, time.Time{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			h := things(t, tc.defined, tc.definition, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(tc.status)
-				if _, err := w.Write([]byte(tc.object)); err != nil {
+			h := things(t, tc.definition.status, tc.definition.body, func(w http.ResponseWriter, r *http.Request) {
+				a := tc.object
+				if r.URL.Path == "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.org" {
+					a = tc.service
+				}
+				w.WriteHeader(a.status)
+				if _, err := w.Write([]byte(a.body)); err != nil {
 					t.Error(err)
 				}
 			})
-			if _, err := h.TemplateNow(t.Context(), propagation.TemplateKey{APIVersion: "example.org/v1", Kind: "Thing", Namespace: "n", Name: "a"}); !errors.Is(err, tc.want) {
+			_, err := h.TemplateNow(t.Context(), propagation.TemplateKey{APIVersion: "example.org/v1", Kind: "Thing", Namespace: "n", Name: "a"})
+			other := err != nil && !errors.Is(err, outcome.ErrGone) && !errors.Is(err, outcome.ErrNotServed)
+			if !errors.Is(err, tc.want) && (!errors.Is(tc.want, failed) || !other) {
 				t.Errorf("got %v, want %v", err, tc.want)
+			}
+			var gone *propagation.NoTemplate
+			if errors.As(err, &gone) != errors.Is(tc.want, outcome.ErrGone) || gone != nil && !gone.Defined.Equal(tc.since) {
+				t.Errorf("got %#v, of a kind that was defined at %s", gone, tc.since)
 			}
 		})
 	}

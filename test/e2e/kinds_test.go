@@ -112,6 +112,30 @@ func TestKindNotServed(t *testing.T) {
 	})
 }
 
+// A kind of people's own is deleted, and made anew at once: nobody asked for the removal
+// of its objects. One that is made again takes over what members have, and leaves when it
+// is deleted.
+func TestZ11KindMadeAnew(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, append([]string{"hub"}, members...)...)
+		w := template{newThing(widgets, s.ns, "one")}.At(1)
+		s.Apply(s.Policy("pp").Selecting(w).toAll(), w)
+		s.Expect(w).In(members...).At(1, members...)
+		before := s.uids(w, members...)
+		anew := func() { s.undefine(widgets); s.install(crd) }
+		s.Untouched(anew)
+		s.Expect(w).Works(members...)
+		s.goesOn(w, 2, before, members...)
+		anew()
+		s.Eventually(func() error { return s.apply(s.lab.hub, w.At(3).thing) })
+		s.Expect(w).At(3, members...)
+		s.goesOn(w, 4, before, members...)
+		s.Delete(w)
+		s.Expect(w).Nowhere()
+	})
+}
+
 // The policy is there before its kind.
 func TestKindAfterPolicy(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
@@ -97,13 +98,16 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 			h.bindings.look(id)
 			return nil, errTaken
 		}
-		b.UID, b.Generation, b.Deleting, b.Status = h.newUID(), 1, false, workv1alpha2.ResourceBindingStatus{}
+		b.UID, b.Generation, b.Created, b.Deleting, b.Status = h.newUID(), 1, time.Time{}, false, workv1alpha2.ResourceBindingStatus{}
+		if h.options.Now != nil {
+			b.Created = h.second()
+		}
 	} else {
 		r, err := h.bindings.current(id, old.UID, old.ResourceVersion)
 		if err != nil {
 			return nil, err
 		}
-		b.UID, b.Generation, b.Deleting, b.Status = r.value.UID, r.value.Generation, r.value.Deleting, r.value.Status
+		b.UID, b.Generation, b.Created, b.Deleting, b.Status = r.value.UID, r.value.Generation, r.value.Created, r.value.Deleting, r.value.Status
 		b.Labels, b.Annotations = patched(r.value.Labels, old.Labels, next.Labels), patched(r.value.Annotations, old.Annotations, next.Annotations)
 		if !same(r.value.Spec, b.Spec) {
 			b.Generation++

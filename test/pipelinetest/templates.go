@@ -51,7 +51,7 @@ func (h *Hub) LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*p
 	if t := h.Live(key); t != nil {
 		return inVersion(t, key.APIVersion), nil
 	}
-	return nil, fmt.Errorf("get %s: %w", key, outcome.ErrGone)
+	return nil, &propagation.NoTemplate{Defined: h.defined[key.GroupVersionKind().GroupKind()], Err: fmt.Errorf("get %s: %w", key, outcome.ErrGone)}
 }
 
 // inVersion is the template as it is read in a version of its kind.
@@ -73,6 +73,13 @@ func (h *Hub) Serve(kind schema.GroupKind, versions ...string) {
 		h.serves = map[schema.GroupKind][]string{}
 	}
 	h.serves[kind] = versions
+}
+
+// Define sets when the definition of a kind was made.
+func (h *Hub) Define(kind schema.GroupKind, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.defined[kind] = at
 }
 
 // Serves tells whether a kind is served. For tests.

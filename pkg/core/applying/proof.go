@@ -24,8 +24,11 @@ type Evidence struct {
 	// Template of the Work, the binding that the Work belongs to, and the member's
 	// Cluster.
 	Template Read[*propagation.Template]
-	Binding  Read[*propagation.Binding]
-	Cluster  Read[*clusterv1alpha1.Cluster]
+	// Defined is when the kind's CustomResourceDefinition was made, if the template does
+	// not exist; zero: there is none, or nobody knows.
+	Defined time.Time
+	Binding Read[*propagation.Binding]
+	Cluster Read[*clusterv1alpha1.Cluster]
 	// Aliases are the other names under which the member is joined (AliasesOf).
 	Aliases []string
 	// Settled reports that the binding's clusters are those that its placement asks for
@@ -125,6 +128,8 @@ func (e Evidence) examine() Finding {
 	}
 	t, former := e.Template, e.former()
 	switch {
+	case t.Answer == Absent && e.Work.Predates(e.Defined):
+		return e.unserved("its kind was defined anew, and its template went with the former definition")
 	case t.Answer == Absent && e.mayReturn():
 		return unknown(ReasonMayReturn, "its template is gone, others refer to it, and it may be made anew")
 	case t.Answer == Absent:
@@ -136,11 +141,17 @@ func (e Evidence) examine() Finding {
 	case e.wanted():
 		return e.stays(e.Binding.Value.Key.String() + " wants it in " + e.Work.Key.Cluster)
 	case t.Answer != Found:
-		f := unknown(ReasonCannotTell, "whether its template is there cannot be told: "+because(t))
-		f.Untold = e.settledDown() && (t.Answer == NotServed || t.Why == string(metav1.StatusReasonForbidden))
-		return f
+		return e.unserved("whether its template is there cannot be told: " + because(t))
 	}
 	return e.placed()
+}
+
+// unserved is the finding about a template of which the hub does not tell whether
+// somebody deleted it.
+func (e Evidence) unserved(why string) Finding {
+	f := unknown(ReasonCannotTell, why)
+	f.Untold = e.settledDown() && (e.Template.Answer != CannotTell || e.Template.Why == string(metav1.StatusReasonForbidden))
+	return f
 }
 
 // mayReturn reports whether the Work belongs to a dependency and was deleted less than

@@ -92,7 +92,9 @@ func TestExamine(t *testing.T) {
 		// unsettled: the binding is not scheduled as its placement asks for.
 		unsettled bool
 		late      time.Duration
-		parents   []*propagation.Binding
+		// defined is when the kind was defined, as seen from the start.
+		defined *time.Duration
+		parents []*propagation.Binding
 		// elsewhere: the member has another name, m9, and the object is to be there.
 		elsewhere bool
 
@@ -106,6 +108,33 @@ func TestExamine(t *testing.T) {
 		"the template is not there": {template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
 		"the template is not there, and its binding still is": {
 			template: applying.None[*propagation.Template](), binding: binding("b-1", "uid-1", "m1"), proof: applying.ReasonTemplateGone,
+		},
+		"Z11: it is not there, and its kind was defined anew after its binding was made": {
+			work: workOf(bound), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell,
+		},
+		"Z11: so it was, and its Work was deleted": {
+			work: workOf(bound, deleted), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell,
+		},
+		"Z11: so it was, and its Work was deleted long ago": {
+			work: workOf(bound, deleted), late: 10 * time.Second, defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, untold: true,
+		},
+		"Z11: so it was, and others refer to it": {
+			work: workOf(bound, dependency), late: time.Minute, defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, untold: true,
+		},
+		"Z11: so it was, and its Work is from before that was noted": {
+			work: workOf(func(w *propagation.Work) { w.Created = start }), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell,
+		},
+		"Z11: it is not there, and its kind was defined before its binding was made": {
+			work: workOf(bound), defined: new(-time.Second), template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone,
+		},
+		"Z11: it is not there, and its kind was defined in that very second": {
+			work: workOf(bound), defined: new(time.Duration(0)), template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone,
+		},
+		"Z11: it is not there, and nobody knows when its Work was made": {
+			defined: new(time.Second), template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone,
+		},
+		"Z11: it is being deleted, and its kind was defined anew": {
+			work: workOf(bound), defined: new(time.Second), template: template("uid-1", func(t *propagation.Template) { t.Deleting = true }), proof: applying.ReasonTemplateDeleting,
 		},
 		"Z24: a dependency's template went a moment ago": {work: workOf(dependency), late: 3 * time.Second, template: applying.None[*propagation.Template](), reason: applying.ReasonMayReturn},
 		"Z24: a dependency's template went for good":     {work: workOf(dependency), late: 4 * time.Second, template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
@@ -232,6 +261,9 @@ func TestExamine(t *testing.T) {
 			if e.Work == nil {
 				e.Work = workOf()
 			}
+			if tc.defined != nil {
+				e.Defined = start.Add(*tc.defined)
+			}
 			if tc.cluster != nil {
 				e.Cluster = *tc.cluster
 			}
@@ -251,6 +283,12 @@ func waits(t *propagation.Template) {
 	t.Hash = "as it was found"
 	t.Claim = propagation.Claim{Policy: propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "shop", Name: "p"}, ID: "p"}
 	t.Baseline = propagation.NewBaseline(t)
+}
+
+// bound is a Work whose binding was made at the start.
+func bound(w *propagation.Work) {
+	w.Annotations[propagation.AnnotationBindingCreated] = start.Format(time.RFC3339)
+	w.Created = start.Add(time.Hour) // a member that joined later
 }
 
 // deleted is a Work that was deleted at the start.

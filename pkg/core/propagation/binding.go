@@ -25,6 +25,7 @@ type Binding struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
+	Created         time.Time
 	Deleting        bool
 	Labels          map[string]string
 	Annotations     map[string]string
@@ -228,6 +229,18 @@ func (w *Work) PlacementNamed() string {
 // FollowsOthers reports whether the member has the template because others there refer to
 // it, and no policy places it there.
 func (w *Work) FollowsOthers() bool { return w.Annotations[AnnotationDependency] == "true" }
+
+// Predates reports whether the Work's template was made before its kind was defined as it
+// is now: then the template went with the former definition. A template is older than its
+// binding, and one that is made again gets a new binding. defined: when that was; zero: the
+// kind has no definition, or nobody knows.
+func (w *Work) Predates(defined time.Time) bool {
+	made, err := time.Parse(time.RFC3339, w.Annotations[AnnotationBindingCreated])
+	if err != nil { // a Work from before that was noted
+		made = w.Created
+	}
+	return !made.IsZero() && defined.After(made)
+}
 
 // Suspended reports whether the Work's own field suspends it.
 func (w *Work) Suspended() bool {

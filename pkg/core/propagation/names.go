@@ -105,6 +105,7 @@ const (
 	AnnotationClusterBindingName = "clusterresourcebinding.karmada.io/name"
 	AnnotationTemplate           = "sluice.dev/template" // TemplateKey as JSON
 	AnnotationBindingUID         = "sluice.dev/binding-uid"
+	AnnotationBindingCreated     = "sluice.dev/binding-created" // RFC 3339; only where the kind may have a definition
 	AnnotationTemplateUID        = "sluice.dev/template-uid"
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
 	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it there

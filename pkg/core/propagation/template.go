@@ -11,6 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// NoTemplate says that a template does not exist (Err), and when its kind's
+// CustomResourceDefinition was made; zero: there is none, or nobody knows.
+type NoTemplate struct {
+	Defined time.Time
+	Err     error
+}
+
+// Error is that of Err.
+func (n *NoTemplate) Error() string { return n.Err.Error() }
+
+// Unwrap returns Err.
+func (n *NoTemplate) Unwrap() error { return n.Err }
+
 // Template is a hub object to be propagated, as it was read.
 type Template struct {
 	Key             TemplateKey

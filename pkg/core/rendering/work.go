@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,6 +90,9 @@ func workAnnotations(b *propagation.Binding, cluster string) (map[string]string,
 		propagation.AnnotationConflictResolution: string(conflict),
 		propagation.AnnotationRevision:           b.Revision(),
 	}
+	if strings.Contains(b.Template().GroupVersionKind().Group, ".") && !b.Created.IsZero() {
+		a[propagation.AnnotationBindingCreated] = b.Created.UTC().Format(time.RFC3339)
+	}
 	if b.OutlivesTemplate() || b.OnlyRequiredIn(cluster) {
 		a[propagation.AnnotationDependency] = "true"
 	} else if form := b.Annotations[propagation.AnnotationActiveForm]; form != "" {
@@ -103,9 +108,11 @@ func workAnnotations(b *propagation.Binding, cluster string) (map[string]string,
 }
 
 // Equal tells whether the Work that exists says all that the desired one does:
-// the same spec, with every desired label, annotation and finalizer.
+// the same spec, with every desired label, annotation and finalizer. When the binding was
+// created, it need not say: no Work is written for that alone.
 func Equal(existing, desired *propagation.Work) bool {
-	said, says := existing.Annotations, desired.Annotations
+	said, says := existing.Annotations, maps.Clone(desired.Annotations)
+	delete(says, propagation.AnnotationBindingCreated)
 	return has(existing.Labels, desired.Labels) && has(said, says) &&
 		said[propagation.AnnotationMemberFields] == says[propagation.AnnotationMemberFields] &&
 		said[propagation.AnnotationDependency] == says[propagation.AnnotationDependency] &&

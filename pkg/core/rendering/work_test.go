@@ -4,8 +4,10 @@
 package rendering
 
 import (
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,6 +90,39 @@ func TestAWorkSaysThatOthersReferToItsTemplate(t *testing.T) {
 			}
 			if got := mustWork(t, b, "member1").Annotations[propagation.AnnotationDependency]; got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// Z11: a Work notes when its binding was made, where its kind may be defined anew; it is
+// not written for that alone.
+func TestZ11TheWorkNotesWhenItsBindingWasMade(t *testing.T) {
+	made := time.Date(2026, 11, 26, 12, 0, 0, 0, time.FixedZone("", 3600))
+	for sentence, tc := range map[string]struct {
+		apiVersion string
+		made       time.Time
+		want       string
+	}{
+		"a kind that has a definition":       {"example.org/v1", made, "2026-11-26T11:00:00Z"},
+		"a kind of the API server's own":     {"apps/v1", made, ""},
+		"it is not known when that was made": {"example.org/v1", time.Time{}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			b := binding(propagation.Namespaced)
+			b.Spec.Resource.APIVersion, b.Created = tc.apiVersion, tc.made
+			w := mustWork(t, b, "member1")
+			if got := w.Annotations[propagation.AnnotationBindingCreated]; got != tc.want {
+				t.Errorf("it notes %q, want %q", got, tc.want)
+			}
+			before := *w
+			before.Annotations = maps.Clone(w.Annotations)
+			delete(before.Annotations, propagation.AnnotationBindingCreated)
+			if !Equal(&before, w) || w.Annotations[propagation.AnnotationBindingCreated] != tc.want {
+				t.Errorf("a Work from before that was noted is written for it, or Equal changed it: %v", w.Annotations)
+			}
+			if got := merge(&before, w).Annotations[propagation.AnnotationBindingCreated]; got != tc.want {
+				t.Errorf("a Work that is written notes %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -348,11 +348,15 @@ func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagat
 	if len(all) == 0 || propagation.BindingOf(template) != gone {
 		return nil
 	}
-	if _, err := s.hub.TemplateNow(ctx, template); !errors.Is(err, outcome.ErrGone) {
-		if err == nil || errors.Is(err, outcome.ErrNotServed) {
-			return nil
-		}
+	_, err := s.hub.TemplateNow(ctx, template)
+	if err == nil || errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get %s: %w", template, err)
+	}
+	if kept, failed := s.kept(ctx, err, gone); failed != nil || kept {
+		return failed
 	}
 	for _, b := range all {
 		if err := s.detach(ctx, out, b.Template(), gone); err != nil {
@@ -360,4 +364,18 @@ func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagat
 		}
 	}
 	return nil
+}
+
+// kept reports whether members keep what the template brought, which is gone: it went with
+// the former definition of its kind.
+func (s *Stage) kept(ctx context.Context, gone error, key propagation.BindingKey) (bool, error) {
+	var none *propagation.NoTemplate
+	if !errors.As(gone, &none) || none.Defined.IsZero() {
+		return false, nil
+	}
+	works, err := s.hub.WorksOf(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("list the Works of %s: %w", key, err)
+	}
+	return slices.ContainsFunc(works, func(w *propagation.Work) bool { return w.Predates(none.Defined) }), nil
 }

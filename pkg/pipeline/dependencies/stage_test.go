@@ -135,3 +135,55 @@ func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
 		})
 	}
 }
+
+// What a template refers to stays where that stays: if it went with its kind, or with a
+// former definition of it.
+func TestZ11WhatFollowsATemplateThatWentWithItsKindStays(t *testing.T) {
+	widget := propagation.TemplateKey{APIVersion: "example.org/v1", Kind: "Widget", Namespace: "shop", Name: "one"}
+	settings := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	kind := widget.GroupVersionKind().GroupKind()
+	for sentence, tc := range map[string]struct {
+		hub   func(h *pipelinetest.Hub)
+		stays bool
+	}{
+		"its template was deleted":                           {hub: func(*pipelinetest.Hub) {}},
+		"it was, and its kind is as it was then":             {hub: func(h *pipelinetest.Hub) { h.Define(kind, fixture.Start.Add(-time.Hour)) }},
+		"its template went with its kind":                    {hub: func(h *pipelinetest.Hub) { h.Serve(kind) }, stays: true},
+		"its template went with the former definition of it": {hub: func(h *pipelinetest.Hub) { h.Define(kind, fixture.Start.Add(time.Hour)) }, stays: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			ctx := t.Context()
+			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+			bare := &propagation.Binding{Key: propagation.BindingOf(widget), Spec: workv1alpha2.ResourceBindingSpec{
+				Resource:      workv1alpha2.ObjectReference{APIVersion: widget.APIVersion, Kind: widget.Kind, Namespace: widget.Namespace, Name: widget.Name},
+				PropagateDeps: true, Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}},
+			}}
+			follower, err := h.CommitBinding(ctx, nil, core.Attach(&propagation.Template{Key: settings}, nil, core.Record(bare, []propagation.TemplateKey{settings})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &propagation.Work{
+				Key:         propagation.WorkKey{Cluster: "m1", Name: propagation.WorkName(bare.Key)},
+				Annotations: map[string]string{propagation.AnnotationBindingCreated: fixture.Start.Format(time.RFC3339)},
+			}
+			if err := h.EnsureNamespace(ctx, w.Key.Namespace()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.CommitWork(ctx, nil, w); err != nil {
+				t.Fatal(err)
+			}
+			tc.hub(h)
+			e, err := events.New("test", event.Event{}, events.BindingRemoved, events.Data{Template: &widget, Binding: &bare.Key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := dependencies.New(h, flags{}).Handle(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			b := h.LiveBinding(follower.Key)
+			if stays := b != nil && len(b.Spec.RequiredBy) > 0; stays != tc.stays {
+				t.Errorf("it follows still: %t, want %t", stays, tc.stays)
+			}
+		})
+	}
+}

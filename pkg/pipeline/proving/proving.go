@@ -57,7 +57,7 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 	if err != nil {
 		return e, err
 	}
-	e.Template, e.Binding = of.Template, of.Binding
+	e.Template, e.Defined, e.Binding = of.Template, of.Defined, of.Binding
 	if e.Cluster.Answer == applying.Found && key.Namespace != "" && mayBeTaken(e) {
 		if e.Parents, err = h.LinkedBindings(ctx, key.Namespace); err != nil {
 			return e, fmt.Errorf("list linked bindings: %w", err)
@@ -95,7 +95,12 @@ func mayBeTaken(e applying.Evidence) bool {
 // template. If the template does not exist, the binding is not read.
 func OfTemplate(ctx context.Context, h Hub, key propagation.TemplateKey, now time.Time) (e applying.Evidence, err error) {
 	e.Now = now
-	if e.Template, err = read(h.TemplateNow(ctx, key)); err != nil {
+	t, err := h.TemplateNow(ctx, key)
+	var none *propagation.NoTemplate
+	if errors.As(err, &none) {
+		e.Defined = none.Defined
+	}
+	if e.Template, err = read(t, err); err != nil {
 		return e, fmt.Errorf("get %s: %w", key, err)
 	}
 	if e.Template.Answer == applying.Absent {

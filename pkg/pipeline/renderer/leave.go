@@ -20,25 +20,24 @@ import (
 // leaves returns which Works may be deleted: those that a binding in force leaves out
 // and, if there is none, those whose template is gone. A missing binding proves
 // nothing. Whether the object may leave its member is proven again by the applier, from
-// what it reads then. unserved: there is no binding, and the hub does not serve the
-// template's kind.
-func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (may func(*propagation.Work) bool, unserved bool, err error) {
+// what it reads then. told: if there is no binding, what the hub says of the template.
+func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (may func(*propagation.Work) bool, told applying.Answer, err error) {
 	if b != nil && !b.Deleting {
 		omitted := applying.Omitted(b, true) == ""
-		return func(*propagation.Work) bool { return omitted }, false, nil
+		return func(*propagation.Work) bool { return omitted }, told, nil
 	}
 	if !slices.ContainsFunc(existing, func(w *propagation.Work) bool { return !w.Deleting }) { // nothing to decide
-		return func(*propagation.Work) bool { return false }, false, nil
+		return func(*propagation.Work) bool { return false }, told, nil
 	}
 	e, err := proving.OfTemplate(ctx, s.hub, key, s.now())
 	if err != nil {
-		return nil, false, err
+		return nil, told, err
 	}
 	e.Others = applying.Have(applying.Others{})
 	return func(w *propagation.Work) bool {
 		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // the applier checks that the cluster exists, and who else wants the object
 		return applying.Examine(e).Proof.Holds()
-	}, e.Template.Answer == applying.NotServed, nil
+	}, e.Template.Answer, nil
 }
 
 // shelter makes the members keep the objects of Works whose template is gone because

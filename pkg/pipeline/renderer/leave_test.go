@@ -5,12 +5,16 @@ package renderer_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // What goes with its kind nobody deleted: members keep it, also where the kind is served
@@ -47,6 +51,36 @@ func TestATemplateThatGoesWithItsKindIsPreserved(t *testing.T) {
 		if w := r.work(c); w == nil || !w.Deleting || w.Spec.PreserveResourcesOnDeletion == nil || !*w.Spec.PreserveResourcesOnDeletion {
 			t.Errorf("the Work for %s is %v, want it to leave what it brought", c, w)
 		}
+	}
+}
+
+// Z11: what went with a former definition of its kind is preserved, too. Nobody asks the
+// gate for what cannot be: it would ask here again, for ever.
+func TestZ11ATemplateThatWentWithTheFormerDefinitionIsPreserved(t *testing.T) {
+	r := secretBound(t)
+	r.render()
+	if err := r.hub.DeleteBinding(t.Context(), r.bound); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []string{"m1", "m2"} {
+		w := *r.work(c)
+		w.Annotations = maps.Clone(w.Annotations)
+		w.Annotations[propagation.AnnotationBindingCreated] = fixture.Start.Format(time.RFC3339) // as of a kind of somebody's own
+		if _, err := r.hub.CommitWork(t.Context(), r.work(c), &w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.hub.Define(schema.GroupKind{Kind: "Secret"}, fixture.Start.Add(time.Minute))
+	if out := r.render(); len(out) > 0 {
+		t.Errorf("it tells %v", out)
+	}
+	for _, c := range []string{"m1", "m2"} {
+		if w := r.work(c); w == nil || w.Deleting || w.Spec.PreserveResourcesOnDeletion == nil || !*w.Spec.PreserveResourcesOnDeletion {
+			t.Errorf("the Work for %s is %v, want it to preserve its object", c, w)
+		}
+	}
+	if r.render(); len(r.writes) > 0 {
+		t.Errorf("it writes again: %v", r.writes)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -95,12 +96,12 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	if err := s.shield(ctx, key.Namespace, existing, d.works); err != nil {
 		return nil, err
 	}
-	leaves, unserved, err := s.leaves(ctx, template, b, existing)
+	leaves, told, err := s.leaves(ctx, template, b, existing)
 	if err != nil {
 		return nil, err
 	}
 	steps := rendering.Plan(b, existing, d.works, d.failed, leaves)
-	if unserved {
+	if told == applying.NotServed || told == applying.Absent { // what is doubted then went with its kind
 		if err := s.shelter(ctx, steps); err != nil {
 			return nil, err
 		}
@@ -110,7 +111,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		return nil, failed
 	}
 	out := events.From(Name, e)
-	announce(out, msg, b, steps, works, d.failed)
+	announce(out, msg, b != nil && !b.Deleting || told == applying.Absent, steps, works, d.failed)
 	if failed != nil { // that event fails instead, and the others do not wait
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
 		return out.Events()
@@ -129,9 +130,10 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 
 // announce emits the events about the Works for the applier. It emits none for a Work
 // that is being deleted although it is wanted, and cannot be created again now: the
-// applier would ask for it again and again. Nor does it for a Work that stays because
-// no cluster satisfies the binding's placement.
-func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
+// applier would ask for it again and again. Nor does it for a Work that is in doubt if
+// the gate can do nothing about it (stays): no cluster satisfies the binding's placement,
+// or there is no template, which went with its kind.
+func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
 	for i, step := range steps {
 		w := works[i]
 		if w == nil {
@@ -142,7 +144,7 @@ func announce(out *events.Batch, msg events.Data, b *propagation.Binding, steps 
 		case step.Action == rendering.Leave && (step.Desired != nil || failed[w.Key.Cluster]):
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
-		case step.Action == rendering.Doubt && b != nil && !b.Deleting:
+		case step.Action == rendering.Doubt && stays:
 		case step.Action == rendering.Doubt:
 			// The gate creates the missing binding again.
 			out.EmitOnce(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
