@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -297,6 +298,7 @@ func TestReleasedEvents(t *testing.T) {
 // (docs/decisions/0042): so nothing else runs beside this.
 func TestReleasedEventsOfSuccess(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		pause(s.Context(), 4*time.Second) // twenty are mentioned at once and five a second: those before this may have used them up
 		config, nginx := s.ConfigMap("config"), s.Deployment("nginx").Using("config")
 		over := s.plain("over", nginx, "replace", "/spec/no/such", "", "member1")
 		s.Apply(over, s.Policy("pp").Selecting(nginx).WithDependencies().To("member1"), config, nginx)
