@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -20,7 +20,7 @@ import (
 // none, or definitions may not be read. outcome.ErrNotServed: the definition is being
 // deleted, or gone, and all objects of the kind with it.
 func (h *Hub) defined(ctx context.Context, r resource) (time.Time, error) {
-	if !strings.Contains(r.Group, ".") {
+	if !propagation.MayBeDefined(r.Group) {
 		return time.Time{}, nil // the API server's own
 	}
 	d, err := h.metadata(ctx, r)

@@ -5,7 +5,6 @@ package hub
 
 import (
 	"context"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,14 +57,11 @@ func (h *Hub) PolicySnapshotsUndefined(ctx context.Context) (bool, error) {
 
 // undefined reports whether the kind's CustomResourceDefinition is gone.
 func (h *Hub) undefined(ctx context.Context, r resource) (bool, error) {
-	_, err := h.definition(ctx, r)
+	_, err := h.metadata(ctx, r)
 	if missing(err) {
 		return true, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("get the definition of %s: %w", r.GroupKind(), err)
-	}
-	return false, nil
+	return false, err
 }
 
 // MemberNow is Member, but always reads from the API server.

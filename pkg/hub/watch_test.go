@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -213,6 +212,8 @@ type scripted struct {
 	// after holds the watch from a resourceVersion back until somebody closes it:
 	// what comes sooner is told together with what came before.
 	after map[string]chan struct{}
+	// held tells of each watch that is held back.
+	held chan string
 	// told is what the watch of hears told, in its order.
 	told chan string
 	// wrote is the answer to each write.
@@ -240,6 +241,10 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if heard := s.after[from]; heard != nil {
+			select {
+			case s.held <- from:
+			default: // nobody waits for it
+			}
 			select {
 			case <-heard:
 			case <-r.Context().Done():
@@ -285,7 +290,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // heard before it.
 func (s *scripted) hears(before map[string]string, want ...string) *hub.Hub {
 	s.t.Helper()
-	s.after = map[string]chan struct{}{}
+	s.after, s.held = map[string]chan struct{}{}, make(chan string, len(before))
 	for from := range before {
 		s.after[from] = make(chan struct{})
 	}
@@ -436,14 +441,18 @@ func TestZ21WhileNoWatchIsOpenReadsAreLive(t *testing.T) {
 	}
 	// The watch from 31 on is held back.
 	h := script.hears(map[string]string{"30": "Added b@25", "31": "nothing"}, "Added a@5", "Added b@25")
-	var got []string
-	for begun := time.Now(); !slices.Contains(got, "c@11") && time.Since(begun) < 10*time.Second; time.Sleep(time.Millisecond) {
-		all, err := h.Works(t.Context())
-		must(t, err)
-		got = nil
-		for _, w := range all {
-			got = append(got, w.Key.Name+"@"+w.ResourceVersion)
+	for from := ""; from != "31"; {
+		select {
+		case from = <-script.held:
+		case <-time.After(30 * time.Second):
+			t.Fatal("nobody opens the next watch")
 		}
+	}
+	all, err := h.Works(t.Context())
+	must(t, err)
+	var got []string
+	for _, w := range all {
+		got = append(got, w.Key.Name+"@"+w.ResourceVersion)
 	}
 	if diff := cmp.Diff([]string{"a@5", "c@11"}, got); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)

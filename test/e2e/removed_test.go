@@ -205,6 +205,23 @@ func TestZ11DefinitionsMadeAnew(t *testing.T) {
 	}
 }
 
+// carriedStays checks that what a placement brought to the members stays while something is
+// done to the kinds of the placements' API, and that the next change reaches them.
+func (s *scenario) carriedStays(do func()) {
+	s.Helper()
+	cm := s.ConfigMap("pages").set("data.page", "one")
+	p := s.everywhere()
+	s.Apply(cm, p)
+	s.Says(p, carried...)
+	before := s.uids(cm, members...)
+	s.party.together(do)
+	s.Says(p, carried...)
+	s.same(cm, before, members...)
+	s.Apply(cm.set("data.page", "two"))
+	s.holds(cm, "page", "two", members...)
+	s.same(cm, before, members...)
+}
+
 // What a placement brought stays where a kind of the placements' API goes, and comes
 // back.
 func TestZ11PlacementsDefinedAnew(t *testing.T) {
@@ -221,17 +238,7 @@ func TestZ11PlacementsDefinedAnew(t *testing.T) {
 	} {
 		t.Run(tc.kind.kind, func(t *testing.T) {
 			alone(t, gatesOff, []form{pp}, func(s *scenario) {
-				cm := s.ConfigMap("pages").set("data.page", "one")
-				p := s.everywhere()
-				s.Apply(cm, p)
-				s.Says(p, carried...)
-				before := s.uids(cm, members...)
-				s.party.together(func() { s.definedAnew(tc.writtenByPeople, tc.kind) })
-				s.Says(p, carried...)
-				s.same(cm, before, members...)
-				s.Apply(cm.set("data.page", "two"))
-				s.holds(cm, "page", "two", members...)
-				s.same(cm, before, members...)
+				s.carriedStays(func() { s.definedAnew(tc.writtenByPeople, tc.kind) })
 			})
 		})
 	}
@@ -246,12 +253,7 @@ func TestZ11PlacementsUndefinedOneByOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t, gatesOff, []form{pp}, func(s *scenario) {
-				cm := s.ConfigMap("pages").set("data.page", "one")
-				p := s.everywhere()
-				s.Apply(cm, p)
-				s.Says(p, carried...)
-				before := s.uids(cm, members...)
-				s.party.together(func() {
+				s.carriedStays(func() {
 					for _, r := range kinds {
 						s.undefine(r)
 					}
@@ -259,11 +261,6 @@ func TestZ11PlacementsUndefinedOneByOne(t *testing.T) {
 						s.install(s.crd(r))
 					}
 				})
-				s.Says(p, carried...)
-				s.same(cm, before, members...)
-				s.Apply(cm.set("data.page", "two"))
-				s.holds(cm, "page", "two", members...)
-				s.same(cm, before, members...)
 			})
 		})
 	}

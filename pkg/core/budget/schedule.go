@@ -67,8 +67,7 @@ func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Bi
 	next, known := *b, b.TargetClusters()
 	next.Spec.Clusters = slices.Clone(b.Spec.Clusters)
 	for _, w := range works {
-		uid := w.Annotations[propagation.AnnotationTemplateUID]
-		if w.Deleting || w.FollowsOthers() || w.Binding() != b.Key || uid == "" || uid != string(b.Spec.Resource.UID) || slices.Contains(known, w.Key.Cluster) {
+		if !w.Places(b.Key, b.Spec.Resource.UID) || slices.Contains(known, w.Key.Cluster) {
 			continue
 		}
 		next.Spec.Clusters = append(next.Spec.Clusters, workv1alpha2.TargetCluster{Name: w.Key.Cluster, Replicas: replicas(b, w)})

@@ -88,16 +88,16 @@ func (in Input) edited() bool {
 }
 
 // restored returns the input with the binding as it was before somebody deleted it, or
-// parts of what it said. That is known if the template holds what Works of it were made from: then
-// its policy acted, and what was not in force then goes on waiting. Otherwise the
-// input is returned as it is.
+// parts of what it said. That is known if the template holds what Works of it were made
+// from: then its policy acted, and what was not in force then goes on waiting. Otherwise
+// the input is returned as it is.
 func (in Input) restored() Input {
 	if !in.NeedsWorks() {
 		return in
 	}
 	key := propagation.BindingOf(in.Template.Key)
 	own := slices.DeleteFunc(slices.Clone(in.Works), func(w *propagation.Work) bool {
-		return w.Deleting || w.FollowsOthers() || w.Binding() != key || w.Annotations[propagation.AnnotationTemplateUID] != string(in.Template.UID)
+		return !w.Places(key, in.Template.UID)
 	})
 	i := slices.IndexFunc(own, func(w *propagation.Work) bool {
 		return w.Annotations[propagation.AnnotationRevision] == propagation.RevisionName(key, in.Template.Hash)

@@ -230,6 +230,12 @@ func (w *Work) PlacementNamed() string {
 // it, and no policy places it there.
 func (w *Work) FollowsOthers() bool { return w.Annotations[AnnotationDependency] == "true" }
 
+// Places reports whether the Work tells that the member has the template of that uid by the
+// binding's own placement: not as a dependency, and not on its way out.
+func (w *Work) Places(key BindingKey, template types.UID) bool {
+	return !w.Deleting && !w.FollowsOthers() && w.Binding() == key && template != "" && w.Annotations[AnnotationTemplateUID] == string(template)
+}
+
 // Predates reports whether the Work's template was made before its kind was defined as it
 // is now: then the template went with the former definition. A template is older than its
 // binding, and one that is made again gets a new binding. defined: when that was; zero: the

@@ -4,6 +4,7 @@
 package propagation
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,19 @@ func (n *NoTemplate) Error() string { return n.Err.Error() }
 
 // Unwrap returns Err.
 func (n *NoTemplate) Unwrap() error { return n.Err }
+
+// DefinedSince returns NoTemplate.Defined of an error; zero where it says nothing of it.
+func DefinedSince(err error) time.Time {
+	var none *NoTemplate
+	if errors.As(err, &none) {
+		return none.Defined
+	}
+	return time.Time{}
+}
+
+// MayBeDefined reports whether a kind of the API group may have a
+// CustomResourceDefinition.
+func MayBeDefined(group string) bool { return strings.Contains(group, ".") }
 
 // Template is a hub object to be propagated, as it was read.
 type Template struct {

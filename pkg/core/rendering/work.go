@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -90,7 +89,7 @@ func workAnnotations(b *propagation.Binding, cluster string) (map[string]string,
 		propagation.AnnotationConflictResolution: string(conflict),
 		propagation.AnnotationRevision:           b.Revision(),
 	}
-	if strings.Contains(b.Template().GroupVersionKind().Group, ".") && !b.Created.IsZero() {
+	if propagation.MayBeDefined(b.Template().GroupVersionKind().Group) && !b.Created.IsZero() {
 		a[propagation.AnnotationBindingCreated] = b.Created.UTC().Format(time.RFC3339)
 	}
 	if b.OutlivesTemplate() || b.OnlyRequiredIn(cluster) {

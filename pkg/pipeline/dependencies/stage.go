@@ -369,13 +369,13 @@ func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagat
 // kept reports whether members keep what the template brought, which is gone: it went with
 // the former definition of its kind.
 func (s *Stage) kept(ctx context.Context, gone error, key propagation.BindingKey) (bool, error) {
-	var none *propagation.NoTemplate
-	if !errors.As(gone, &none) || none.Defined.IsZero() {
+	defined := propagation.DefinedSince(gone)
+	if defined.IsZero() {
 		return false, nil
 	}
 	works, err := s.hub.WorksOf(ctx, key)
 	if err != nil {
 		return false, fmt.Errorf("list the Works of %s: %w", key, err)
 	}
-	return slices.ContainsFunc(works, func(w *propagation.Work) bool { return w.Predates(none.Defined) }), nil
+	return slices.ContainsFunc(works, func(w *propagation.Work) bool { return w.Predates(defined) }), nil
 }

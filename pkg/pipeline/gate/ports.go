@@ -7,23 +7,17 @@ import (
 	"context"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
-	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/pipeline/inputs"
 )
 
 // Inputs reads what the gate's decision depends on.
 type Inputs interface {
-	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	inputs.GateHub
 	// LiveTemplate reads the template from the API server: outcome.ErrGone proves that
 	// it does not exist.
 	LiveTemplate(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
-	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
-	Features(ctx context.Context) (propagation.Features, error)
-	// Kinds returns what is known of kinds.
-	Kinds(ctx context.Context) (kinds.Table, error)
-	// WorksOf tells what is in force for a template whose binding was lost.
-	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 }
 
 // Bindings reads and writes bindings.

@@ -96,10 +96,7 @@ func mayBeTaken(e applying.Evidence) bool {
 func OfTemplate(ctx context.Context, h Hub, key propagation.TemplateKey, now time.Time) (e applying.Evidence, err error) {
 	e.Now = now
 	t, err := h.TemplateNow(ctx, key)
-	var none *propagation.NoTemplate
-	if errors.As(err, &none) {
-		e.Defined = none.Defined
-	}
+	e.Defined = propagation.DefinedSince(err)
 	if e.Template, err = read(t, err); err != nil {
 		return e, fmt.Errorf("get %s: %w", key, err)
 	}

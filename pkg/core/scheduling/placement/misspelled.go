@@ -24,10 +24,9 @@ const maxTold = 5
 
 // heedLabels is the decision where the required affinity asks for a label, or a property,
 // that no member has, or for what no member has together, which is what a misspelled one
-// looks like. A member that has the
-// placement, and that the affinity alone would take it from, has nothing taken: nothing
-// moves. Where nobody loses it, or only who is one too many for the number that is wanted,
-// it is told if nobody is picked.
+// looks like. A member that has the placement, and that the affinity alone would take it
+// from, has nothing taken: nothing moves. Where nobody loses it, or only who is one too many
+// for the number that is wanted, it is told if nobody is picked.
 func (s *surveyed) heedLabels(d Decision) Decision {
 	matches := s.required()
 	unknown := s.unknown()
