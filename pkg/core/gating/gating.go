@@ -145,6 +145,11 @@ func Decide(in Input) Decision {
 	return d
 }
 
+// NeedsLatest reports whether a form of the policy that is newer than the one here would
+// have to wait for the next change of the template, because this one takes effect now.
+// So what was said of the policy before the template changed has to be known.
+func (in Input) NeedsLatest() bool { return in.waits() && Decide(in).Verdict == Open }
+
 // verdict asks the rules one after the other; the first that answers decides.
 func (in Input) verdict() Decision {
 	for _, rule := range []func(Input) (Verdict, Reason, bool){

@@ -13,6 +13,8 @@
 //     it is read in the version of the policy that holds it.
 //   - A template's policies are found through the index, so that a read costs in
 //     proportion to their number, and not to that of all policies.
+//   - A policy whose changes wait is at least as new as the template with whose change
+//     it takes effect: what was said of it before is part of what the owner agrees to.
 //   - A policy is read at least as new as Redis knows it. If the API server itself has
 //     an older version, that proves that the hub was restored from a backup.
 //
@@ -119,7 +121,7 @@ func candidates(in claiming.Input, view claims.View) []claims.Candidate {
 
 // GateHub reads what gates depend on besides claims.
 type GateHub interface {
-	Hub
+	ClaimHub
 	// WorksOf tells what is in force where no binding does.
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 }
@@ -164,19 +166,29 @@ func loadGate(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input
 	if in.Kinds, err = hub.Kinds(ctx); err != nil {
 		return in, fmt.Errorf("get the rules of kinds: %w", err)
 	}
-	claim := in.Template.Claim
-	if !claim.Held() {
+	if !in.Template.Claim.Held() {
 		return in, lost(ctx, hub, in)
 	}
-	p, err := hub.Policy(ctx, claim.Policy)
-	if errors.Is(err, outcome.ErrGone) {
-		return in, ErrStale
+	if in, err = under(ctx, hub, in, hub.Policy); err != nil || !in.NeedsLatest() {
+		return in, err
 	}
-	if err != nil {
-		return in, fmt.Errorf("get %s: %w", claim.Policy, ours(err))
-	}
-	if !claiming.Stands(in.Template, p) {
+	return under(ctx, hub, in, hub.PolicyNow)
+}
+
+// under adds to the input the policy that holds the template, as read returns it, and
+// what is to be known because of it.
+func under(ctx context.Context, hub GateHub, in gating.Input, read func(context.Context, propagation.PolicyKey) (*propagation.Policy, error)) (gating.Input, error) {
+	key := in.Template.Claim.Policy
+	p, err := read(ctx, key)
+	switch {
+	case errors.Is(err, outcome.ErrGone):
 		return in, ErrStale
+	case err != nil:
+		return in, fmt.Errorf("get %s: %w", key, ours(err))
+	case !claiming.Stands(in.Template, p):
+		return in, ErrStale
+	case in.Policy != nil && in.Policy.ResourceVersion == p.ResourceVersion:
+		return in, nil
 	}
 	in.Policy = p
 	if in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding); err != nil || !in.NeedsWorks() {
