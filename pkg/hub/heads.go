@@ -17,7 +17,7 @@ import (
 // their metadata is read.
 func (h *Hub) PlacementHeads(ctx context.Context, cluster string) ([]*propagation.Work, error) {
 	k, namespace := h.works[propagation.PlacementForm], propagation.PlacementForm.Namespace(cluster)
-	if found, doubtful, known := k.store.Load().list(namespace); known {
+	if found, doubtful, known := k.told(ctx).list(namespace); known {
 		return k.resolve(ctx, found, doubtful)
 	}
 	objects := k.objects(query{namespace: namespace})

@@ -71,9 +71,17 @@ func (k *kind[T]) explain(err error, tried string) error {
 	return explain(err, tried)
 }
 
+// told returns the store, once it is known what follows a watch that has just ended; nil:
+// the kind is not watched.
+func (k *kind[T]) told(ctx context.Context) *store[T] {
+	s := k.store.Load()
+	s.settle(ctx)
+	return s
+}
+
 // get is the object of that name.
 func (k *kind[T]) get(ctx context.Context, name types.NamespacedName) (T, error) {
-	value, found, known := k.store.Load().get(name)
+	value, found, known := k.told(ctx).get(name)
 	if !known {
 		r, err := k.getLive(ctx, name)
 		if err != nil {
@@ -112,7 +120,7 @@ func (k *kind[T]) list(ctx context.Context, namespace string) ([]T, error) {
 // listLike returns what q selects, sorted. If the kind is watched, it returns all
 // objects of q's namespace.
 func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
-	found, doubtful, known := k.store.Load().list(q.namespace)
+	found, doubtful, known := k.told(ctx).list(q.namespace)
 	if !known {
 		return k.listLive(ctx, q)
 	}
@@ -122,7 +130,7 @@ func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
 // listOwned is all objects of one owner, sorted. Where the store does not know,
 // q says how to ask for them.
 func (k *kind[T]) listOwned(ctx context.Context, owner string, q query) ([]T, error) {
-	found, doubtful, known := k.store.Load().listOwned(owner)
+	found, doubtful, known := k.told(ctx).listOwned(owner)
 	if !known {
 		return k.listLive(ctx, q)
 	}

@@ -25,7 +25,7 @@ const ownCont = "known:"
 func (k *kind[T]) listSome(ctx context.Context, q query) ([]T, string, error) {
 	after, ours := strings.CutPrefix(q.cont, ownCont)
 	if ours || q.cont == "" {
-		if found, doubtful, known := k.store.Load().list(q.namespace); known {
+		if found, doubtful, known := k.told(ctx).list(q.namespace); known {
 			found, doubtful, cont := pageAfter(found, doubtful, after, q.limit)
 			values, err := k.resolve(ctx, found, doubtful)
 			return values, cont, err

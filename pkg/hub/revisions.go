@@ -131,7 +131,7 @@ func (h *Hub) Revisions(ctx context.Context, b *propagation.Binding) ([]*propaga
 func (h *Hub) CreateRevision(ctx context.Context, b *propagation.Binding, r *propagation.Revision) error {
 	k, namespace := h.revisionsOf(b)
 	name := types.NamespacedName{Namespace: namespace, Name: r.Name}
-	if known, found, _ := k.store.Load().get(name); found {
+	if known, found, _ := k.told(ctx).get(name); found {
 		return keep(ctx, k, known, b, r)
 	}
 	o, err := revisionObject(k.resource, name, b, r)

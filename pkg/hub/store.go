@@ -43,8 +43,10 @@ type store[T any] struct {
 	// back says that the hub went back: what is listed next replaces all that is known.
 	back bool
 	// synced says that the initial list is in, broken that the watch ended, and that no
-	// other goes on from there, closed that it ended, and what follows is not known yet.
-	synced, broken, closed bool
+	// other goes on from there.
+	synced, broken bool
+	// closed is set while the watch has ended, and what follows is not known yet.
+	closed *gap
 	news                   []news
 	// wake holds a token while there is news.
 	wake chan struct{}
@@ -116,13 +118,13 @@ func (s *store[T]) ready() bool {
 // knows reports whether reads can be answered from the store. After a watch has ended
 // they cannot: what it reported may have been undone by restoring the hub from a
 // backup.
-func (s *store[T]) knows() bool { return s.synced && !s.broken && !s.closed }
+func (s *store[T]) knows() bool { return s.synced && !s.broken && s.closed == nil }
 
 // setClosed records that the watch ended, or that an attempt to open the next was answered.
 func (s *store[T]) setClosed(closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = closed
+	s.setGap(closed)
 }
 
 // setBroken records that the watch ended, or that it was resumed from where it was.
@@ -210,7 +212,8 @@ func (s *store[T]) replace(recs []*record[T], version uint64) {
 			s.tidy(name, e)
 		}
 	}
-	s.seen, s.synced, s.broken, s.closed = version, true, false, false
+	s.seen, s.synced, s.broken = version, true, false
+	s.setGap(false)
 }
 
 // observe takes what a watch reports of one object.
