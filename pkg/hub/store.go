@@ -47,7 +47,7 @@ type store[T any] struct {
 	synced, broken bool
 	// closed is set while the watch has ended, and what follows is not known yet.
 	closed *gap
-	news                   []news
+	news   []news
 	// wake holds a token while there is news.
 	wake chan struct{}
 }
