@@ -34,6 +34,8 @@ var (
 	updateStrategyKind       = placed(placementv1.KindClusterStagedUpdateStrategy, placementv1.ResourceClusterStagedUpdateStrategies, false)
 	updateRunKind            = placed(placementv1.KindClusterStagedUpdateRun, placementv1.ResourceClusterStagedUpdateRuns, true)
 	approvalRequestKind      = placed(placementv1.KindClusterApprovalRequest, placementv1.ResourceClusterApprovalRequests, true)
+	evictionKind             = placed(placementv1.KindClusterResourcePlacementEviction, placementv1.ResourceClusterResourcePlacementEvictions, true)
+	disruptionBudgetKind     = placed(placementv1.KindClusterResourcePlacementDisruptionBudget, placementv1.ResourceClusterResourcePlacementDisruptionBudgets, false)
 	memberKind               = resource{
 		GroupVersionKind: memberclusterv1.SchemeGroupVersion.WithKind(memberclusterv1.KindMemberCluster),
 		Plural:           memberclusterv1.ResourceMemberClusters, Status: true,
@@ -53,7 +55,7 @@ func inNamespaces(r resource) resource {
 var placingKinds = []resource{
 	placementKind, policySnapshotKind, resourceSnapshotKind, placementBindingKind,
 	clusterOverrideKind, clusterOverrideSnapshots, resourceOverrideKind, resourceOverrideSnaps,
-	updateRunKind, approvalRequestKind, memberKind,
+	updateRunKind, approvalRequestKind, evictionKind, memberKind,
 }
 
 // placing is what this process knows of them.
@@ -74,6 +76,9 @@ type placing struct {
 	updateRuns       *kind[*placementv1.ClusterStagedUpdateRun]
 	approvalRequests *kind[*placementv1.ClusterApprovalRequest]
 
+	evictions         *kind[*placementv1.ClusterResourcePlacementEviction]
+	disruptionBudgets *kind[*placementv1.ClusterResourcePlacementDisruptionBudget]
+
 	members *kind[*memberclusterv1.MemberCluster]
 }
 
@@ -91,6 +96,8 @@ func newPlacing(client api) placing {
 		updateStrategies:         wireKind[placementv1.ClusterStagedUpdateStrategy](client, updateStrategyKind, ""),
 		updateRuns:               wireKind[placementv1.ClusterStagedUpdateRun](client, updateRunKind, ""),
 		approvalRequests:         wireKind[placementv1.ClusterApprovalRequest](client, approvalRequestKind, ""),
+		evictions:                wireKind[placementv1.ClusterResourcePlacementEviction](client, evictionKind, ""),
+		disruptionBudgets:        wireKind[placementv1.ClusterResourcePlacementDisruptionBudget](client, disruptionBudgetKind, ""),
 		members:                  wireKind[memberclusterv1.MemberCluster](client, memberKind, ""),
 	}
 	p.resourceSnapshots.bare = true
@@ -118,6 +125,7 @@ func (p *placing) watched() map[schema.GroupVersionKind]watched {
 		resourceOverrideSnaps.GroupVersionKind:    p.namespaceOverrideSnaps,
 		updateRunKind.GroupVersionKind:            p.updateRuns,
 		approvalRequestKind.GroupVersionKind:      p.approvalRequests,
+		evictionKind.GroupVersionKind:             p.evictions,
 		memberKind.GroupVersionKind:               p.members,
 	}
 }

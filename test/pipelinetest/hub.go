@@ -251,7 +251,7 @@ func (h *Hub) Restart() []hub.Change {
 	}{
 		h.clusters, h.works, h.revisions, h.overrides, h.bindings, h.policies, h.templates,
 		p.members, p.resourceSnapshots, p.policySnapshots, p.overrides, p.inNames, p.clusterOverrides, p.namespaced, p.placementBindings, p.placements,
-		p.updateStrategies, p.updateRuns, p.approvalRequests,
+		p.updateStrategies, p.updateRuns, p.approvalRequests, p.evictions, p.disruptionBudgets,
 	} {
 		t.relist()
 		all = append(all, t.changes()...)

@@ -47,6 +47,8 @@ type placing struct {
 	updateStrategies  *wires[*placementv1.ClusterStagedUpdateStrategy]
 	updateRuns        *wires[*placementv1.ClusterStagedUpdateRun]
 	approvalRequests  *wires[*placementv1.ClusterApprovalRequest]
+	evictions         *wires[*placementv1.ClusterResourcePlacementEviction]
+	disruptionBudgets *wires[*placementv1.ClusterResourcePlacementDisruptionBudget]
 	members           *wires[*memberclusterv1.MemberCluster]
 }
 
@@ -64,6 +66,8 @@ func newPlacing(h *Hub) placing {
 		updateStrategies:  newWires[*placementv1.ClusterStagedUpdateStrategy](h, v, placementv1.KindClusterStagedUpdateStrategy),
 		updateRuns:        newWires[*placementv1.ClusterStagedUpdateRun](h, v, placementv1.KindClusterStagedUpdateRun),
 		approvalRequests:  newWires[*placementv1.ClusterApprovalRequest](h, v, placementv1.KindClusterApprovalRequest),
+		evictions:         newWires[*placementv1.ClusterResourcePlacementEviction](h, v, placementv1.KindClusterResourcePlacementEviction),
+		disruptionBudgets: newWires[*placementv1.ClusterResourcePlacementDisruptionBudget](h, v, placementv1.KindClusterResourcePlacementDisruptionBudget),
 		members:           newWires[*memberclusterv1.MemberCluster](h, memberclusterv1.SchemeGroupVersion.String(), memberclusterv1.KindMemberCluster),
 	}
 }

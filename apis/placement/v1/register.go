@@ -27,6 +27,9 @@ const (
 	KindClusterApprovalRequest          = "ClusterApprovalRequest"
 	KindWork                            = "Work"
 
+	KindClusterResourcePlacementEviction         = "ClusterResourcePlacementEviction"
+	KindClusterResourcePlacementDisruptionBudget = "ClusterResourcePlacementDisruptionBudget"
+
 	ResourceClusterResourcePlacements        = "clusterresourceplacements"
 	ResourceClusterSchedulingPolicySnapshots = "clusterschedulingpolicysnapshots"
 	ResourceClusterResourceSnapshots         = "clusterresourcesnapshots"
@@ -39,6 +42,9 @@ const (
 	ResourceClusterStagedUpdateRuns          = "clusterstagedupdateruns"
 	ResourceClusterApprovalRequests          = "clusterapprovalrequests"
 	ResourceWorks                            = "works"
+
+	ResourceClusterResourcePlacementEvictions         = "clusterresourceplacementevictions"
+	ResourceClusterResourcePlacementDisruptionBudgets = "clusterresourceplacementdisruptionbudgets"
 )
 
 // SchemeGroupVersion is the group and version of every type in this package.
@@ -67,6 +73,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ClusterStagedUpdateStrategy{}, &ClusterStagedUpdateStrategyList{},
 		&ClusterStagedUpdateRun{}, &ClusterStagedUpdateRunList{},
 		&ClusterApprovalRequest{}, &ClusterApprovalRequestList{},
+		&ClusterResourcePlacementEviction{}, &ClusterResourcePlacementEvictionList{},
+		&ClusterResourcePlacementDisruptionBudget{}, &ClusterResourcePlacementDisruptionBudgetList{},
 		&Work{}, &WorkList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"sluice.dev/pkg/core/evicting"
 )
 
 // Metrics of placements, under their released names.
@@ -23,6 +25,21 @@ var (
 		Help: "Placements whose members are being picked now.",
 	})
 )
+
+// evictions are those that were decided, under the released name of the metric.
+var evictions = promauto.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "fleet_workload_eviction_complete",
+	Help: "When an eviction was decided, and whether it named what there is.",
+}, []string{"name", "isCompleted", "isValid"})
+
+// evicted records that the eviction was decided.
+func evicted(v evicting.Verdict) {
+	forget(v.Eviction.Name)
+	evictions.WithLabelValues(v.Eviction.Name, "true", strconv.FormatBool(v.Valid)).SetToCurrentTime()
+}
+
+// forget deletes the metric of an eviction.
+func forget(name string) { evictions.DeletePartialMatch(prometheus.Labels{"name": name}) }
 
 // measured runs and measures one cycle. A cycle that fails is tried again.
 func measured(cycle func() error) error {

@@ -30,13 +30,17 @@ const placed = "placement:"
 func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	p, err := s.placements.Placement(ctx, name)
 	if errors.Is(err, outcome.ErrGone) {
-		return nil, nil
+		_, err := s.evict(ctx, name, nil, nil)
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get placement %s: %w", name, err)
 	}
 	out := events.From(Name, e)
 	if p.DeletionTimestamp != nil {
+		if _, err := s.evict(ctx, name, p, nil); err != nil {
+			return nil, err
+		}
 		out.Emit(events.PlacementScheduled, events.Data{Placement: name, Reason: "Deleting"})
 		return out.Events()
 	}
@@ -46,14 +50,22 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	}
 	policy := placing.LatestPolicy(p, snapshots)
 	if policy == nil {
-		return nil, nil // the placer creates it, and emits an event
+		_, err := s.evict(ctx, name, p, nil)
+		return nil, err // the placer creates it, and emits an event
 	}
 	var d placement.Decision
 	err = measured(func() error {
-		if d, err = s.pick(ctx, policy, name); err != nil {
+		if d, err = s.pick(ctx, policy, name, nil); err != nil {
 			return err
 		}
-		return s.decided(ctx, policy, d)
+		if policy, err = s.decided(ctx, policy, d); err != nil {
+			return err
+		}
+		without, err := s.evict(ctx, name, p, policy)
+		if without != nil {
+			d = *without
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -62,7 +74,7 @@ func (s *Stage) place(ctx context.Context, e event.Event, name string) ([]event.
 	return out.Events()
 }
 
-func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, name string) (placement.Decision, error) {
+func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, name string, evicted map[string]bool) (placement.Decision, error) {
 	bindings, err := s.placements.PlacementBindingsOf(ctx, name)
 	if err != nil {
 		return placement.Decision{}, fmt.Errorf("list bindings of %s: %w", name, err)
@@ -71,19 +83,21 @@ func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingP
 	if err != nil {
 		return placement.Decision{}, fmt.Errorf("list members: %w", err)
 	}
-	return placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: bindings, Now: s.now()}), nil
+	return placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: bindings, Evicted: evicted, Now: s.now()}), nil
 }
 
-// decided writes the decision to the snapshot's status, if that differs.
-func (s *Stage) decided(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, d placement.Decision) error {
+// decided writes the decision to the snapshot's status, if that differs, and returns the
+// snapshot with that.
+func (s *Stage) decided(ctx context.Context, policy *placementv1.ClusterSchedulingPolicySnapshot, d placement.Decision) (*placementv1.ClusterSchedulingPolicySnapshot, error) {
 	status := d.Status(placement.Generation(policy))
 	condition := d.Condition
 	condition.ObservedGeneration = policy.Generation
 	status.Conditions, _ = conditions.Set(policy.Status.Conditions, condition, s.now())
-	if _, err := s.placements.CommitPolicySnapshotStatus(ctx, policy, status); err != nil {
-		return fmt.Errorf("commit status of policy snapshot %s: %w", policy.Name, err)
+	written, err := s.placements.CommitPolicySnapshotStatus(ctx, policy, status)
+	if err != nil {
+		return policy, fmt.Errorf("commit status of policy snapshot %s: %w", policy.Name, err)
 	}
-	return nil
+	return written, nil
 }
 
 // clusterChangedFor announces one page of the placements that a changed cluster may

@@ -23,6 +23,7 @@ import (
 
 // placedWorld is a hub with placements and no bindings of policies.
 type placedWorld struct {
+	asksNone
 	placements []*placementv1.ClusterResourcePlacement
 	policy     *placementv1.ClusterSchedulingPolicySnapshot
 	members    []*memberclusterv1.MemberCluster
@@ -62,6 +63,20 @@ func (w *placedWorld) PlacementBindingsOf(context.Context, string) ([]*placement
 
 func (w *placedWorld) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
 	return w.members, nil
+}
+
+func (w *placedWorld) PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
+	return w.Placement(ctx, name)
+}
+
+// asksNone has no evictions.
+type asksNone struct{ asks }
+
+// asks are not asked for here.
+type asks = Evictions
+
+func (asksNone) Evictions(context.Context) ([]*placementv1.ClusterResourcePlacementEviction, error) {
+	return nil, nil
 }
 
 type noBindings struct{ writes }

@@ -29,11 +29,23 @@ type Bindings interface {
 // Placements reads placements, and writes the status of their policy snapshots.
 type Placements interface {
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
+	// PlacementNow reads from the API server.
+	PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	Placements(ctx context.Context) ([]*placementv1.ClusterResourcePlacement, error)
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	CommitPolicySnapshotStatus(ctx context.Context, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) (*placementv1.ClusterSchedulingPolicySnapshot, error)
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
+	Evictions
+}
+
+// Evictions reads and answers what people ask to be evicted.
+type Evictions interface {
+	Eviction(ctx context.Context, name string) (*placementv1.ClusterResourcePlacementEviction, error)
+	Evictions(ctx context.Context) ([]*placementv1.ClusterResourcePlacementEviction, error)
+	CommitEvictionStatus(ctx context.Context, e *placementv1.ClusterResourcePlacementEviction, status placementv1.PlacementEvictionStatus) (*placementv1.ClusterResourcePlacementEviction, error)
+	// DisruptionBudget reads the budget of the placement of that name.
+	DisruptionBudget(ctx context.Context, placement string) (*placementv1.ClusterResourcePlacementDisruptionBudget, error)
 }
 
 // Clusters reads the clusters.

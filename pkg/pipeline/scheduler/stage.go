@@ -46,9 +46,13 @@ func New(b Bindings, c Clusters, p Placements, g Gates, now func() time.Time) *S
 // Name returns the name of the stage's function.
 func (s *Stage) Name() string { return Name }
 
-// Handle schedules one binding or placement, or finds those that a changed cluster
-// concerns. It is safe to call twice.
+// Handle schedules one binding or placement, finds those that a changed cluster concerns,
+// or decides an eviction. It is safe to call twice.
 func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error) {
+	switch e.Type() {
+	case events.ResourceAdded, events.ResourceUpdated, events.ResourceDeleted:
+		return s.asked(ctx, e)
+	}
 	msg, err := events.Decode(e)
 	if err != nil {
 		return nil, outcome.Terminal(err)

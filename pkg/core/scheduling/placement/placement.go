@@ -34,7 +34,9 @@ type Input struct {
 	Members []*memberclusterv1.MemberCluster
 	// Bindings are the placement's, in any order.
 	Bindings []*placementv1.ClusterResourceBinding
-	Now      time.Time
+	// Evicted are members that are given up, and picked as if they never had been, if at all.
+	Evicted map[string]bool
+	Now     time.Time
 }
 
 // Decision is where the placement goes.

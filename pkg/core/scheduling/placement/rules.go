@@ -71,11 +71,11 @@ func foreign(m *memberclusterv1.MemberCluster) bool {
 func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
 
 // tainted keeps placements out of a member with a taint that is not tolerated. One
-// that has the placement keeps it.
+// that has the placement, and was not given up, keeps it.
 func (s *surveyed) tainted() rule {
 	untolerated := s.untolerated()
 	return func(m *memberclusterv1.MemberCluster) string {
-		if s.had[m.Name] {
+		if s.had[m.Name] && !s.gone[m.Name] {
 			return ""
 		}
 		return untolerated(m)

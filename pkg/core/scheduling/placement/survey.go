@@ -5,6 +5,7 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,6 +30,9 @@ type surveyed struct {
 	// spare are the members that are more than are wanted, and those that the policy gave
 	// up when it was asked before, and that still have a binding.
 	spare map[string]bool
+	// gone are the members that the policy gave up when it was asked before: what they still
+	// have does not count against a taint.
+	gone map[string]bool
 }
 
 // survey is the step Batch: what of the earlier decisions stands.
@@ -41,7 +45,7 @@ func survey(in Input) *surveyed {
 		s.policy = &placementv1.PlacementPolicy{}
 	}
 	for _, b := range in.Bindings {
-		if Picks(b) {
+		if Picks(b) && !in.Evicted[b.Spec.TargetCluster] {
 			s.had[b.Spec.TargetCluster] = true
 			s.bound[b.Spec.TargetCluster] = s.bound[b.Spec.TargetCluster] || b.Spec.State == placementv1.BindingStateBound
 			s.spare[b.Spec.TargetCluster] = in.asked()
@@ -52,7 +56,11 @@ func survey(in Input) *surveyed {
 			delete(s.spare, d.ClusterName)
 		}
 	}
+	s.gone = maps.Clone(s.spare)
 	for _, d := range in.decided() {
+		if in.Evicted[d.ClusterName] {
+			continue
+		}
 		if m := s.find(d.ClusterName); d.Selected && d.Reason != ReasonHeld && m != nil && leaving(m) == "" {
 			s.kept[d.ClusterName] = d
 		}
