@@ -11,10 +11,26 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
+
+// Defined returns when the kind's CustomResourceDefinition was made, as defined does. It
+// always reads from the API server: what was missing before, and was created later than
+// that, was deleted; what was created earlier went with a former definition.
+func (h *Hub) Defined(ctx context.Context, gvk schema.GroupVersionKind) (time.Time, error) {
+	k, err := h.templateKind(gvk)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find out when %s was defined: %w", gvk.Kind, err)
+	}
+	at, err := h.defined(ctx, k.resource)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find out when %s was defined: %w", gvk.Kind, err)
+	}
+	return at, nil
+}
 
 // defined returns when the kind's CustomResourceDefinition was made; zero where it has
 // none, or definitions may not be read. outcome.ErrNotServed: the definition is being

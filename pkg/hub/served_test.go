@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"sluice.dev/pkg/core/propagation"
@@ -168,6 +169,13 @@ func TestZ11ATemplateThatGoesWithItsKind(t *testing.T) {
 			var gone *propagation.NoTemplate
 			if errors.As(err, &gone) != errors.Is(tc.want, outcome.ErrGone) || gone != nil && !gone.Defined.Equal(tc.since) {
 				t.Errorf("got %#v, of a kind that was defined at %s", gone, tc.since)
+			}
+			at, err := h.Defined(t.Context(), schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"})
+			if errors.Is(err, outcome.ErrNotServed) != errors.Is(tc.want, outcome.ErrNotServed) || (err == nil) != (tc.want == nil || errors.Is(tc.want, outcome.ErrGone)) {
+				t.Errorf("of the kind alone it says %v", err)
+			}
+			if gone != nil && !at.Equal(tc.since) {
+				t.Errorf("the kind was defined at %s, want %s", at, tc.since)
 			}
 		})
 	}

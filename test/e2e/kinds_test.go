@@ -7,6 +7,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +136,66 @@ func TestZ11KindMadeAnew(t *testing.T) {
 		s.goesOn(w, 4, before, members...)
 		s.Delete(w)
 		s.Expect(w).Nowhere()
+	})
+}
+
+// replaced deletes a definition on the hub and makes it again at once, with all that goes
+// with it.
+func (s *scenario) replaced(crd thing) {
+	s.Helper()
+	file := filepath.Join(s.TempDir(), "crd.json")
+	if err := os.WriteFile(file, []byte(asJSON(crd.object().Object)), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	if out, err := s.kubectl("replace", "--force", "-f", file); err != nil {
+		s.Fatalf("replace %s: %v\n%s", crd, err, out)
+	}
+	s.Eventually(func() error { return isCondition("Established", "True")(s.Live(crd).Object) })
+}
+
+// So it is with what a placement brought: also when another object's change makes a new
+// snapshot. What is made again counts again, even if it is what it was.
+func TestZ11KindMadeAnewStaysPlaced(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, append([]string{"hub"}, members...)...)
+		one, two := template{newThing(widgets, s.ns, "one")}.At(1), template{newThing(widgets, s.ns, "two")}.At(1)
+		cm, p := s.ConfigMap("pages").set("data.page", "one"), s.everywhere()
+		s.Apply(one, two, cm, p)
+		s.Says(p, carried...)
+		first, second := s.uids(one, members...), s.uids(two, members...)
+		s.unwritten(func() { s.replaced(crd) })
+		s.Apply(cm.set("data.page", "two"))
+		s.holds(cm, "page", "two", members...)
+		s.unwritten(func() {})
+		s.same(one, first, members...)
+		s.same(two, second, members...)
+
+		s.Apply(one.At(3))
+		s.Expect(one).At(3, members...)
+		s.same(one, first, members...)
+		s.Delete(one)
+		s.Expect(one).Nowhere()
+		s.same(two, second, members...)
+
+		noted := func() string {
+			o := s.Latest(placement{p}, func(names []string) error {
+				left := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, "Widget ") })
+				return are("Widget two")(left)
+			})
+			return o.GetAnnotations()["sluice.dev/created"]
+		}
+		former := noted()
+		s.Apply(two)
+		s.Eventually(func() error {
+			if noted() == former {
+				return errors.New("the snapshot says nothing of it")
+			}
+			return nil
+		})
+		s.same(two, second, members...)
+		s.Delete(two)
+		s.Expect(two).Nowhere()
 	})
 }
 

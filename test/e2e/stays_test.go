@@ -20,6 +20,12 @@ import (
 func (s *scenario) Untouched(do func()) {
 	s.Helper()
 	s.canary()
+	s.unwritten(do)
+}
+
+// unwritten is Untouched of what must not share its namespace with a canary.
+func (s *scenario) unwritten(do func()) {
+	s.Helper()
 	s.Rest()
 	mark := s.mark()
 	do()

@@ -82,6 +82,17 @@ func (h *Hub) Define(kind schema.GroupKind, at time.Time) {
 	h.defined[kind] = at
 }
 
+// Defined tells when the definition of a kind was made.
+func (h *Hub) Defined(ctx context.Context, gvk schema.GroupVersionKind) (time.Time, error) {
+	if err := h.ask(ctx, "get", "definition of "+gvk.Kind); err != nil {
+		return time.Time{}, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := propagation.TemplateKey{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind}
+	return h.defined[gvk.GroupKind()], h.located(&at)
+}
+
 // Serves tells whether a kind is served. For tests.
 func (h *Hub) Serves(kind schema.GroupKind) bool {
 	versions, known := h.serves[kind]

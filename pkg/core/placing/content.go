@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -29,12 +30,20 @@ type Item struct {
 	Raw []byte
 	// Envelope: the object is a ConfigMap that contains other objects.
 	Envelope bool
+	// Created is when the object was created on the hub, or a later time at which it
+	// existed; zero: not known. Only objects of kinds that may have a
+	// CustomResourceDefinition have it.
+	Created time.Time
 }
 
 // NewItem returns the item for an object as the API server has it. It does not change
 // obj.
 func NewItem(key propagation.TemplateKey, obj map[string]any) (Item, error) {
-	return itemOf(key, Scrub(obj))
+	i, err := itemOf(key, Scrub(obj))
+	if i.mayBeDefined() {
+		i.Created = createdAt(obj)
+	}
+	return i, err
 }
 
 // ReadItem decodes an item of a snapshot.
@@ -136,8 +145,16 @@ func (c Content) Items() []Item { return c.items }
 
 // Has reports whether the object is in the content.
 func (c Content) Has(key propagation.TemplateKey) bool {
-	_, found := slices.BinarySearchFunc(c.items, key, func(i Item, k propagation.TemplateKey) int { return Compare(i.Key, k) })
+	_, found := c.find(key)
 	return found
+}
+
+func (c Content) find(key propagation.TemplateKey) (Item, bool) {
+	n, found := slices.BinarySearchFunc(c.items, key, func(i Item, k propagation.TemplateKey) int { return Compare(i.Key, k) })
+	if !found {
+		return Item{}, false
+	}
+	return c.items[n], true
 }
 
 // Keep returns the content of those items for which keep returns true.

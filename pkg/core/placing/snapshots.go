@@ -198,6 +198,8 @@ type Plan struct {
 	Create []New
 	// Relabel sets the label on the latest first, and then removes it from others.
 	Relabel []Relabel
+	// Redate is AnnotationCreated for stored parts, by their names.
+	Redate map[string]string
 	// Prune are the snapshots beyond the history limit.
 	Prune []Part
 	// Index of the latest snapshot after these writes; -1: there is none.
@@ -334,6 +336,9 @@ func (s Stored) parts(c Content, hash string, index int) []New {
 			}
 		} else {
 			n.Annotations = map[string]string{placementv1.AnnotationSubindex: strconv.Itoa(i - 1), AnnotationPartOf: hash}
+		}
+		if created := noted(items); created != "" {
+			n.Annotations[AnnotationCreated] = created
 		}
 		out = append(out, n)
 	}

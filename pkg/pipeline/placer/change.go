@@ -35,7 +35,11 @@ func (r *reading) changed(ctx context.Context, keys []propagation.TemplateKey) (
 			return content, err
 		}
 	}
-	return content.Without(r.gone).With(r.items), nil
+	gone, err := r.gone(ctx)
+	if err != nil {
+		return content, err
+	}
+	return content.Without(r.left).Without(gone).With(r.items), nil
 }
 
 // split sorts the keys, without duplicates, into namespaces and objects inside
@@ -85,11 +89,10 @@ func (r *reading) changedNamespace(ctx context.Context, content placing.Content,
 			return content, err
 		}
 	}
-	return content.Without(r.gone).With(r.items), nil
+	return content.Without(r.left).With(r.items), nil
 }
 
-// reread reads an object as it is now. If it is not to be propagated, it is treated as
-// deleted.
+// reread reads an object as it is now. If it is not to be propagated, it leaves.
 func (r *reading) reread(ctx context.Context, key propagation.TemplateKey) error {
 	t, err := r.one(ctx, key)
 	if err != nil {
@@ -97,7 +100,7 @@ func (r *reading) reread(ctx context.Context, key propagation.TemplateKey) error
 	}
 	switch {
 	case t == nil:
-		r.drop(key)
+		r.lose(key)
 		return nil
 	case key.Namespace != "":
 		return r.inNamespace(ctx, t)
@@ -107,13 +110,13 @@ func (r *reading) reread(ctx context.Context, key propagation.TemplateKey) error
 		return err
 	}
 	if !selected {
-		r.drop(key)
+		r.pass(t)
 		return nil
 	}
 	return r.take(t)
 }
 
-// one reads an object; nil: it is gone.
+// one reads an object; nil: it does not exist.
 func (r *reading) one(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error) {
 	gvk, ok := r.version(key)
 	if !ok {

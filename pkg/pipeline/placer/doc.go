@@ -7,7 +7,7 @@
 // Consumes: changes of placements, of their snapshots, and of objects of the kinds that
 // placements select; placement.touched; the tick.
 // Reads: the placement, its snapshots; the objects that changed, or all that are
-// selected, in pages.
+// selected, in pages; if some are missing, the definition of their kind.
 // Decides with: pkg/core/placing.
 // Commits: changed objects until they were read, in Redis (pkg/redis/pending); resource
 // and policy snapshots; the placement's finalizers. Of the placement's status only the
@@ -24,6 +24,6 @@
 // Twice is safe: the plan depends on what is stored, nothing is written if nothing
 // changed, and a half-written snapshot is finished or deleted.
 //
-// It must not treat what it cannot read as deleted: that stays as the latest snapshot
-// has it. It must not decide where anything goes.
+// It must not treat as deleted what it cannot read, or what went with its kind: that
+// stays as the latest snapshot has it. It must not decide where anything goes.
 package placer

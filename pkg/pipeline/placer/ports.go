@@ -40,6 +40,9 @@ type Snapshots interface {
 type Objects interface {
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	ListTemplates(ctx context.Context, gvk schema.GroupVersionKind, namespace string, limit int64, cont string) ([]*propagation.Template, string, error)
+	// Defined returns when the kind's CustomResourceDefinition was made; zero: it has
+	// none. outcome.ErrNotServed: it is being deleted, or gone.
+	Defined(ctx context.Context, gvk schema.GroupVersionKind) (time.Time, error)
 	// KindsInNamespaces returns the namespaced kinds that the hub serves.
 	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
 }

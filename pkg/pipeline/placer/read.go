@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,16 +39,44 @@ type reading struct {
 	selectors placing.Selectors
 	// inside are the namespaced kinds, which are selected with a namespace.
 	inside []schema.GroupVersionKind
-	// latest is the content of the latest snapshot.
+	// latest is the content of the latest snapshot, and parts its items by part.
 	latest placing.Content
+	parts  held
 
 	items []placing.Item
-	gone  []propagation.TemplateKey
-	size  int
+	// left are objects that exist and are not to be propagated; absent are those that do
+	// not exist, or are being deleted: stay decides which of them were deleted.
+	left, absent []propagation.TemplateKey
+	size         int
+	// renewed are the kinds of which objects stay that went with a former definition.
+	renewed map[schema.GroupKind]bool
 	// dark are the kinds whose objects could not be read, and why.
 	dark map[schema.GroupKind]string
 	// missing are the rights that were missing, one for each kind.
 	missing []propagation.Right
+}
+
+// held are the items of a snapshot, by the names of its parts.
+type held map[string][]placing.Item
+
+func (h held) content() placing.Content {
+	var items []placing.Item
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		items = append(items, h[name]...)
+	}
+	return placing.NewContent(items)
+}
+
+// redate returns what the parts of the latest snapshot have to say from now on of when
+// their objects were created, if that changed.
+func (r *reading) redate(now placing.Content) map[string]string {
+	edits := map[string]string{}
+	for name, items := range r.parts {
+		if created, again := placing.Redated(items, now); again {
+			edits[name] = created
+		}
+	}
+	return edits
 }
 
 // all selects everything again. Objects of kinds that could not be read stay as the
@@ -69,7 +98,12 @@ func (r *reading) all(ctx context.Context) (placing.Content, error) {
 		}
 	}
 	read := placing.NewContent(r.items)
-	content := read.With(r.latest.Keep(func(i placing.Item) bool { return r.keeps(i, read) }).Items())
+	stay, err := r.stay(ctx, r.selectors.Missing(r.latest, read, r.left))
+	if err != nil {
+		return placing.Content{}, err
+	}
+	latest := r.latest.Without(r.left)
+	content := read.With(latest.Keep(func(i placing.Item) bool { return r.keeps(i, read) }).Items()).With(stay)
 	return content, r.mistaken(ctx, content)
 }
 
@@ -165,11 +199,14 @@ func (r *reading) lack(gk schema.GroupKind, may propagation.Right, err error) {
 	}
 }
 
-// complaint says which kinds could not be read; empty: none.
+// complaint says which kinds could not be read, or were defined again; empty: none.
 func (r *reading) complaint() string {
 	var all []string
 	for gk, why := range r.dark {
 		all = append(all, gk.String()+" "+why)
+	}
+	for gk := range r.renewed {
+		all = append(all, gk.String()+" was defined again, and its former objects went with the former definition")
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
@@ -214,8 +251,14 @@ func (r *reading) named(ctx context.Context, gvk schema.GroupVersionKind, names 
 // with everything in it.
 func (r *reading) clusterScoped(ctx context.Context, t *propagation.Template) error {
 	selected, err := r.selected(t)
-	if err != nil || !selected {
+	if err != nil {
 		return err
+	}
+	if !selected {
+		if r.latest.Has(t.Key) {
+			r.pass(t)
+		}
+		return nil
 	}
 	if err := r.take(t); err != nil {
 		return err
@@ -264,7 +307,7 @@ func (r *reading) inNamespace(ctx context.Context, t *propagation.Template) erro
 		hasService = err == nil
 	}
 	if placing.Leaving(t.Object) || placing.Exempt(t.Key, t.Object, hasService) != "" {
-		r.drop(t.Key)
+		r.pass(t)
 		return nil
 	}
 	return r.take(t)
@@ -280,10 +323,4 @@ func (r *reading) take(t *propagation.Template) error {
 	}
 	r.items = append(r.items, item)
 	return nil
-}
-
-// drop removes an object: it is not to be propagated, or no longer.
-func (r *reading) drop(key propagation.TemplateKey) {
-	r.gone = append(r.gone, key)
-	r.items = slices.DeleteFunc(r.items, func(i placing.Item) bool { return placing.Compare(i.Key, key) == 0 })
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -79,6 +80,9 @@ func (s *Stage) choose(ctx context.Context, p *placementv1.ClusterResourcePlacem
 		return c, err
 	}
 	c.plan, c.read, c.all, c.missing = c.have.Next(&content), true, due.All, r.missing
+	if len(c.plan.Create) == 0 {
+		c.plan.Redate = r.redate(content)
+	}
 	if len(content.Items()) == 0 {
 		c.emptied = len(r.latest.Items())
 	}
@@ -152,9 +156,10 @@ func (s *Stage) read(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 		c   placing.Content
 		err error
 	)
-	if r.latest, err = s.content(ctx, p, latest); err != nil {
+	if r.parts, err = s.content(ctx, p, latest); err != nil {
 		return c, err
 	}
+	r.latest = r.parts.content()
 	if due.All {
 		c, err = r.all(ctx)
 	} else {
@@ -189,36 +194,39 @@ func (s *Stage) tellForged(ctx context.Context, p *placementv1.ClusterResourcePl
 	s.hub.Record(ctx, about(p), hub.Warning, placing.ReasonNotGenuine, "snapshot "+name+" is not what Sluice made: "+why+"; it is deleted, and members keep what they have")
 }
 
-// content returns the content of a snapshot. If that does not match its hash, the
-// snapshot is deleted.
-func (s *Stage) content(ctx context.Context, p *placementv1.ClusterResourcePlacement, parts []placing.Part) (placing.Content, error) {
-	var items []placing.Item
+// content returns the items of a snapshot. If they do not match its hash, the snapshot is
+// deleted.
+func (s *Stage) content(ctx context.Context, p *placementv1.ClusterResourcePlacement, parts []placing.Part) (held, error) {
+	all := make(held, len(parts))
 	var whole []*placementv1.ClusterResourceSnapshot
 	for _, part := range parts {
 		o, err := s.hub.ResourceSnapshot(ctx, part.Name)
 		if errors.Is(err, outcome.ErrGone) || err == nil && o.UID != part.UID {
-			return placing.Content{}, outcome.Conflict(fmt.Errorf("snapshot %s has just gone", part.Name))
+			return nil, outcome.Conflict(fmt.Errorf("snapshot %s has just gone", part.Name))
 		}
 		if err != nil {
-			return placing.Content{}, fmt.Errorf("get snapshot %s: %w", part.Name, err)
+			return nil, fmt.Errorf("get snapshot %s: %w", part.Name, err)
 		}
 		whole = append(whole, o)
+		var items []placing.Item
 		for _, r := range o.Spec.SelectedResources {
 			item, err := placing.ReadItem(r.Raw)
 			if err != nil {
-				return placing.Content{}, fmt.Errorf("snapshot %s: %w", part.Name, err)
+				return nil, fmt.Errorf("snapshot %s: %w", part.Name, err)
 			}
 			items = append(items, item)
 		}
+		placing.Dated(&o.ObjectMeta, items)
+		all[part.Name] = items
 	}
 	if wrong := placing.Held(whole); wrong != nil {
 		have := stored{}
 		for _, o := range whole {
 			have.forged = append(have.forged, placing.Forged[*placementv1.ClusterResourceSnapshot]{Object: o, Why: wrong.Error()})
 		}
-		return placing.Content{}, errors.Join(outcome.Conflict(wrong), s.unforge(ctx, p, have))
+		return nil, errors.Join(outcome.Conflict(wrong), s.unforge(ctx, p, have))
 	}
-	return placing.NewContent(items), nil
+	return all, nil
 }
 
 // commit executes the plan, and returns the parts of snapshots that were created.
@@ -244,18 +252,43 @@ func (s *Stage) commit(ctx context.Context, p *placementv1.ClusterResourcePlacem
 			made = append(made, part)
 		}
 	}
-	for _, r := range plan.Relabel {
-		old := have.objects[r.Name]
-		next := old.DeepCopy()
-		next.Labels = labelled(next.Labels, r.Latest)
-		if _, err := s.hub.CommitResourceSnapshot(ctx, old, next); err != nil {
-			return nil, fmt.Errorf("label snapshot %s: %w", r.Name, err)
-		}
+	if err := s.edit(ctx, have, plan); err != nil {
+		return nil, err
 	}
 	if plan.Unfinished {
 		s.remind(ctx, p.Name, placing.UnfinishedFor)
 	}
 	return made, s.drop(ctx, have, plan.Prune)
+}
+
+// edit executes the part of the plan that changes stored snapshots.
+func (s *Stage) edit(ctx context.Context, have stored, plan placing.Plan) error {
+	edited := map[string]bool{}
+	write := func(name string, edit func(next *placementv1.ClusterResourceSnapshot)) error {
+		old := have.objects[name]
+		next := old.DeepCopy()
+		edit(next)
+		if created := plan.Redate[name]; created != "" {
+			metav1.SetMetaDataAnnotation(&next.ObjectMeta, placing.AnnotationCreated, created)
+		}
+		edited[name] = true
+		_, err := s.hub.CommitResourceSnapshot(ctx, old, next)
+		return err
+	}
+	for _, r := range plan.Relabel {
+		if err := write(r.Name, func(next *placementv1.ClusterResourceSnapshot) { next.Labels = labelled(next.Labels, r.Latest) }); err != nil {
+			return fmt.Errorf("label snapshot %s: %w", r.Name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(plan.Redate)) {
+		if edited[name] {
+			continue
+		}
+		if err := write(name, func(*placementv1.ClusterResourceSnapshot) {}); err != nil {
+			return fmt.Errorf("note in snapshot %s what was created again: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // refused returns err as a refusal if the selected objects are its cause: one that is

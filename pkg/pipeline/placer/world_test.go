@@ -41,7 +41,12 @@ type world struct {
 	dark   map[string]bool
 	broken string
 	denied map[string]bool // kinds that nobody granted
-	fails  func(what string) error
+	// defined is when kinds were, going those whose definition is being deleted;
+	// undefinable is the answer to whoever asks.
+	defined     map[string]time.Time
+	going       map[string]bool
+	undefinable error
+	fails       func(what string) error
 
 	states  map[string]*state
 	now     time.Time
@@ -64,6 +69,7 @@ func newWorld() *world {
 		inside: []schema.GroupVersionKind{
 			{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Group: "example.com", Version: "v1", Kind: "Widget"},
 		},
+		defined: map[string]time.Time{}, going: map[string]bool{},
 		dark: map[string]bool{}, states: map[string]*state{}, now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
 	}
 }
@@ -249,6 +255,14 @@ func (w *world) ListTemplates(_ context.Context, gvk schema.GroupVersionKind, na
 		page = append(page, &propagation.Template{Key: key, Object: runtime.DeepCopyJSON(w.objects[id])})
 	}
 	return page, "", nil
+}
+
+func (w *world) Defined(_ context.Context, gvk schema.GroupVersionKind) (time.Time, error) {
+	w.read("definition of " + gvk.Kind)
+	if w.dark[gvk.Kind] || w.going[gvk.Kind] {
+		return time.Time{}, outcome.ErrNotServed
+	}
+	return w.defined[gvk.Kind], w.undefinable
 }
 
 func (w *world) KindsInNamespaces(context.Context) ([]schema.GroupVersionKind, error) {
