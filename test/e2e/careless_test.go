@@ -132,6 +132,39 @@ func TestZ3WorkCopied(t *testing.T) {
 	})
 }
 
+// Whose a Work is does not depend on one word that somebody edits: the Work is put right,
+// it is made again where it is deleted, and it goes with its template.
+func TestZ3WorkThatNamesAnotherBinding(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Work("member2", isCondition("Applied", "True"))
+		before := s.uids(nginx, members...)
+		w := asThing(works, s.Expect(nginx).work("member2"))
+		key := "resourcebinding.karmada.io/name"
+		if nginx.namespace() == "" {
+			key = "cluster" + key
+		}
+		name := annotation(s.Live(w).Object, key)
+		if name == "" {
+			s.Fatalf("the Work names no binding under %s", key)
+		}
+		edit := fmt.Sprintf(`{"metadata":{"annotations":{%q:"another"}}}`, key)
+		s.Untouched(func() {
+			s.Patch(w, edit)
+			s.Sweep()
+			s.Eventually(func() error { return differs("its binding", annotation(s.Live(w).Object, key), name) })
+			was := string(s.Live(w).GetUID())
+			s.Patch(w, edit)
+			s.forget("hub", w)
+			s.workAnew(nginx, "member2", was)
+		})
+		s.goesOn(nginx, 2, before, members...)
+		s.Patch(w, edit)
+		s.Delete(nginx)
+		s.Expect(nginx).Nowhere().Works()
+	})
+}
+
 // A Cluster that is deleted, not unjoined, and joined again.
 func TestZ11ClusterDeletedAndJoinedAgain(t *testing.T) {
 	alone(t, gatesOff, everyForm, func(s *scenario) {

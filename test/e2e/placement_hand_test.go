@@ -142,6 +142,24 @@ func (s *scenario) asItWas(what string, was *unstructured.Unstructured, anew boo
 	}
 }
 
+// A binding is to one member. Who edits that is told so: the next one would be of the same
+// name, and the placement would wait for ever.
+func TestZ4BindingToAnotherMember(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		_, p := s.aside()
+		s.Apply(p)
+		s.Says(p, carried...)
+		all, err := s.lab.hub.on(pickBindings, "").List(s.Context(), metav1.ListOptions{LabelSelector: fleet + "parent-CRP=" + p.name()})
+		if err != nil || len(all.Items) != len(members) {
+			s.Fatalf("%d bindings: %v", len(all.Items), err)
+		}
+		_, err = s.lab.hub.on(pickBindings, "").Patch(s.Context(), all.Items[0].GetName(), mergePatch, []byte(`{"spec":{"targetCluster":"another"}}`), patchOptions)
+		if err == nil || !strings.Contains(err.Error(), "targetCluster is immutable: delete the binding") {
+			s.Errorf("it is edited: %v", err)
+		}
+	})
+}
+
 // A Work of a placement that somebody deletes, empties or edits is put back, and its
 // object in the member stays as it is.
 func TestZ3WorkOfAPlacementByHand(t *testing.T) {

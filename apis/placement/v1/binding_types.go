@@ -71,8 +71,9 @@ type ResourceBindingSpec struct {
 	// +required
 	SchedulingPolicySnapshotName string `json:"schedulingPolicySnapshotName"`
 
-	// TargetCluster is the member.
+	// TargetCluster is the member. Immutable.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="targetCluster is immutable: delete the binding, and it is made again"
 	TargetCluster string `json:"targetCluster"`
 
 	// ClusterDecision is why it was chosen.

@@ -47,6 +47,8 @@ func (w World) Release(s Subject) Release {
 		r.Refusal = "no policy holds it: make one that selects it"
 	case d.Reason == gating.TemplateDeleting:
 		r.Refusal = "it is being deleted"
+	case !requested && !d.Releasable():
+		r.Refusal = d.Message
 	default:
 		moves := w.moves(in.Binding, Released(in))
 		r.Pending, r.Moves, r.Requested = true, &moves, WithRequest(in)

@@ -276,7 +276,7 @@ func (w World) pending(in gating.Input, r *propagation.Revision) *Pending {
 	if r != nil {
 		p.ContentDiff = contentDiff(in.Template.Key, r.Content, propagation.Content(in.Template.Object))
 	}
-	if in.Policy == nil {
+	if !gating.Decide(in).Releasable() {
 		return p
 	}
 	next := Released(in)

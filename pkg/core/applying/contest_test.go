@@ -21,6 +21,7 @@ func TestC75Y9TheHolderSaysWhoElseWantsIt(t *testing.T) {
 	pages := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "pages"}
 	policys := func(w *propagation.Work) {
 		w.Annotations[propagation.AnnotationBindingNamespace], w.Annotations[propagation.AnnotationBindingName] = "shop", "pages-configmap"
+		w.Annotations[propagation.AnnotationTemplate] = `{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"pages"}`
 		w.Spec.Workload.Manifests = given("x").Spec.Workload.Manifests
 	}
 	going := func(w *propagation.Work) { w.Deleting = true }

@@ -20,6 +20,7 @@ func formerly(w *propagation.Work) {
 // ofAnother has the Work say that it is another binding's.
 func ofAnother(w *propagation.Work) {
 	w.Annotations[propagation.AnnotationBindingNamespace], w.Annotations[propagation.AnnotationBindingName] = "shop", "other-deployment"
+	w.Annotations[propagation.AnnotationTemplate] = `{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"other"}`
 }
 
 // An object that came by a Work of the one name is ours when the Work has the other:

@@ -114,6 +114,13 @@ func (d Decision) Pending() bool {
 	return d.Verdict == Closed && (d.PolicyPending || d.ContentPending)
 }
 
+// Releasable reports whether somebody may let what waits take effect at once
+// (AnnotationActivate): it waits for a change of the template, and nothing else stands in
+// its way.
+func (d Decision) Releasable() bool {
+	return d.Pending() && (d.Reason == WaitingForTemplateChange || d.Reason == StaticPolicy)
+}
+
 // Decide says whether the gate is open, and what the binding becomes.
 func Decide(in Input) Decision {
 	was := in.Binding

@@ -65,3 +65,17 @@ func TestReplicasAsARuleCountsThem(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatSomebodyMayRelease(t *testing.T) {
+	for reason, want := range map[gating.Reason]bool{
+		gating.WaitingForTemplateChange: true, gating.StaticPolicy: true,
+		gating.TooLarge: false, gating.RuleFailed: false, gating.NameTaken: false, gating.TemplateDeleting: false, gating.NoPolicy: false,
+	} {
+		if got := (gating.Decision{Verdict: gating.Closed, Reason: reason, PolicyPending: true}).Releasable(); got != want {
+			t.Errorf("%s: %t, want %t", reason, got, want)
+		}
+	}
+	if (gating.Decision{Verdict: gating.Closed, Reason: gating.WaitingForTemplateChange}).Releasable() {
+		t.Error("where nothing waits there is nothing to release")
+	}
+}

@@ -191,17 +191,32 @@ type Work struct {
 	Contents Contents
 }
 
-// Binding returns the key of the Work's binding.
+// Binding returns the key of the Work's binding. Where its annotations name one that cannot
+// have a Work of this name, and it notes a template whose binding can, somebody edited them:
+// then it is the template's.
 func (w *Work) Binding() BindingKey {
+	named := w.bindingNamed()
+	if w.Key.Form == PlacementForm || named.Name == "" || slices.Contains(WorkNames(named), w.Key.Name) {
+		return named
+	}
+	if t, err := w.Template(); err == nil {
+		if of := BindingOf(t); slices.Contains(WorkNames(of), w.Key.Name) {
+			return of
+		}
+	}
+	return named
+}
+
+func (w *Work) bindingNamed() BindingKey {
 	if name := w.Annotations[AnnotationClusterBindingName]; name != "" {
 		return BindingKey{Name: name}
 	}
 	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
 }
 
-// IsOf reports whether the Work names the binding, or names none. A Work that names
-// another binding has the name of this one's Works by a collision of hashes, which
-// somebody may have made on purpose.
+// IsOf reports whether the Work is of the binding, or names none. A Work of another
+// binding has the name of this one's Works by a collision of hashes, which somebody may
+// have made on purpose.
 func (w *Work) IsOf(key BindingKey) bool {
 	is := w.Binding()
 	return is == key || is.Name == ""

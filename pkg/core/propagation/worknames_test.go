@@ -38,7 +38,11 @@ func TestZ34WhatABindingsWorksAreKnownBy(t *testing.T) {
 	present, former := WorkName(k), FormerWorkName(k)
 	unsaid := func(w *Work) { delete(w.Annotations, AnnotationBindingName) }
 	mute := func(w *Work) { w.Annotations = nil }
-	forged := func(w *Work) { w.Annotations[AnnotationBindingName] = "another-deployment" }
+	edited := func(w *Work) { w.Annotations[AnnotationBindingName] = "another-deployment" }
+	forged := func(w *Work) {
+		edited(w)
+		w.Annotations[AnnotationTemplate] = `{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"another"}`
+	}
 	placed := func(w *Work) { w.Key.Form = PlacementForm }
 	for name, tc := range map[string]struct {
 		work      *Work
@@ -49,6 +53,8 @@ func TestZ34WhatABindingsWorksAreKnownBy(t *testing.T) {
 		"a Work of the former name":                                  {workNamed(t, former), []string{former, present}, present},
 		"one that only says which template it is of":                 {workNamed(t, former, unsaid), []string{former, present}, present},
 		"one that does not say whose it is":                          {workNamed(t, former, mute), []string{former}, ""},
+		"one whose binding's name somebody edited":                   {workNamed(t, present, edited), []string{present, former}, ""},
+		"one of the former name, whose binding's name was edited":    {workNamed(t, former, edited), []string{former, present}, present},
 		"one that says it is of another binding":                     {workNamed(t, present, forged), []string{present}, ""},
 		"one of the former name that says it is of another binding":  {workNamed(t, former, forged), []string{former}, ""},
 		"one of a third name":                                        {workNamed(t, "nginx"), []string{"nginx"}, ""},
