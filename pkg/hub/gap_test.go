@@ -31,13 +31,21 @@ func TestReadsWaitForTheNextWatch(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				s.setClosed(true)
-				began, read := time.Now(), false
+				began, done := time.Now(), make(chan struct{})
+				read := func() bool {
+					select {
+					case <-done:
+						return true
+					default:
+						return false
+					}
+				}
 				go func() {
+					defer close(done)
 					s.settle(ctx)
-					read = true
 				}()
 				synctest.Wait()
-				if read {
+				if read() {
 					t.Fatal("it did not wait")
 				}
 				tt.follows(s, cancel)
@@ -45,7 +53,7 @@ func TestReadsWaitForTheNextWatch(t *testing.T) {
 					time.Sleep(tt.waits) // of the bubble's clock
 				}
 				synctest.Wait()
-				if !read || time.Since(began) != tt.waits {
+				if !read() || time.Since(began) != tt.waits {
 					t.Errorf("it waits after %s", time.Since(began))
 				}
 				s.settle(t.Context()) // who comes later does not wait once more

@@ -183,6 +183,14 @@ type (
 	unplaced   struct{ placements }
 )
 
+func (unplaced) Evictions(context.Context) ([]*placementv1.ClusterResourcePlacementEviction, error) {
+	return nil, nil
+}
+
+func (unplaced) Eviction(context.Context, string) (*placementv1.ClusterResourcePlacementEviction, error) {
+	return nil, outcome.ErrGone
+}
+
 func (unplaced) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
 	return nil, nil
 }
