@@ -141,7 +141,7 @@ func (w World) Explain(s Subject) Report {
 		}
 	}
 	if d.Pending() && d.Reason != gating.NameTaken {
-		r.Pending = w.pending(in, s.Revision)
+		r.Pending = w.pending(in, d, s.Revision)
 	}
 	if d.Verdict == gating.Open {
 		r.Gate.Reason, r.Gate.Message = settled(in, d)
@@ -271,12 +271,12 @@ func (w World) rooms(b *propagation.Binding) []scheduling.Room {
 }
 
 // pending returns the pending change, and what it would do.
-func (w World) pending(in gating.Input, r *propagation.Revision) *Pending {
+func (w World) pending(in gating.Input, d gating.Decision, r *propagation.Revision) *Pending {
 	p := &Pending{}
 	if r != nil {
 		p.ContentDiff = contentDiff(in.Template.Key, r.Content, propagation.Content(in.Template.Object))
 	}
-	if !gating.Decide(in).Releasable() {
+	if !d.Releasable() {
 		return p
 	}
 	next := Released(in)

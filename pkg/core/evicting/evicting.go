@@ -30,7 +30,7 @@ type Input struct {
 	Bindings []*placementv1.ClusterResourceBinding
 	// Budget of the placement; nil: it has none.
 	Budget *placementv1.ClusterResourcePlacementDisruptionBudget
-	// Evictions are all that there are, in any order.
+	// Evictions of the placement that have not been decided, in their order (Of).
 	Evictions []*placementv1.ClusterResourcePlacementEviction
 	Now       time.Time
 }

@@ -155,7 +155,7 @@ func Decide(in Input) Decision {
 // NeedsLatest reports whether a form of the policy that is newer than the one here would
 // have to wait for the next change of the template, because this one takes effect now.
 // So what was said of the policy before the template changed has to be known.
-func (in Input) NeedsLatest() bool { return in.waits() && Decide(in).Verdict == Open }
+func (in Input) NeedsLatest() bool { return in.waits() && in.restored().verdict().Verdict == Open }
 
 // verdict asks the rules one after the other; the first that answers decides.
 func (in Input) verdict() Decision {

@@ -110,8 +110,7 @@ func (r *reading) all(ctx context.Context) (placing.Content, error) {
 // mistaken returns a refusal if a selector selects nothing and an object that was
 // selected before, and still exists, would be removed from members.
 func (r *reading) mistaken(ctx context.Context, content placing.Content) error {
-	dark := func(gk schema.GroupKind) bool { _, ok := r.dark[gk]; return ok }
-	for _, m := range r.selectors.Mistakes(r.latest, content, dark) {
+	for _, m := range r.selectors.Mistakes(r.latest, content, r.isDark) {
 		t, err := r.objects.Template(ctx, m.Left)
 		if errors.Is(err, outcome.ErrGone) || err == nil && placing.Leaving(t.Object) {
 			continue
@@ -130,11 +129,11 @@ func (r *reading) keeps(i placing.Item, read placing.Content) bool {
 	if read.Has(i.Key) || !r.selectors.Concern(i.Key) {
 		return false
 	}
-	_, dark := r.dark[i.Key.GroupVersionKind().GroupKind()]
+	dark := r.isDark(i.Key.GroupVersionKind().GroupKind())
 	if i.Key.Namespace == "" {
 		return dark
 	}
-	_, hidden := r.dark[placing.NamespaceKey("").GroupVersionKind().GroupKind()]
+	hidden := r.isDark(placing.NamespaceKey("").GroupVersionKind().GroupKind())
 	return hidden || read.Has(placing.NamespaceKey(i.Key.Namespace)) && (dark || !r.comes(i.Key))
 }
 
