@@ -162,6 +162,8 @@ func TestZ11KindMadeAnewStaysPlaced(t *testing.T) {
 		one, two := template{newThing(widgets, s.ns, "one")}.At(1), template{newThing(widgets, s.ns, "two")}.At(1)
 		cm, p := s.ConfigMap("pages").set("data.page", "one"), s.everywhere()
 		s.Apply(one, two, cm, p)
+		s.Expect(one).In(members...)
+		s.Expect(two).In(members...)
 		s.Says(p, carried...)
 		first, second := s.uids(one, members...), s.uids(two, members...)
 		s.unwritten(func() { s.replaced(crd) })

@@ -77,7 +77,7 @@ func TestC102APlacementThatIsForcedAway(t *testing.T) {
 		s.Apply(cm, p)
 		s.Says(p, carried...)
 		before := s.uids(cm, members...)
-		s.whileRestarting(func() {
+		s.whileAway(func() {
 			s.unfinalize("hub", p)
 			s.forget("hub", p)
 		})

@@ -35,6 +35,7 @@ func TestZ34AWorkOfAnotherBinding(t *testing.T) {
 		if err := on.Delete(s.Context(), name, metav1.DeleteOptions{}); err != nil {
 			s.Fatal(err)
 		}
+		s.Expect(nginx).At(2, "member1", "member2") // nothing else changed
 		s.Apply(nginx.At(3))
 		s.Expect(nginx).At(3, "member1", "member2")
 		s.Expect(nginx).Binding(isCondition("Rendered", "True", "Rendered"))

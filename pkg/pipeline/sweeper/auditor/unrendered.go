@@ -7,9 +7,13 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
@@ -65,9 +69,20 @@ func workOf(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wo
 	return w, false
 }
 
-// renders reports whether Works can be made of the binding.
+// taken reports whether a Work of another binding has the name of the binding's Work there.
+func taken(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Work, cluster string) bool {
+	w := made[propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}]
+	return w != nil && !w.IsOf(b.Key)
+}
+
+// renders reports whether Works can be made of the binding, where none of another has the
+// name (taken): such a Work may have gone since the binding said so, and nobody told.
 func renders(b *propagation.Binding) bool {
-	return b.ActedHash() != "" && !b.AwaitsTemplate() && !b.Deleting && !reporting.Unrendered(b)
+	if b.ActedHash() == "" || b.AwaitsTemplate() || b.Deleting {
+		return false
+	}
+	c := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered)
+	return c == nil || c.Status != metav1.ConditionFalse || c.Reason == rendering.ReasonWorkNameTaken
 }
 
 // exceeds reports whether there is a Work in a cluster that is not one of the binding's,
@@ -95,7 +110,7 @@ func lacks(b *propagation.Binding, made map[propagation.WorkKey]*propagation.Wor
 		return false
 	}
 	for _, c := range b.TargetClusters() {
-		if !here[c] {
+		if !here[c] || taken(b, made, c) {
 			continue
 		}
 		w, two := workOf(b, made, c)
