@@ -8,7 +8,8 @@
 //
 // Reads of a kind that this process watches are answered from what the watch
 // and the process's own writes have told (store.go), and cost no request; reads
-// of any other kind are live.
+// of any other kind are live. Live reads of one object at the same time share a request
+// that begins after each of them (share.go).
 //
 // Invariants:
 //   - Every write is conditional: on the resourceVersion that was read, on the

@@ -50,6 +50,7 @@ type kind[T any] struct {
 	// lost a race since, so that the next list is live.
 	seen  atomic.Uint64
 	store atomic.Pointer[store[T]]
+	reads sharing[*record[T]]
 	mu    sync.Mutex
 	watch *watching // nil: not watched
 }
@@ -95,7 +96,12 @@ func (k *kind[T]) get(ctx context.Context, name types.NamespacedName) (T, error)
 	return value, nil
 }
 
+// getLive reads the object from the API server, now.
 func (k *kind[T]) getLive(ctx context.Context, name types.NamespacedName) (*record[T], error) {
+	return k.reads.get(ctx, name, func() (*record[T], error) { return k.read(ctx, name) })
+}
+
+func (k *kind[T]) read(ctx context.Context, name types.NamespacedName) (*record[T], error) {
 	s := k.store.Load()
 	raw, err := do(ctx, k.client.Get().AbsPath(k.Path(name)...))
 	if missing(err) {

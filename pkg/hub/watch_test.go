@@ -86,6 +86,8 @@ func TestReadsOfAWatchedKindMakeNoRequest(t *testing.T) {
 	l.watch(configMap)
 	b, err := l.CommitBinding(l.ctx, nil, l.newBinding(propagation.Namespaced))
 	must(t, err)
+	_, err = l.Policies(l.ctx) // asks where the kinds are served that policies select
+	must(t, err)
 	l.requests.take()
 	_, err = l.Binding(l.ctx, b.Key)
 	must(t, err)
