@@ -146,12 +146,10 @@ func snapshot(p *policyv1alpha1.PropagationSpec, b *workv1alpha2.ResourceBinding
 
 // inForce tells whether the binding holds what the policy says.
 func inForce(p *propagation.Policy, b *propagation.Binding) bool {
-	var is, shall workv1alpha2.ResourceBindingSpec
+	shall := b.Spec
 	snapshot(&p.Spec, &shall)
-	is.PropagateDeps, is.Placement, is.SchedulerName = b.Spec.PropagateDeps, b.Spec.Placement, b.Spec.SchedulerName
-	is.Failover, is.ConflictResolution, is.PreserveResourcesOnDeletion = b.Spec.Failover, b.Spec.ConflictResolution, b.Spec.PreserveResourcesOnDeletion
 	return b.Annotations[propagation.AnnotationActivePolicyID] == p.ID &&
-		b.Annotations[propagation.AnnotationActivePolicy] == p.Key.ID() && equality.Semantic.DeepEqual(is, shall)
+		b.Annotations[propagation.AnnotationActivePolicy] == p.Key.ID() && equality.Semantic.DeepEqual(b.Spec, shall)
 }
 
 // Suspend adds to a suspension what the annotations of a template and of its binding
