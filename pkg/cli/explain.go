@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 )
 
 type explainOptions struct {
@@ -38,6 +40,8 @@ func explainCommand(s *session) *cobra.Command {
 and why others do not; which policy holds it; whether the present policy and
 content are in force, and if not, what they wait for and what they would change;
 which clusters were chosen and why, and the state of the template in each.
+If it does not exist, and members keep it because its kind was defined anew, say
+that.
 
 Of a policy, show which templates it holds and the state of each. Of a
 placement, show which clusters were picked and which were not, and why; which
@@ -87,6 +91,11 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 		return o.explainPlacement(ctx, h, key)
 	}
 	sub, err := subject(ctx, h, key)
+	if errors.Is(err, outcome.ErrGone) {
+		if kept, failed := o.explainKept(ctx, h, key); kept || failed != nil {
+			return failed
+		}
+	}
 	if err != nil {
 		return notFound(key, err)
 	}
@@ -357,5 +366,5 @@ const fewOthers = 5
 
 var statePaints = map[explaining.State]screen.Paint{
 	explaining.Applied: screen.Good, explaining.Failed: screen.Bad, explaining.NotRendered: screen.Bad, explaining.Held: screen.Warn,
-	explaining.Applying: screen.Warn, explaining.Rendering: screen.Warn, explaining.Leaving: screen.Dim, explaining.NotChosen: screen.Dim,
+	explaining.Applying: screen.Warn, explaining.Rendering: screen.Warn, explaining.Kept: screen.Warn, explaining.Leaving: screen.Dim, explaining.NotChosen: screen.Dim,
 }

@@ -47,7 +47,7 @@ propagated are listed, too. Placements follow, or are listed alone with crp.
 "removals" are the removals of templates from clusters that are held because
 nobody asked for them by name: in every namespace, unless -n names one, and in
 every cluster, unless one is named. "clusters" are the members. "orphans" are
-objects in members that this hub created and has no Work for.`,
+objects in members that this hub created and has no template for.`,
 		Example: examples(`
 			# What is propagated in a namespace, and everywhere
 			kubectl sluice get -n shop

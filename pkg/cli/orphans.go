@@ -16,6 +16,7 @@ import (
 
 	"sluice.dev/pkg/cli/joining"
 	"sluice.dev/pkg/cli/screen"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 )
@@ -31,11 +32,18 @@ func orphansCommand(s *session) *cobra.Command {
 	o := &orphansOptions{session: s}
 	cmd := &cobra.Command{
 		Use:   "orphans [CLUSTER]",
-		Short: "Show objects in members that this hub created and has no Work for",
-		Long: `Show the objects in members that this hub created and has no Work for: those
-that were propagated after the backup that the hub was restored from. Sluice
-never deletes them. If the template is created again, it takes over the object;
-otherwise delete the object in the member.
+		Short: "Show objects in members that this hub created and has no template for",
+		Long: `Show the objects in members that this hub created and has no template for, and
+why. If the template is created again, it takes over the object.
+
+There is no Work for what was propagated after the backup that the hub was
+restored from. Sluice never deletes it: if nobody needs it, delete the object in
+the member.
+
+If a CustomResourceDefinition is deleted on the hub and created again, all
+objects of the kind go with it, and members keep them. Their Works remain, with
+the condition Kept, so an object that is deleted in the member comes back. To
+remove it, create the template again, wait until it is applied, and delete it.
 
 The members are asked with the credentials with which they joined, which the
 command reads from their Secrets.`,
@@ -64,6 +72,9 @@ type orphan struct {
 	propagation.TemplateKey
 	Work    string      `json:"work"`
 	Created metav1.Time `json:"created"`
+	// Kept: its kind was defined anew.
+	Kept bool   `json:"kept,omitempty"`
+	Why  string `json:"why"`
 }
 
 func (o *orphansOptions) run(ctx context.Context) error {
@@ -125,16 +136,21 @@ func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
+	known := map[string]*metav1.Condition{}
 	for _, w := range works {
 		for _, owner := range w.Owners() {
-			known[owner] = true
+			known[owner] = cmp.Or(known[owner], applying.Kept(w))
 		}
 	}
 	var found []orphan
 	for _, c := range candidates {
-		if !known[c.Work] {
-			found = append(found, orphan{cluster, c.TemplateKey, c.Work, metav1.NewTime(c.Created)})
+		one := orphan{Cluster: cluster, TemplateKey: c.TemplateKey, Work: c.Work, Created: metav1.NewTime(c.Created), Why: "the hub has no Work for it"}
+		kept, is := known[c.Work]
+		if kept != nil {
+			one.Kept, one.Why = true, kept.Message
+		}
+		if !is || kept != nil {
+			found = append(found, one)
 		}
 	}
 	return found, nil
@@ -168,14 +184,22 @@ func (o *orphansOptions) show(all []orphan) error {
 		return o.screen.Encode(o.format, map[string]any{"items": all})
 	}
 	if len(all) == 0 {
-		o.screen.Note("No member has anything that this hub knows nothing of.")
+		o.screen.Note("No member has anything that this hub has no template for.")
 		return nil
 	}
 	rows := make([][]screen.Cell, len(all))
+	kept := false
 	for i, one := range all {
-		rows[i] = []screen.Cell{screen.Text(one.Cluster), screen.Text(one.Namespace), screen.Text(where(propagation.TemplateKey{APIVersion: one.APIVersion, Kind: one.Kind, Name: one.Name})), screen.Text(age(one.Created.Time))}
+		why := one.Why
+		if one.Kept {
+			why, kept = "its kind was defined anew", true
+		}
+		rows[i] = []screen.Cell{screen.Text(one.Cluster), screen.Text(one.Namespace), screen.Text(where(propagation.TemplateKey{APIVersion: one.APIVersion, Kind: one.Kind, Name: one.Name})), screen.Text(age(one.Created.Time)), screen.Text(one.Work), screen.Text(why)}
 	}
-	o.screen.Table("", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "AGE"), rows, false)
+	o.screen.Table("", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "AGE", "WORK", "WHY"), rows, false)
 	o.screen.Note("Sluice deletes none of them. A template that is made again takes over its object.")
+	if kept {
+		o.screen.Note("To remove one whose kind was defined anew, create it again, wait until it is applied, and delete it.")
+	}
 	return nil
 }

@@ -4,12 +4,16 @@
 package cli
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 func TestZ21GetOrphans(t *testing.T) {
@@ -43,4 +47,65 @@ func TestZ21GetOrphans(t *testing.T) {
 	if a.out != "" {
 		t.Errorf("nothing is orphaned, and it says %s", a.out)
 	}
+}
+
+// What went with a former definition of its kind is listed by what its Work says, and
+// explained, though there is no such template.
+func TestZ11WhatIsKeptIsAnOrphanAndExplained(t *testing.T) {
+	hub, member := joined(t)
+	b := hub.propagated(fixture.Deployment("one"), fixture.Policy("web").Kind().To("member1"))
+	work := "work.karmada.io/v1alpha1/Work/karmada-es-member1/" + propagation.WorkName(b.Key)
+	member.put("apps/v1/Deployment/shop/one", map[string]any{"metadata": map[string]any{
+		"uid":         "uid of one",
+		"labels":      map[string]any{propagation.LabelMemberWork: propagation.WorkName(b.Key)},
+		"annotations": map[string]any{applying.AnnotationHub: "hub"},
+	}})
+	run(t, hub, "get", "orphans", "-o", "name").wants(t, "")
+
+	hub.remove("apps/v1/Deployment/shop/one")
+	hub.remove(bindingRef(b.Key))
+	run(t, hub, "explain", "deploy/one").wants(t, "not found")
+	conditions := applying.Keeping(&propagation.Work{}, true, time.Now())
+	w := hub.get(work).Object
+	w["status"].(map[string]any)["conditions"] = append(w["status"].(map[string]any)["conditions"].([]any), asAny(t, conditions[0]))
+	hub.put(work, w)
+
+	a := run(t, hub, "get", "orphans")
+	a.wants(t, "")
+	if !strings.Contains(a.out, "deployment/one") || !strings.Contains(a.out, propagation.WorkName(b.Key)) || !strings.Contains(a.out, "its kind was defined anew") {
+		t.Errorf("it lists\n%s", a.out)
+	}
+	a = run(t, hub, "get", "orphans", "-o", "json")
+	a.wants(t, "")
+	if !strings.Contains(a.out, conditions[0].Message) || strings.Count(a.out, `"work"`) != 1 {
+		t.Errorf("it lists\n%s", a.out)
+	}
+	a = run(t, hub, "explain", "deploy/one")
+	a.wants(t, "")
+	wantText(t, `
+		deployment/one in shop
+		In force it does not exist on the hub
+		Kept CannotTell: `+conditions[0].Message+`
+
+		Clusters
+		CLUSTER STATE HEALTH
+		member1 Kept Healthy`, a.out)
+	a = run(t, hub, "explain", "deploy/one", "-o", "json")
+	a.wants(t, "")
+	if !strings.Contains(a.out, `"Kept"`) {
+		t.Errorf("it says\n%s", a.out)
+	}
+}
+
+// asAny is what the API server has of a value.
+func asAny(t *testing.T, v any) (out any) {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

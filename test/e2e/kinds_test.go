@@ -116,7 +116,8 @@ func TestKindNotServed(t *testing.T) {
 }
 
 // A kind of people's own is deleted, and made anew at once: nobody asked for the removal
-// of its objects. One that is made again takes over what members have, and leaves when it
+// of its objects. Their Works and the commands say why they are kept, and nothing is
+// written any more. One that is made again takes over what members have, and leaves when it
 // is deleted.
 func TestZ11KindMadeAnew(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
@@ -129,7 +130,10 @@ func TestZ11KindMadeAnew(t *testing.T) {
 		anew := func() { s.undefine(widgets); s.install(crd) }
 		s.Untouched(anew)
 		s.Expect(w).Works(members...)
+		s.outlives(w, members...)
+		s.Unchanged(func() {})
 		s.goesOn(w, 2, before, members...)
+		s.outlives(w)
 		anew()
 		s.Eventually(func() error { return s.apply(s.lab.hub, w.At(3).thing) })
 		s.Expect(w).At(3, members...)
@@ -137,6 +141,35 @@ func TestZ11KindMadeAnew(t *testing.T) {
 		s.Delete(w)
 		s.Expect(w).Nowhere()
 	})
+}
+
+// outlives checks in which of the members what the template brought is kept, as it went with a
+// former definition of its kind.
+func (s *scenario) outlives(t template, in ...string) {
+	s.Helper()
+	for _, m := range members {
+		says := hasNoCondition("Kept")
+		if slices.Contains(in, m) {
+			says = isCondition("Kept", "True", "CannotTell", "defined anew")
+		}
+		s.Expect(t).Work(m, says).Work(m, func(w map[string]any) error {
+			return differs("the generation that is applied", number(conditionOf(w, "Applied"), "observedGeneration"), number(w, "metadata.generation"))
+		})
+	}
+	s.orphaned(t, in...)
+	if len(in) > 0 {
+		s.explains("defined anew", strings.ToLower(t.kind)+"."+t.group+"/"+t.name())
+	}
+}
+
+// hasNoCondition tells whether an object has no condition of the type.
+func hasNoCondition(kind string) func(map[string]any) error {
+	return func(obj map[string]any) error {
+		if c := conditionOf(obj, kind); c != nil {
+			return fmt.Errorf("has the condition %s: %s", kind, asJSON(c))
+		}
+		return nil
+	}
 }
 
 // replaced deletes a definition on the hub and makes it again at once, with all that goes

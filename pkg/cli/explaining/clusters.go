@@ -39,6 +39,9 @@ const (
 	NotRendered State = "NotRendered"
 	// Leaving: the object is being removed.
 	Leaving State = "Leaving"
+	// Kept: the member keeps the object, and the template does not exist: it went with a
+	// former definition of its kind.
+	Kept State = "Kept"
 	// NotChosen: the template does not go there.
 	NotChosen State = "NotChosen"
 )

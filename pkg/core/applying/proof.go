@@ -84,6 +84,9 @@ type Finding struct {
 	// missing or not served. That may last, so the Work does not wait where it holds up
 	// others (Input.Blocking).
 	Untold bool
+	// Outlives: the template went with a former definition of its kind, which was defined
+	// anew. That lasts until the template is made again.
+	Outlives bool
 	// Ending: the object's placement is being deleted, and has waited long enough. A
 	// Holder with objects of others in it stays.
 	Ending bool
@@ -129,7 +132,9 @@ func (e Evidence) examine() Finding {
 	t, former := e.Template, e.former()
 	switch {
 	case t.Answer == Absent && e.Work.Predates(e.Defined):
-		return e.unserved("its kind was defined anew, and its template went with the former definition")
+		f := e.unserved("its kind was defined anew, and its template went with the former definition")
+		f.Outlives = true
+		return f
 	case t.Answer == Absent && e.mayReturn():
 		return unknown(ReasonMayReturn, "its template is gone, others refer to it, and it may be made anew")
 	case t.Answer == Absent:

@@ -104,25 +104,27 @@ func TestExamine(t *testing.T) {
 		reason applying.Reason
 		// abandoned: it is let go where it is; untold: so it is where it holds up others.
 		abandoned, untold bool
+		// outlives: its template went with the former definition of its kind.
+		outlives bool
 	}{
 		"the template is not there": {template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone},
 		"the template is not there, and its binding still is": {
 			template: applying.None[*propagation.Template](), binding: binding("b-1", "uid-1", "m1"), proof: applying.ReasonTemplateGone,
 		},
 		"Z11: it is not there, and its kind was defined anew after its binding was made": {
-			work: workOf(bound), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell,
+			work: workOf(bound), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, outlives: true,
 		},
 		"Z11: so it was, and its Work was deleted": {
-			work: workOf(bound, deleted), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell,
+			work: workOf(bound, deleted), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, outlives: true,
 		},
 		"Z11: so it was, and its Work was deleted long ago": {
-			work: workOf(bound, deleted), late: 10 * time.Second, defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, untold: true,
+			work: workOf(bound, deleted), late: 10 * time.Second, defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, untold: true, outlives: true,
 		},
 		"Z11: so it was, and others refer to it": {
-			work: workOf(bound, dependency), late: time.Minute, defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, untold: true,
+			work: workOf(bound, dependency), late: time.Minute, defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, untold: true, outlives: true,
 		},
 		"Z11: so it was, and its Work is from before that was noted": {
-			work: workOf(func(w *propagation.Work) { w.Created = start }), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell,
+			work: workOf(func(w *propagation.Work) { w.Created = start }), defined: new(time.Second), template: applying.None[*propagation.Template](), reason: applying.ReasonCannotTell, outlives: true,
 		},
 		"Z11: it is not there, and its kind was defined before its binding was made": {
 			work: workOf(bound), defined: new(-time.Second), template: applying.None[*propagation.Template](), proof: applying.ReasonTemplateGone,
@@ -268,7 +270,7 @@ func TestExamine(t *testing.T) {
 				e.Cluster = *tc.cluster
 			}
 			f := applying.Examine(e)
-			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Elsewhere != tc.elsewhere || f.Abandoned != tc.abandoned || f.Untold != tc.untold {
+			if f.Proof.Reason() != tc.proof || f.Wanted != tc.wanted || f.Left != tc.left || f.Elsewhere != tc.elsewhere || f.Abandoned != tc.abandoned || f.Untold != tc.untold || f.Outlives != tc.outlives {
 				t.Errorf("got %+v", f)
 			}
 			if tc.reason != "" && (f.Reason != tc.reason || f.Proof.Holds() || f.Message == "") {

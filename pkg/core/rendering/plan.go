@@ -36,6 +36,9 @@ const (
 	Remake Action = "Remake"
 )
 
+// Wants reports whether a binding in force wants the Work that is there, or holds it.
+func Wants(a Action) bool { return a == Update || a == Keep || a == Hold }
+
 // Step is what happens to one Work.
 type Step struct {
 	Action Action

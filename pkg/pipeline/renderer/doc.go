@@ -8,9 +8,9 @@
 // Reads: the binding's Works, then the binding, its frozen content, the overrides, the
 // clusters, whether the namespace is protected from deletion.
 // Decides with: pkg/core/rendering.
-// Commits: the Works; the content of their Secrets, which is stored beside them; the
-// binding's condition Rendered if it is or was False; on the binding of a placement,
-// that its Works cannot be rendered.
+// Commits: the Works, and their condition Kept; the content of their Secrets, stored
+// beside them; the binding's condition Rendered if it is or was False; on the binding of
+// a placement, that its Works cannot be rendered.
 // Emits: work.rendered and work.removed, each for up to 32 members, also if the Work
 // did not change; binding.scheduled for Works that could not be written while others
 // could and, page by page, for each binding that a changed override may concern;

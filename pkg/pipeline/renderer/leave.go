@@ -13,52 +13,91 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/proving"
 )
 
+// leaving says what may become of Works that nothing wants.
+type leaving struct {
+	// may reports whether the Work may be deleted, and outlives whether its template went
+	// with a former definition of its kind.
+	may, outlives func(*propagation.Work) bool
+	// told: if there is no binding, what the hub says of the template.
+	told applying.Answer
+}
+
+func no(*propagation.Work) bool { return false }
+
 // leaves returns which Works may be deleted: those that a binding in force leaves out
 // and, if there is none, those whose template is gone. A missing binding proves
 // nothing. Whether the object may leave its member is proven again by the applier, from
-// what it reads then. told: if there is no binding, what the hub says of the template.
-func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (may func(*propagation.Work) bool, told applying.Answer, err error) {
+// what it reads then.
+func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *propagation.Binding, existing []*propagation.Work) (leaving, error) {
 	if b != nil && !b.Deleting {
 		omitted := applying.Omitted(b, true) == ""
-		return func(*propagation.Work) bool { return omitted }, told, nil
+		return leaving{may: func(*propagation.Work) bool { return omitted }, outlives: no}, nil
 	}
 	if !slices.ContainsFunc(existing, func(w *propagation.Work) bool { return !w.Deleting }) { // nothing to decide
-		return func(*propagation.Work) bool { return false }, told, nil
+		return leaving{may: no, outlives: no}, nil
 	}
 	e, err := proving.OfTemplate(ctx, s.hub, key, s.now())
 	if err != nil {
-		return nil, told, err
+		return leaving{}, err
 	}
 	e.Others = applying.Have(applying.Others{})
-	return func(w *propagation.Work) bool {
-		e.Work, e.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // the applier checks that the cluster exists, and who else wants the object
-		return applying.Examine(e).Proof.Holds()
-	}, e.Template.Answer, nil
+	find := func(w *propagation.Work) applying.Finding {
+		of := e
+		of.Work, of.Cluster = w, applying.Have(&clusterv1alpha1.Cluster{}) // the applier checks that the cluster exists, and who else wants the object
+		return applying.Examine(of)
+	}
+	return leaving{
+		may:      func(w *propagation.Work) bool { return find(w).Proof.Holds() },
+		outlives: func(w *propagation.Work) bool { return find(w).Outlives },
+		told:     e.Template.Answer,
+	}, nil
 }
 
 // shelter makes the members keep the objects of Works whose template is gone because
 // its kind was removed: nobody asked to delete that template, and it may be created
 // again when the kind is served again. The next time that the Works are rendered, they
-// follow their policy again.
-func (s *Stage) shelter(ctx context.Context, steps []rendering.Step) error {
-	return each(ctx, len(steps), func(i int) error {
+// follow their policy again. Where the kind is served again, the Work says so.
+func (s *Stage) shelter(ctx context.Context, steps []rendering.Step, outlives func(*propagation.Work) bool) error {
+	return each(ctx, len(steps), func(i int) (err error) {
 		w := steps[i].Existing
-		if keep := w.Spec.PreserveResourcesOnDeletion; steps[i].Action != rendering.Doubt || w.Deleting || keep != nil && *keep {
+		if steps[i].Action != rendering.Doubt || w.Deleting {
 			return nil
 		}
-		kept := *w
-		kept.Spec.PreserveResourcesOnDeletion = new(true)
-		next, err := s.hub.CommitWork(ctx, w, &kept)
-		if err != nil {
-			return fmt.Errorf("commit %s: %w", w.Key, err)
+		if keep := w.Spec.PreserveResourcesOnDeletion; keep == nil || !*keep {
+			kept := *w
+			kept.Spec.PreserveResourcesOnDeletion = new(true)
+			if w, err = s.hub.CommitWork(ctx, w, &kept); err != nil {
+				return fmt.Errorf("commit %s: %w", kept.Key, err)
+			}
 		}
-		steps[i].Existing = next
+		if outlives(w) {
+			if w, err = s.keeps(ctx, w, true); err != nil {
+				return err
+			}
+		}
+		steps[i].Existing = w
 		return nil
 	})
+}
+
+// keeps writes to the Work's status whether its object is kept although its template went
+// with a former definition of its kind.
+func (s *Stage) keeps(ctx context.Context, w *propagation.Work, kept bool) (*propagation.Work, error) {
+	was, status := applying.Kept(w), w.Status
+	status.Conditions = applying.Keeping(w, kept, s.now())
+	next, err := s.hub.CommitWorkStatus(ctx, w, status)
+	if err != nil {
+		return nil, fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	if c := applying.Kept(next); c != nil && was == nil {
+		s.hub.Record(ctx, hub.AboutWork(w), hub.Warning, c.Reason, c.Message)
+	}
+	return next, nil
 }
 
 // room creates the namespace of a Work if it is missing although the cluster is joined,

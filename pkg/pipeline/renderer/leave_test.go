@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -79,6 +80,32 @@ func TestZ11ATemplateThatWentWithTheFormerDefinitionIsPreserved(t *testing.T) {
 			t.Errorf("the Work for %s is %v, want it to preserve its object", c, w)
 		}
 	}
+	told := len(r.hub.Untold())
+	if r.render(); len(r.writes) > 0 || len(r.hub.Untold()) > told {
+		t.Errorf("it writes again: %v", r.writes)
+	}
+	kept := func(want string) {
+		t.Helper()
+		for _, c := range []string{"m1", "m2"} {
+			got := ""
+			if c := applying.Kept(r.work(c)); c != nil {
+				got = string(c.Status) + " " + c.Reason
+			}
+			if got != want {
+				t.Errorf("%s says that it is kept: %q, want %q", c, got, want)
+			}
+		}
+	}
+	kept("True CannotTell")
+	r.hub.Serve(schema.GroupKind{Kind: "Secret"}) // it is taken away once more: they are kept for the same reason
+	if r.render(); len(r.writes) > 0 {
+		t.Errorf("it writes again: %v", r.writes)
+	}
+	kept("True CannotTell")
+	r.bound = nil
+	r.let("hunter2")
+	r.render()
+	kept("")
 	if r.render(); len(r.writes) > 0 {
 		t.Errorf("it writes again: %v", r.writes)
 	}

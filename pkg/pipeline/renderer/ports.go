@@ -7,6 +7,7 @@ import (
 	"context"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
@@ -19,6 +20,7 @@ import (
 type Works interface {
 	WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
+	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 	EnsureNamespace(ctx context.Context, name string) error

@@ -96,13 +96,13 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	if err := s.shield(ctx, key.Namespace, existing, d.works); err != nil {
 		return nil, err
 	}
-	leaves, told, err := s.leaves(ctx, template, b, existing)
+	leaves, err := s.leaves(ctx, template, b, existing)
 	if err != nil {
 		return nil, err
 	}
-	steps := rendering.Plan(b, existing, d.works, d.failed, leaves)
-	if told == applying.NotServed || told == applying.Absent { // what is doubted then went with its kind
-		if err := s.shelter(ctx, steps); err != nil {
+	steps := rendering.Plan(b, existing, d.works, d.failed, leaves.may)
+	if leaves.told == applying.NotServed || leaves.told == applying.Absent { // what is doubted then went with its kind
+		if err := s.shelter(ctx, steps, leaves.outlives); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		return nil, failed
 	}
 	out := events.From(Name, e)
-	announce(out, msg, b != nil && !b.Deleting || told == applying.Absent, steps, works, d.failed)
+	announce(out, msg, b != nil && !b.Deleting || leaves.told == applying.Absent, steps, works, d.failed)
 	if failed != nil { // that event fails instead, and the others do not wait
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
 		return out.Events()
@@ -185,6 +185,11 @@ func (s *Stage) takeAll(ctx context.Context, steps []rendering.Step, kept kept) 
 		w, err := s.take(ctx, steps[i])
 		if err != nil || w == nil {
 			return err
+		}
+		if applying.Kept(w) != nil && rendering.Wants(steps[i].Action) {
+			if w, err = s.keeps(ctx, w, false); err != nil {
+				return err
+			}
 		}
 		if err := s.keep(ctx, steps[i], w, was.contents); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	events "sluice.dev/apis/events/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/core/sweeping"
@@ -69,8 +70,10 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 			add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
 		}
 	case w.Deleting:
-	case d.Placement == "" && !f.bound(w.Binding()):
-		add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+	case d.Placement == "" && (applying.Kept(w) != nil || !f.bound(w.Binding())):
+		if f.turn(w) {
+			add(&f.underway, events.BindingRemoved, events.Data{Template: d.Template, Binding: d.Binding, Reason: "BindingGone"})
+		}
 		// No policy may hold its template at the moment, and the Work stays: so its
 		// status has to be updated when its member can be reached again.
 		if ready && sweeping.StateOf(w, f.now) == sweeping.Overdue {
@@ -101,9 +104,13 @@ func (f *found) sort(w *propagation.Work, d events.Data) {
 }
 
 // turn reports whether a Work has to be announced by this sweep. One that waits for a
-// person is announced only now and then, after a while.
+// person is announced only now and then, after a while: so does one whose object is kept
+// until its template is made again.
 func (f *found) turn(w *propagation.Work) bool {
 	since, held := sweeping.Held(w)
+	if kept := applying.Kept(w); kept != nil && !w.Deleting {
+		since, held = kept.LastTransitionTime.Time, true
+	}
 	return !held || rollout.Seldom(w.Key.String(), since, f.last, f.now)
 }
 
