@@ -149,6 +149,17 @@ func (w World) Explain(s Subject) Report {
 	return r
 }
 
+// GateSays returns the gate's reason for a template that was never propagated, and its
+// message, as Explain does.
+func (w World) GateSays(s Subject) (reason, message string) {
+	in := w.Gate(s)
+	d := gating.Decide(in)
+	if d.Verdict == gating.Open {
+		return settled(in, d)
+	}
+	return string(d.Reason), d.Message
+}
+
 // settled says what an open gate means at the moment.
 func settled(in gating.Input, d gating.Decision) (reason, message string) {
 	if d.Next == in.Binding {
