@@ -328,6 +328,11 @@ func discovery(path string) (any, bool) {
 	case "/apis":
 		return groups, true
 	}
+	for _, g := range groups.Groups {
+		if path == "/apis/"+g.Name {
+			return g, true
+		}
+	}
 	list, ok := lists[path]
 	return list, ok
 }

@@ -10,6 +10,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
@@ -143,8 +144,11 @@ func (w World) Explain(s Subject) Report {
 	if d.Pending() && d.Reason != gating.NameTaken {
 		r.Pending = w.pending(in, d, s.Revision)
 	}
-	if d.Verdict == gating.Open {
+	switch {
+	case d.Verdict == gating.Open:
 		r.Gate.Reason, r.Gate.Message = settled(in, d)
+	case d.Reason == gating.NoPolicy && matching.Never(s.Template) != "":
+		r.Gate.Reason = string(claiming.NeverTemplate)
 	}
 	return r
 }
