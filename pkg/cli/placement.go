@@ -79,21 +79,9 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	}
 	o.showRuns(r)
 	o.showEvictions(r)
-	o.screen.Println("Status")
-	var rows [][]screen.Cell
-	for _, st := range r.Stages {
-		status := screen.Cell{Text: st.Status, Paint: screen.Good}
-		if st.Status != "True" || st.Stale || st.Stage == applying.ConditionContested {
-			status.Paint = screen.Bad
-		}
-		if st.Stale {
-			status.Text += " (of an earlier version)"
-		}
-		rows = append(rows, []screen.Cell{screen.Text(st.Stage), status, screen.Text(st.Reason), screen.Text(st.Message)})
-	}
-	o.screen.Table("  ", screen.Columns("STAGE", "STATUS", "REASON", "MESSAGE"), rows, o.wide())
+	o.showStages(r)
 	o.screen.Println("Clusters")
-	rows = nil
+	var rows [][]screen.Cell
 	for _, m := range r.Members {
 		picked := "no"
 		if m.Selected {
@@ -107,6 +95,22 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	o.showObjects("Failed", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "REASON", "MESSAGE"), r.Failed)
 	o.showObjects("Differs", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "WHERE"), r.Differs)
 	return nil
+}
+
+func (o *explainOptions) showStages(r explaining.PlacementReport) {
+	o.screen.Println("Status")
+	var rows [][]screen.Cell
+	for _, st := range r.Stages {
+		status := screen.Cell{Text: st.Status, Paint: screen.Good}
+		if st.Status != "True" || st.Stale || st.Stage == applying.ConditionContested {
+			status.Paint = screen.Bad
+		}
+		if st.Stale {
+			status.Text += " (of an earlier version)"
+		}
+		rows = append(rows, []screen.Cell{screen.Text(st.Stage), status, screen.Text(st.Reason), screen.Text(st.Message)})
+	}
+	o.screen.Table("  ", screen.Columns("STAGE", "STATUS", "REASON", "MESSAGE"), rows, o.wide())
 }
 
 // placement shows the snapshots of a placement.
