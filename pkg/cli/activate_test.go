@@ -121,6 +121,16 @@ func TestActivateWritesTheWishAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestActivateOfWhatHasNoBindingSaysSo(t *testing.T) {
+	hub, _ := pendingShop(t)
+	hub.after = func(r *http.Request) {
+		if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "bindings") {
+			hub.remove(bindingRef(propagation.BindingOf(fixture.Deployment("a").Template().Key)))
+		}
+	}
+	run(t, hub, "activate", "deploy/a", "--timeout", "20s").wants(t, "it has no binding, so the request is lost: run the command again")
+}
+
 func TestActivateStopsOrGoesOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string

@@ -89,6 +89,9 @@ var served = []servedKind{
 	{"placement.kubernetes-fleet.io", "v1", "clusterresourceoverridesnapshots", "ClusterResourceOverrideSnapshot", "", false},
 	{"placement.kubernetes-fleet.io", "v1", "resourceoverrides", "ResourceOverride", "", true},
 	{"placement.kubernetes-fleet.io", "v1", "resourceoverridesnapshots", "ResourceOverrideSnapshot", "", true},
+	{"placement.kubernetes-fleet.io", "v1", "clusterresourceplacementevictions", "ClusterResourcePlacementEviction", "crpe", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterstagedupdateruns", "ClusterStagedUpdateRun", "csur", false},
+	{"placement.kubernetes-fleet.io", "v1", "clusterapprovalrequests", "ClusterApprovalRequest", "careq", false},
 	{"cluster.kubernetes-fleet.io", "v1", "memberclusters", "MemberCluster", "", false},
 }
 
@@ -325,6 +328,11 @@ func discovery(path string) (any, bool) {
 	case "/apis":
 		return groups, true
 	}
+	for _, g := range groups.Groups {
+		if path == "/apis/"+g.Name {
+			return g, true
+		}
+	}
 	list, ok := lists[path]
 	return list, ok
 }
@@ -332,7 +340,7 @@ func discovery(path string) (any, bool) {
 // resource answers about objects.
 func (a *api) resource(r *http.Request) (int, any) {
 	body, _ := io.ReadAll(r.Body)
-	path := r.URL.Path
+	path := strings.TrimSuffix(r.URL.Path, "/status")
 	parts := strings.Split(path, "/")
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: parts[len(parts)-2]}, parts[len(parts)-1])
 	live, found := a.objects[path]

@@ -45,7 +45,8 @@ that.
 
 Of a policy, show which templates it holds and the state of each. Of a
 placement, show which clusters were picked and which were not, and why; which
-snapshot each has, and what it waits for.
+snapshot each has, and what it waits for; which objects failed or differ there, and
+why; its runs of staged updates and its evictions.
 
 The command uses the functions with which Sluice itself decides.`,
 		Example: examples(`

@@ -117,6 +117,29 @@ func TestExplainPolicy(t *testing.T) {
 		shop deployment/nginx held by pp/web a namespaced policy comes before a cluster policy`, a.out)
 }
 
+// Z14: a claim outlives its version: the hub serves apps/v1 only, by now.
+func TestZ14ExplainAPolicyOfAVersionThatIsNotServedAnyMore(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	p := fixture.Policy("web").Kind().To("member1")
+	b := hub.propagated(fixture.Deployment("nginx"), p)
+	hub.policy(p.Selecting(policyv1alpha1.ResourceSelector{APIVersion: "apps/v1beta1", Kind: "Deployment"}))
+	b.Spec.Resource.APIVersion = "apps/v1beta1"
+	hub.binding(b)
+	a := run(t, hub, "explain", "pp/web")
+	a.wants(t, "")
+	if !strings.Contains(a.out, "KindNotServed: ") || !strings.Contains(a.out, "1 template: ") || !strings.Contains(a.out, "deployment.apps/nginx") && !strings.Contains(a.out, "deployment/nginx") {
+		t.Error(a.out)
+	}
+}
+
+func TestExplainOfWhatIsNeverATemplate(t *testing.T) {
+	a := run(t, serve(t, "hub").shop(), "explain", "cluster/member1")
+	a.wants(t, "")
+	if out := strings.Join(strings.Fields(a.out), " "); !strings.Contains(out, "Gate NeverTemplate") || strings.Contains(out, "NoPolicy") {
+		t.Error(a.out)
+	}
+}
+
 func TestHistory(t *testing.T) {
 	hub := explainShop(t)
 	p := fixture.Policy("web").Kind().Lazy().To("member1")

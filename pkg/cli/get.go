@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -41,8 +42,9 @@ func getCommand(s *session) *cobra.Command {
 		Short: "List templates: policy, clusters, and their state",
 		Long: `List templates: which policies hold them, where they go, in how many of these
 clusters they are applied and available, which changes are pending, and what is
-suspended. With a KIND, templates that a policy holds and that were never
-propagated are listed, too. Placements follow, or are listed alone with crp.
+suspended. Templates that a policy holds and that were never propagated come last:
+those of the KIND, or those of the kinds that policies name, if you may read these;
+-w shows them with a KIND. Placements follow, or are listed alone with crp.
 
 "removals" are the removals of templates from clusters that are held because
 nobody asked for them by name: in every namespace, unless -n names one, and in
@@ -189,7 +191,6 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 		return nil, installed(err)
 	}
 	var lines []summary
-	bound := map[string]bool{}
 	for _, b := range bindings {
 		key := b.Template()
 		if o.kind != nil && key.GroupVersionKind().GroupKind() != o.kind.GroupVersionKind.GroupKind() {
@@ -198,17 +199,13 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 		if namespace != "" && key.Namespace != namespace {
 			continue
 		}
-		bound[key.ID()] = true
 		lines = append(lines, summaryOf(b))
 	}
 	if lines, err = o.selected(ctx, namespace, lines); err != nil {
 		return nil, err
 	}
 	o.datesOf(ctx, lines)
-	if o.kind == nil {
-		return lines, nil
-	}
-	waiting, err := o.waiting(ctx, h, namespace, bound)
+	waiting, err := o.waiting(ctx, h, namespace, bindings)
 	return append(lines, waiting...), err
 }
 
@@ -248,23 +245,15 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return summary{}, err
 	}
-	t, err := h.Template(ctx, key)
-	if err != nil {
+	s := explaining.Subject{Binding: b}
+	if s.Template, err = h.Template(ctx, key); err != nil {
 		return summary{}, notFound(key, err)
 	}
-	return summaryOfTemplate(t), nil
-}
-
-// waiting returns the templates of the kind that a policy holds and that were never
-// propagated.
-func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bound map[string]bool) ([]summary, error) {
-	var lines []summary
-	err := eachTemplate(ctx, h, o.kind.GroupVersionKind, namespace, func(t *propagation.Template) {
-		if t.Claim.Held() && !bound[t.Key.ID()] && o.selector.Matches(labels.Set(t.Labels)) {
-			lines = append(lines, summaryOfTemplate(t))
-		}
-	})
-	return lines, err
+	lines, err := unbound(ctx, h, []explaining.Subject{s})
+	if err != nil {
+		return summary{}, err
+	}
+	return lines[0], nil
 }
 
 // eachTemplate calls f for all objects of a kind; a kind that is not served has none.

@@ -31,9 +31,9 @@ func TestGetByLabels(t *testing.T) {
 	hub.propagated(fixture.Deployment("gone"), fixture.Policy("web").Kind().To("member1"))
 	hub.remove("apps/v1/Deployment/shop/gone")
 	for args, want := range map[string]string{
-		"get -o name -l tier=web":        "deployment.apps/fine",
+		"get -o name -l tier=web":        "deployment.apps/fine\ndeployment.apps/late",
 		"get -o name -l tier!=web":       "deployment.apps/broken\ndeployment.apps/waits",
-		"get -A -o name -l tier":         "deployment.apps/fine\nclusterrole.rbac.authorization.k8s.io/shop",
+		"get -A -o name -l tier":         "deployment.apps/fine\nclusterrole.rbac.authorization.k8s.io/shop\ndeployment.apps/late",
 		"get deploy -o name -l tier=web": "deployment.apps/fine\ndeployment.apps/late",
 		"get crp -o name -l tier=web":    "clusterresourceplacement.placement.kubernetes-fleet.io/web",
 	} {

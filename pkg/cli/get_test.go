@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,13 +74,15 @@ func TestGet(t *testing.T) {
 			KIND NAME POLICY CLUSTERS APPLIED AVAILABLE PENDING SUSPENDED AGE
 			Deployment broken pp/web member1,member2 1/2 1/2 - - AGE
 			Deployment fine pp/web member1,member2 2/2 2/2 - - AGE
-			Deployment waits pp/web member1,member2 2/2 2/2 WaitingForTemplateChange all AGE`},
+			Deployment waits pp/web member1,member2 2/2 2/2 WaitingForTemplateChange all AGE
+			Deployment late pp/web - 0/0 0/0 WaitingForTemplateChange - -`},
 		"all namespaces, and what has none": {args: "get -A", want: `
 			NAMESPACE KIND NAME POLICY CLUSTERS APPLIED AVAILABLE PENDING SUSPENDED AGE
 			shop Deployment broken pp/web member1,member2 1/2 1/2 - - AGE
 			shop Deployment fine pp/web member1,member2 2/2 2/2 - - AGE
 			shop Deployment waits pp/web member1,member2 2/2 2/2 WaitingForTemplateChange all AGE
-			- ClusterRole shop cpp/all member1 1/1 1/1 - - AGE`},
+			- ClusterRole shop cpp/all member1 1/1 1/1 - - AGE
+			shop Deployment late pp/web - 0/0 0/0 WaitingForTemplateChange - -`},
 		"a kind shows what was never propagated": {args: "get deploy", want: `
 			KIND NAME POLICY CLUSTERS APPLIED AVAILABLE PENDING SUSPENDED AGE
 			Deployment broken pp/web member1,member2 1/2 1/2 - - AGE
@@ -153,12 +156,53 @@ func TestGetOfWhoSeesOneNamespace(t *testing.T) {
 	hub.refuse = func(r *http.Request) *apierrors.StatusError { return stdcmp.Or(all(r), scope(r)) }
 	a := run(t, hub, "get", "-o", "name")
 	a.wants(t, "")
-	wantText(t, "deployment.apps/broken\ndeployment.apps/fine\ndeployment.apps/waits", a.out)
+	wantText(t, "deployment.apps/broken\ndeployment.apps/fine\ndeployment.apps/waits\ndeployment.apps/late", a.out)
 	run(t, hub, "get", "-A").wants(t, "refused by the test")
+	policies := failing("policies", 403)
+	hub.refuse = func(r *http.Request) *apierrors.StatusError { return stdcmp.Or(all(r), scope(r), policies(r)) }
+	a = run(t, hub, "get", "deploy/late", "-o", "wide")
+	a.wants(t, "")
+	if !strings.Contains(a.out, "Unknown") || !strings.Contains(a.out, "only who may read the policies is told why") {
+		t.Errorf("who may not read policies is told:\n%s", a.out)
+	}
 }
 
 func TestWithoutSluicesKinds(t *testing.T) {
 	hub := serve(t, "hub")
 	hub.refuse = failing("bindings", 404)
 	run(t, hub, "get").wants(t, "install them with 'kubectl apply -f config/300-crds'")
+}
+
+func TestGetSaysWhatTheGateSays(t *testing.T) {
+	p := fixture.Policy("web").Kind().To("member1")
+	for name, tc := range map[string]struct {
+		template fixture.TemplateBuilder
+		want     string
+	}{
+		"what is too large":                     {template: fixture.Deployment("odd").Holding("big", strings.Repeat("x", 2<<20)), want: "TooLarge"},
+		"what is being deleted":                 {template: fixture.Deployment("odd").Annotation("x", "y").Deleting(), want: "TemplateDeleting"},
+		"what is just about to be propagated":   {template: fixture.Deployment("odd"), want: "FirstPropagation"},
+		"what a Lazy policy found when it came": {template: fixture.Deployment("odd").Baseline(), want: "WaitingForTemplateChange"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub, p := serve(t, "hub").shop(), p
+			if tc.want == "WaitingForTemplateChange" {
+				p = p.Lazy()
+			}
+			hub.policy(p)
+			hub.template(tc.template.ClaimedBy(p))
+			if tc.template.Template().Deleting {
+				u := hub.get("apps/v1/Deployment/shop/odd")
+				u.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+				hub.put("apps/v1/Deployment/shop/odd", u.Object)
+			}
+			for _, args := range []string{"get deploy", "get deploy/odd"} {
+				a := run(t, hub, strings.Fields(args)...)
+				a.wants(t, "")
+				if !strings.Contains(strings.Join(strings.Fields(a.out), " "), "Deployment odd pp/web - 0/0 0/0 "+tc.want+" ") {
+					t.Errorf("%s, want %s:\n%s", args, tc.want, a.out)
+				}
+			}
+		})
+	}
 }

@@ -57,7 +57,10 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 		if err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
 			return err
 		}
-		p.Runs = staged.Of(key.Name, runs)
+		p.Runs, p.LastRun = staged.Of(key.Name, runs), staged.Last(key.Name, runs)
+	}
+	if p.Evictions, err = h.Evictions(ctx); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+		return err
 	}
 	r := p.Report()
 	if o.forMachines() {
@@ -74,12 +77,27 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	if r.RolledBack != "" {
 		o.screen.Printf("Rolled back to snapshot %s, and stays there: '%s rollback crp/%s --release' goes on\n", r.RolledBack, name, r.Name)
 	}
-	for _, run := range r.Runs {
-		o.screen.Printf("Run         %s (%s): %s\n", run.Name, run.Reason, run.Message)
+	o.showRuns(r)
+	o.showEvictions(r)
+	o.showStages(r)
+	o.screen.Println("Clusters")
+	var rows [][]screen.Cell
+	for _, m := range r.Members {
+		picked := "no"
+		if m.Selected {
+			picked = "yes"
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(m.Cluster), screen.Text(picked), screen.Text(m.Why), screen.Text(m.State), screen.Text(m.Index), screen.Text(m.Waits),
+		})
 	}
-	if r.External && len(r.Runs) == 0 {
-		o.screen.Println("Run         none: a ClusterStagedUpdateRun gives clusters the newest snapshot")
-	}
+	o.screen.Table("  ", screen.Columns("CLUSTER", "PICKED", "WHY", "STATE", "SNAPSHOT", "WAITS FOR"), rows, o.wide())
+	o.showObjects("Failed", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "REASON", "MESSAGE"), r.Failed)
+	o.showObjects("Differs", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "WHERE"), r.Differs)
+	return nil
+}
+
+func (o *explainOptions) showStages(r explaining.PlacementReport) {
 	o.screen.Println("Status")
 	var rows [][]screen.Cell
 	for _, st := range r.Stages {
@@ -93,19 +111,6 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 		rows = append(rows, []screen.Cell{screen.Text(st.Stage), status, screen.Text(st.Reason), screen.Text(st.Message)})
 	}
 	o.screen.Table("  ", screen.Columns("STAGE", "STATUS", "REASON", "MESSAGE"), rows, o.wide())
-	o.screen.Println("Clusters")
-	rows = nil
-	for _, m := range r.Members {
-		picked := "no"
-		if m.Selected {
-			picked = "yes"
-		}
-		rows = append(rows, []screen.Cell{
-			screen.Text(m.Cluster), screen.Text(picked), screen.Text(m.Why), screen.Text(m.State), screen.Text(m.Index), screen.Text(m.Waits),
-		})
-	}
-	o.screen.Table("  ", screen.Columns("CLUSTER", "PICKED", "WHY", "STATE", "SNAPSHOT", "WAITS FOR"), rows, o.wide())
-	return nil
 }
 
 // placement shows the snapshots of a placement.

@@ -76,7 +76,7 @@ func TestRollback(t *testing.T) {
 		{args: "rollback crp/shop", fails: "say either --to-index, with the index of a snapshot, or --release"},
 		{args: "rollback crp/shop --to-index 0 --release", fails: "say either --to-index"},
 		{args: "rollback cm/shop --to-index 0", fails: `"cm/shop" names no placement, and a template or a policy is rolled back with --to-revision`},
-		{args: "rollback crp/shop --to-index 7", fails: "has no snapshot 7: there are 1, 0"},
+		{args: "rollback crp/shop --to-index 7", fails: "has no snapshot 7: there are 0 to 1"},
 		{args: "rollback crp/shop --to-index 0", says: "is rolled back to snapshot 0, and stays there", pin: "0"},
 		{args: "rollback crp/shop --to-index 0", says: "is rolled back to snapshot 0, and stays there", pin: "0"},
 		{args: "get crp", says: "1 (rolled back)", pin: "0"},

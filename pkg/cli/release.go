@@ -154,7 +154,7 @@ func (o *activateOptions) come(ctx context.Context, h *hub.Hub, key propagation.
 			return false, err
 		}
 		if s.Binding == nil {
-			return false, errors.New("its binding was deleted meanwhile")
+			return false, errors.New("it has no binding, so the request is lost: run the command again")
 		}
 		switch noted := s.Binding.Annotations[propagation.AnnotationActivate]; {
 		case noted == "":

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,7 +13,9 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rollout/staged"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 )
 
 // requested are the names of the ClusterApprovalRequests among the objects, and the others.
@@ -32,8 +35,15 @@ func (o *approveOptions) approveRequests(ctx context.Context, h *hub.Hub, names 
 	for _, name := range names {
 		var r *placementv1.ClusterApprovalRequest
 		err := again(func() (err error) {
-			if r, err = h.ApprovalRequest(ctx, name); err != nil {
+			r, err = h.ApprovalRequest(ctx, name)
+			if errors.Is(err, outcome.ErrGone) {
+				return fmt.Errorf("careq/%s %w: 'kubectl get careq' lists them", name, errNotFound)
+			}
+			if err != nil {
 				return fmt.Errorf("approval request %s: %w", name, installed(err))
+			}
+			if err := waits(ctx, h, r); err != nil {
+				return err
 			}
 			if o.dryRun {
 				return nil
@@ -54,6 +64,21 @@ func (o *approveOptions) approveRequests(ctx context.Context, h *hub.Hub, names 
 			verb = "would go on"
 		}
 		o.screen.Printf("Run %s %s: %s of stage %s is approved.\n", r.Spec.TargetUpdateRun, verb, task(r), r.Spec.TargetStage)
+	}
+	return nil
+}
+
+// waits returns an error if the run of the request does not wait any more. Who may not
+// read runs is not told.
+func waits(ctx context.Context, h *hub.Hub, r *placementv1.ClusterApprovalRequest) error {
+	run, err := h.UpdateRun(ctx, r.Spec.TargetUpdateRun)
+	switch {
+	case errors.Is(err, outcome.ErrGone):
+		return fmt.Errorf("run %s of careq/%s %w: nothing waits for the approval", r.Spec.TargetUpdateRun, r.Name, errNotFound)
+	case err != nil:
+		return unlessForbidden(err)
+	case staged.Ended(run):
+		return fmt.Errorf("run %s has ended: %s", run.Name, meta.FindStatusCondition(run.Status.Conditions, placementv1.ConditionSucceeded).Message)
 	}
 	return nil
 }

@@ -136,11 +136,24 @@ func pinned(p *placementv1.ClusterResourcePlacement, index string) *placementv1.
 // kept returns an error if no snapshot with the index is stored.
 func kept(p explaining.Placed, key propagation.TemplateKey, index string) error {
 	var have []string
-	for _, r := range p.History() {
+	history := p.History()
+	slices.Reverse(history) // the oldest first
+	for _, r := range history {
 		have = append(have, strconv.Itoa(r.Index))
 	}
 	if index == "" || slices.Contains(have, index) {
 		return nil
 	}
-	return fmt.Errorf("%s has no snapshot %s: there are %s ('%s history crp/%s')", refOf(key), index, strings.Join(have, ", "), name, key.Name)
+	var there string
+	switch n := len(have); {
+	case n == 0:
+		there = "there is none yet"
+	case n == 1:
+		there = "the only one is " + have[0]
+	case history[n-1].Index-history[0].Index == n-1:
+		there = fmt.Sprintf("there are %s to %s", have[0], have[n-1])
+	default:
+		there = "there are " + strings.Join(have, ", ")
+	}
+	return fmt.Errorf("%s has no snapshot %s: %s ('%s history crp/%s')", refOf(key), index, there, name, key.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -176,7 +177,8 @@ var errNotFound = errors.New("not found")
 func notFound(key propagation.TemplateKey, err error) error {
 	if errors.Is(err, outcome.ErrGone) {
 		if key.Namespace == "" {
-			return fmt.Errorf("%s %w", refOf(key), errNotFound)
+			kind, _, _ := strings.Cut(refOf(key), "/")
+			return fmt.Errorf("%s %w: 'kubectl get %s' lists them", refOf(key), errNotFound, kind)
 		}
 		return fmt.Errorf("%s %w in namespace %s: name another namespace with -n", refOf(key), errNotFound, key.Namespace)
 	}

@@ -74,7 +74,8 @@ func subjects(ctx context.Context, h *hub.Hub, f filter) ([]explaining.Subject, 
 	for gvk := range kinds {
 		err := eachTemplate(ctx, h, gvk, f.namespace, func(t *propagation.Template) {
 			if f.matches(t) {
-				out = append(out, explaining.Subject{Template: t, Binding: bindings[propagation.BindingOf(t.Key)]})
+				b := bindings[propagation.BindingOf(t.Key)]
+				out = append(out, explaining.Subject{Template: t.KnownTo(b), Binding: b})
 			}
 		})
 		if err != nil {

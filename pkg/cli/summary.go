@@ -77,15 +77,16 @@ func summaryOf(b *propagation.Binding) summary {
 	return g
 }
 
-// summaryOfTemplate returns the summary of a template that was never propagated.
+// summaryOfTemplate returns the summary of a template that was never propagated: it has
+// no binding, or its binding's name is another's.
 func summaryOfTemplate(t *propagation.Template) summary {
 	g := summary{
 		TemplateKey: t.Key, binding: propagation.BindingOf(t.Key), Created: t.Created, Suspended: "none",
 		Message: "no policy holds it: nothing was ever propagated",
 	}
 	if t.Claim.Held() {
-		g.Policy, g.Pending = policyRef(t.Claim.Policy), string(gating.WaitingForTemplateChange)
-		g.Message = "nothing was ever propagated"
+		g.Policy, g.Pending = policyRef(t.Claim.Policy), "Unknown"
+		g.Message = "nothing was ever propagated; only who may read the policies is told why"
 	}
 	return g
 }

@@ -155,7 +155,7 @@ func TestGetWatch(t *testing.T) {
 	out.until(t, "Deployment fine pp/web member1,member2 1/2")
 	hub.remove("apps/v1/Deployment/shop/late")
 	out.until(t, "Deployment late pp/web - 0/0 0/0 <gone>")
-	hub.template(fixture.Deployment("new").ClaimedBy(p))
+	hub.template(fixture.Deployment("new").ClaimedBy(p).Baseline())
 	out.until(t, "Deployment new pp/web - 0/0 0/0 WaitingForTemplateChange")
 	if code := end(); code != 0 {
 		t.Errorf("Ctrl-C ends it with %d:\n%s", code, out)

@@ -69,6 +69,8 @@ const (
 
 	ReasonAllWorkSynced  = "AllWorkSynced"
 	ReasonSyncWorkFailed = "SyncWorkFailed"
+	// ReasonTooLarge: what is selected fits into no Work. It is Sluice's own.
+	ReasonTooLarge = "TooLarge"
 )
 
 // Reasons of Applied, of all members and of one.

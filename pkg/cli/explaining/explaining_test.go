@@ -237,19 +237,20 @@ func TestClusters(t *testing.T) {
 		// bound are the binding's conditions.
 		bound []metav1.Condition
 	}{
-		"nothing can be made of what is in force": {work: work("member1", applied("True", 2)), edit: older, bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "ContentLost", Message: "it is kept no more"}},
-		"nor was before, and there is no Work":    {bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "ContentLost", Message: "it is kept no more"}},
-		"something can be made of it again":       {work: work("member1", applied("True", 2)), edit: older, bound: rendered("True"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
-		"nothing can be made for another member":  {work: work("member1", applied("True", 2)), bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
-		"there is no Work yet":                    {work: nil, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Rendering}},
-		"the member has not answered":             {work: work("member1"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
-		"the member has it":                       {work: work("member1", applied("True", 2)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
-		"the answer is about an older Work":       {work: work("member1", applied("True", 1)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
-		"the member refused it":                   {work: work("member1", applied("False", 2)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Failed, Reason: "Why", Message: "because"}},
-		"the Work was made from an older content": {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) { w.Annotations = nil }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
-		"a suspension holds it back":              {work: work("member1"), edit: func(w *propagation.Work) { w.Spec.SuspendDispatching = &yes }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Held, Reason: "SuspendDispatching", Message: "Work dispatching is in a suspended state."}},
-		"a suspension that has nothing to hold":   {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) { w.Spec.SuspendDispatching = &yes }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
-		"the cluster is no target any more":       {work: work("member0", applied("True", 2)), want: explaining.Cluster{Name: "member0", State: explaining.Leaving}},
+		"nothing can be made of what is in force":                          {work: work("member1", applied("True", 2)), edit: older, bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "ContentLost", Message: "it is kept no more"}},
+		"nor was before, and there is no Work":                             {bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.NotRendered, Reason: "ContentLost", Message: "it is kept no more"}},
+		"nothing can be made for another member, and there is no Work yet": {bound: []metav1.Condition{{Type: "Rendered", Status: "False", Reason: "WorkNameTaken", Message: "member2: taken"}}, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Rendering}},
+		"something can be made of it again":                                {work: work("member1", applied("True", 2)), edit: older, bound: rendered("True"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
+		"nothing can be made for another member":                           {work: work("member1", applied("True", 2)), bound: rendered("False"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
+		"there is no Work yet":                                             {work: nil, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Rendering}},
+		"the member has not answered":                                      {work: work("member1"), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
+		"the member has it":                                                {work: work("member1", applied("True", 2)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
+		"the answer is about an older Work":                                {work: work("member1", applied("True", 1)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
+		"the member refused it":                                            {work: work("member1", applied("False", 2)), want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Failed, Reason: "Why", Message: "because"}},
+		"the Work was made from an older content":                          {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) { w.Annotations = nil }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applying}},
+		"a suspension holds it back":                                       {work: work("member1"), edit: func(w *propagation.Work) { w.Spec.SuspendDispatching = &yes }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Held, Reason: "SuspendDispatching", Message: "Work dispatching is in a suspended state."}},
+		"a suspension that has nothing to hold":                            {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) { w.Spec.SuspendDispatching = &yes }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
+		"the cluster is no target any more":                                {work: work("member0", applied("True", 2)), want: explaining.Cluster{Name: "member0", State: explaining.Leaving}},
 		"the unhealthiest object is what it shows": {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) {
 			w.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Health: "Healthy"}, {Health: "Unhealthy"}, {Health: "Unknown"}}
 		}, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied, Health: "Unhealthy"}},

@@ -31,6 +31,10 @@ type Placed struct {
 	Bindings  []*placementv1.ClusterResourceBinding
 	// Runs are those of staged updates that have not ended, as they are carried out.
 	Runs []*placementv1.ClusterStagedUpdateRun
+	// LastRun is the one that ended last; nil: none has.
+	LastRun *placementv1.ClusterStagedUpdateRun
+	// Evictions are those of all placements.
+	Evictions []*placementv1.ClusterResourcePlacementEviction
 	// Clusters are the clusters that joined the hub, whether placements see them or
 	// not.
 	Clusters []*clusterv1alpha1.Cluster
@@ -46,10 +50,17 @@ type PlacementReport struct {
 	Selected   int    `json:"selected"`
 	Snapshot   string `json:"snapshot,omitempty"` // the index of the newest
 	// External: clusters get something only by a run of a staged update.
-	External bool              `json:"external,omitempty"`
-	Runs     []PlacementRun    `json:"runs,omitempty"`
-	Stages   []PlacementStage  `json:"stages"`
-	Members  []PlacementMember `json:"members"`
+	External bool           `json:"external,omitempty"`
+	Runs     []PlacementRun `json:"runs,omitempty"`
+	// LastRun is the one that ended last; absent: none has, or one is carried out.
+	LastRun   *PlacementRun       `json:"lastRun,omitempty"`
+	Evictions []PlacementEviction `json:"evictions,omitempty"`
+	Stages    []PlacementStage    `json:"stages"`
+	Members   []PlacementMember   `json:"members"`
+	// Failed are objects that could not be applied, or are not available, and Differs
+	// those that members hold otherwise, and that are left so.
+	Failed  []PlacementObject `json:"failed,omitempty"`
+	Differs []PlacementObject `json:"differs,omitempty"`
 }
 
 // PlacementStage is one condition.
@@ -106,6 +117,12 @@ func (p Placed) Report() PlacementReport {
 	for _, run := range p.Runs {
 		r.Runs = append(r.Runs, reportRun(run))
 	}
+	if p.LastRun != nil && len(p.Runs) == 0 {
+		last := reportRun(p.LastRun)
+		r.LastRun = &last
+	}
+	r.Evictions = p.evictions()
+	r.Failed, r.Differs = p.objects()
 	if latest := p.latestSnapshot(); latest != nil {
 		r.Snapshot = latest.Labels[placementv1.LabelResourceIndex]
 	}

@@ -10,6 +10,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
@@ -143,10 +144,24 @@ func (w World) Explain(s Subject) Report {
 	if d.Pending() && d.Reason != gating.NameTaken {
 		r.Pending = w.pending(in, d, s.Revision)
 	}
-	if d.Verdict == gating.Open {
+	switch {
+	case d.Verdict == gating.Open:
 		r.Gate.Reason, r.Gate.Message = settled(in, d)
+	case d.Reason == gating.NoPolicy && matching.Never(s.Template) != "":
+		r.Gate.Reason = string(claiming.NeverTemplate)
 	}
 	return r
+}
+
+// GateSays returns the gate's reason for a template that was never propagated, and its
+// message, as Explain does.
+func (w World) GateSays(s Subject) (reason, message string) {
+	in := w.Gate(s)
+	d := gating.Decide(in)
+	if d.Verdict == gating.Open {
+		return settled(in, d)
+	}
+	return string(d.Reason), d.Message
 }
 
 // settled says what an open gate means at the moment.

@@ -103,6 +103,21 @@ func Rendered(failures []Failure) metav1.Condition {
 	return c
 }
 
+// Concerns reports whether the condition Rendered may be about the cluster: it names the
+// cluster, or does not name all.
+func Concerns(c metav1.Condition, cluster string) bool {
+	if strings.Contains(c.Message, " more") {
+		return true
+	}
+	for part := range strings.SplitSeq(c.Message, "; ") {
+		names, _, _ := strings.Cut(part, ": ")
+		if slices.Contains(strings.Split(names, ", "), cluster) {
+			return true
+		}
+	}
+	return false
+}
+
 // some names a few clusters and counts the others.
 func some(clusters []string) string {
 	const few = 5

@@ -39,7 +39,7 @@ type Placed struct {
 
 // PlacementError says why the Works of a placement cannot be made for a member.
 type PlacementError struct {
-	// Reason is ReasonOverriddenFailed or ReasonSyncWorkFailed.
+	// Reason is ReasonOverriddenFailed, ReasonSyncWorkFailed or ReasonTooLarge.
 	Reason  string
 	Message string
 }
@@ -132,7 +132,7 @@ func (in Placed) work(name string, manifests []json.RawMessage) (*propagation.Wo
 		Finalizers: []string{propagation.FinalizerWork},
 		Strategy:   b.Spec.ApplyStrategy,
 	}
-	size := 0
+	size, largest, holds := 0, 0, json.RawMessage(nil)
 	for _, raw := range manifests {
 		sealed, hash, whole, err := sealRaw(raw)
 		if err != nil {
@@ -144,12 +144,14 @@ func (in Placed) work(name string, manifests []json.RawMessage) (*propagation.Wo
 			}
 			w.Contents[hash] = whole
 			size += len(whole)
+			if len(whole) > largest {
+				largest, holds = len(whole), sealed
+			}
 		}
 		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: sealed}})
 	}
 	if size > propagation.MaxContents {
-		tooLarge := &TooLarge{Bytes: size, May: propagation.MaxContents}
-		return nil, &PlacementError{placementv1.ReasonSyncWorkFailed, fmt.Sprintf("%s: its Secrets together: %s", name, tooLarge)}
+		return nil, secretsTooLarge(len(w.Contents), size, largest, holds)
 	}
 	if d := b.Spec.DeleteStrategy; d != nil && d.PropagationPolicy == placementv1.DeletePropagationPolicyAbandon {
 		w.Spec.PreserveResourcesOnDeletion = new(true)
@@ -158,6 +160,18 @@ func (in Placed) work(name string, manifests []json.RawMessage) (*propagation.Wo
 		w.Spec.SuspendDispatching = new(true)
 	}
 	return w, nil
+}
+
+// secretsTooLarge says which Secret is too large, or is the largest of too many.
+func secretsTooLarge(n, size, largest int, sealed json.RawMessage) *PlacementError {
+	var manifest map[string]any
+	_ = utiljson.Unmarshal(sealed, &manifest) // it was encoded here
+	key := propagation.KeyOf(manifest)
+	what := fmt.Sprintf("Secret %s/%s has %d bytes", key.Namespace, key.Name, largest)
+	if largest <= propagation.MaxContents {
+		what = fmt.Sprintf("%d Secrets have %d bytes, the largest is %s/%s with %d", n, size, key.Namespace, key.Name, largest)
+	}
+	return &PlacementError{placementv1.ReasonTooLarge, fmt.Sprintf("%s, with data in base64, of which a Work can carry %d: make it smaller, or select it no longer; the cluster keeps what it has meanwhile", what, propagation.MaxContents)}
 }
 
 // sealRaw is Seal of a manifest in JSON; one that is no Secret's is not decoded.

@@ -161,21 +161,28 @@ func manyIn(n int) string {
 	return string(raw)
 }
 
+// secretOf is a Secret of that name with so much data.
+func secretOf(name string, size int) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":%q,"namespace":"shop"},"data":{"x":%q}}`, name, strings.Repeat("A", size))
+}
+
 func TestPlacementWorksThatCannotBeMade(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in      Placed
 		reason  string
 		message string
 	}{
-		"C89: what is no manifest is named by its key":          {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"bad.yaml":"{"}`))), placementv1.ReasonSyncWorkFailed, "under the key bad.yaml"},
-		"C73: more manifests than a Work has":                   {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(manyIn(propagation.MaxManifests+1)))), placementv1.ReasonSyncWorkFailed, "shop/parcel has 501 manifests, of which a Work can carry 500"},
-		"C89: a manifest without a kind":                        {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it lacks apiVersion or kind"},
-		"C87: of two manifests under a key one would be lost":   {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: t}\n"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it holds more than one manifest"},
-		"C89: a separator alone is no manifest":                 {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"---\n# nothing\n---\n"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it is no object"},
-		"C90: an object of another namespace than the envelope": {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":\"kube-system\"}}"}`))), placementv1.ReasonSyncWorkFailed, "namespace kube-system"},
-		"C71: a path that is not there":                         {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/spec/x", `1`)}}), settings), placementv1.ReasonOverriddenFailed, "cro-1-0 to ConfigMap shop/settings: path /spec/x"},
-		"C71: another object":                                   {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/metadata/name", `"x"`)}}), settings), placementv1.ReasonOverriddenFailed, "changes the name"},
-		"C71: a label that the member does not have":            {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/data/where", `"${MEMBER-CLUSTER-LABEL-KEY-zone}"`)}}), settings), placementv1.ReasonOverriddenFailed, "has no label zone"},
+		"C89: what is no manifest is named by its key":                   {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"bad.yaml":"{"}`))), placementv1.ReasonSyncWorkFailed, "under the key bad.yaml"},
+		"C73: more manifests than a Work has":                            {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(manyIn(propagation.MaxManifests+1)))), placementv1.ReasonSyncWorkFailed, "shop/parcel has 501 manifests, of which a Work can carry 500"},
+		"C89: a manifest without a kind":                                 {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it lacks apiVersion or kind"},
+		"C87: of two manifests under a key one would be lost":            {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: t}\n"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it holds more than one manifest"},
+		"C89: a separator alone is no manifest":                          {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"---\n# nothing\n---\n"}`))), placementv1.ReasonSyncWorkFailed, "under the key k: it is no object"},
+		"C90: an object of another namespace than the envelope":          {placed(part("crp-1-4-snapshot", first("1"), envelopeOf(`{"k":"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":\"kube-system\"}}"}`))), placementv1.ReasonSyncWorkFailed, "namespace kube-system"},
+		"C73: a Secret that no Work can carry is named, with what to do": {placed(part("crp-1-4-snapshot", first("1"), secretOf("small", 9), secretOf("big", 1<<20))), placementv1.ReasonTooLarge, "Secret shop/big has 1048672 bytes, with data in base64, of which a Work can carry 1048576: make it smaller"},
+		"C73: of many Secrets the largest is named":                      {placed(part("crp-1-4-snapshot", first("1"), secretOf("a", 400<<10), secretOf("b", 500<<10), secretOf("c", 400<<10))), placementv1.ReasonTooLarge, "3 Secrets have 1331482 bytes, the largest is shop/b with 512094, with data in base64"},
+		"C71: a path that is not there":                                  {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/spec/x", `1`)}}), settings), placementv1.ReasonOverriddenFailed, "cro-1-0 to ConfigMap shop/settings: path /spec/x"},
+		"C71: another object":                                            {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/metadata/name", `"x"`)}}), settings), placementv1.ReasonOverriddenFailed, "changes the name"},
+		"C71: a label that the member does not have":                     {in(clusterOverride("Namespace", "shop", placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{setting("replace", "/data/where", `"${MEMBER-CLUSTER-LABEL-KEY-zone}"`)}}), settings), placementv1.ReasonOverriddenFailed, "has no label zone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := PlacementWorks(tc.in)

@@ -58,3 +58,19 @@ func TestZ29WorkTooLarge(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestConcerns(t *testing.T) {
+	two := Rendered([]Failure{{"member1", &NameTaken{}}, {"member3", &NameTaken{}}, {"member4", &TooLarge{Bytes: 2, May: 1}}})
+	for cluster, want := range map[string]bool{"member1": true, "member2": false, "member3": true, "member4": true, "member": false} {
+		if got := Concerns(two, cluster); got != want {
+			t.Errorf("%q is about %s: %t, want %t", two.Message, cluster, got, want)
+		}
+	}
+	var many []Failure
+	for i := range 9 {
+		many = append(many, Failure{fmt.Sprintf("other%d", i), &NameTaken{}})
+	}
+	if !Concerns(Rendered(many), "member1") {
+		t.Error("it may be one of those that are not named")
+	}
+}

@@ -166,10 +166,10 @@ func Observed(b *placementv1.ClusterResourceBinding) bool {
 }
 
 // Uncarried reports whether the Works that the binding asks for cannot be made: what it
-// names is missing, or cannot be read.
+// names is missing, cannot be read, or is too large.
 func Uncarried(b *placementv1.ClusterResourceBinding) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, placementv1.ConditionWorkSynchronized)
-	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == placementv1.ReasonSyncWorkFailed && c.ObservedGeneration == b.Generation
+	return c != nil && c.Status == metav1.ConditionFalse && (c.Reason == placementv1.ReasonSyncWorkFailed || c.Reason == placementv1.ReasonTooLarge) && c.ObservedGeneration == b.Generation
 }
 
 // held reports whether what a member still has by a binding that is on its way out waits

@@ -4,6 +4,7 @@
 package renderer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -57,4 +59,44 @@ func TestABindingToASnapshotThatIsMissing(t *testing.T) {
 	if diff := cmp.Diff([]string{events.PlacementWaiting}, told()); diff != "" {
 		t.Errorf("told again (-want +got):\n%s", diff)
 	}
+}
+
+// Z29: a Secret that fits into no Work is named on the binding, until it is smaller.
+func TestZ29ASecretOfAPlacementThatNoWorkCanCarry(t *testing.T) {
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	h.Put(&placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "crp-1"}})
+	b := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{Name: "crp-1-m1", Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"}}}
+	b.Spec.State, b.Spec.TargetCluster, b.Spec.ResourceSnapshotName = placementv1.BindingStateBound, "m1", "crp-1-7-snapshot"
+	h.Put(b)
+	synchronized := func(data int) *metav1.Condition {
+		h.Put(snapshotOfSecret(data))
+		e, err := events.New("test", event.New(), events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := renderer.New(h, func() time.Time { return fixture.Start }).Handle(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		all, err := h.PlacementBindingsOf(t.Context(), "crp-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return meta.FindStatusCondition(all[0].Status.Conditions, placementv1.ConditionWorkSynchronized)
+	}
+	if c := synchronized(1 << 20); c == nil || c.Reason != placementv1.ReasonTooLarge || !strings.Contains(c.Message, "Secret shop/big has") {
+		t.Errorf("it says %+v", c)
+	}
+	if c := synchronized(1 << 10); c != nil {
+		t.Errorf("it still says %+v", c)
+	}
+}
+
+func snapshotOfSecret(data int) *placementv1.ClusterResourceSnapshot {
+	s := &placementv1.ClusterResourceSnapshot{ObjectMeta: metav1.ObjectMeta{
+		Name: "crp-1-7-snapshot", Labels: map[string]string{placementv1.LabelParentCRP: "crp-1", placementv1.LabelResourceIndex: "7"},
+		Annotations: map[string]string{placementv1.AnnotationNumberOfResourceSnapshots: "1"},
+	}}
+	raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"big","namespace":"shop"},"data":{"x":%q}}`, strings.Repeat("A", data))
+	s.Spec.SelectedResources = []placementv1.ResourceContent{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}}
+	return s
 }

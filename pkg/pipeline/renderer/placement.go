@@ -205,8 +205,9 @@ func (s *Stage) unplaced(ctx context.Context, e event.Event, msg events.Data, b 
 func (s *Stage) unfail(ctx context.Context, b *placementv1.ClusterResourceBinding) error {
 	status := *b.Status.DeepCopy()
 	status.Conditions = nil
+	failed := []string{placementv1.ReasonOverriddenFailed, placementv1.ReasonSyncWorkFailed, placementv1.ReasonTooLarge}
 	for _, c := range b.Status.Conditions {
-		if c.Status != metav1.ConditionFalse || c.Reason != placementv1.ReasonOverriddenFailed && c.Reason != placementv1.ReasonSyncWorkFailed {
+		if c.Status != metav1.ConditionFalse || !slices.Contains(failed, c.Reason) {
 			status.Conditions = append(status.Conditions, c)
 		}
 	}

@@ -289,13 +289,17 @@ func TestNothingIsDoneBeforeMembersArePicked(t *testing.T) {
 // What a binding names is missing: that was said, and with each event that has the
 // placement looked at it is tried again.
 func TestWhatIsMissingIsLookedForWithEachEvent(t *testing.T) {
-	w := newWorld("a")
-	w.handle(t, events.PlacementScheduled)
-	w.bindings[0].Status.Conditions = []metav1.Condition{{
-		Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, Reason: placementv1.ReasonSyncWorkFailed, ObservedGeneration: w.bindings[0].Generation,
-	}}
-	w.want(t, events.PlacementScheduled, nil, []string{"bound a"})
-	w.want(t, events.PlacementReported, nil, nil)
+	for _, reason := range []string{placementv1.ReasonSyncWorkFailed, placementv1.ReasonTooLarge} {
+		t.Run(reason, func(t *testing.T) {
+			w := newWorld("a")
+			w.handle(t, events.PlacementScheduled)
+			w.bindings[0].Status.Conditions = []metav1.Condition{{
+				Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, Reason: reason, ObservedGeneration: w.bindings[0].Generation,
+			}}
+			w.want(t, events.PlacementScheduled, nil, []string{"bound a"})
+			w.want(t, events.PlacementReported, nil, nil)
+		})
+	}
 }
 
 // Z11: while the kind of bindings is being removed, it is told that members wait.

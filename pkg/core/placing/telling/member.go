@@ -144,6 +144,9 @@ func (m member) overridden() verdict {
 func (m member) synchronized() verdict {
 	const t = placementv1.ConditionWorkSynchronized
 	if c := m.said(t, metav1.ConditionFalse); c != nil {
+		if c.Reason == placementv1.ReasonTooLarge {
+			return no(t, c.Reason, c.Message)
+		}
 		return no(t, placementv1.ReasonSyncWorkFailed, c.Message)
 	}
 	if !m.complete() {

@@ -170,6 +170,9 @@ func TestC79C80OneThatIsNotTrueEndsTheList(t *testing.T) {
 		"C89: an envelope is invalid": {func(in *Input) {
 			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, ObservedGeneration: 1}}
 		}, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonSyncWorkFailed, false},
+		"C73, Z29: a Secret fits into no Work": {func(in *Input) {
+			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, Reason: placementv1.ReasonTooLarge, ObservedGeneration: 1}}
+		}, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonTooLarge, false},
 		"C79: a Work has a new form": {func(in *Input) { in.Works[0].Generation = 2 }, placementv1.ReasonApplyPending, placementv1.ReasonApplyInProgress, true},
 		"C74, C79: an object cannot be applied": {func(in *Input) {
 			in.Works[0] = workOf(in.Bindings[0], failed("ConfigMap", ReasonNotTakenOver, "m"), done("Namespace", nil))

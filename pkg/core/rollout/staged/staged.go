@@ -89,6 +89,21 @@ func Ended(r *placementv1.ClusterStagedUpdateRun) bool {
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
+// Last returns the placement's run that ended last; nil: none has.
+func Last(placement string, all []*placementv1.ClusterStagedUpdateRun) (last *placementv1.ClusterStagedUpdateRun) {
+	var at time.Time
+	for _, r := range all {
+		if r.Spec.PlacementName != placement || r.DeletionTimestamp != nil || !Ended(r) {
+			continue
+		}
+		ended := meta.FindStatusCondition(r.Status.Conditions, placementv1.ConditionSucceeded).LastTransitionTime.Time
+		if last == nil || ended.After(at) {
+			last, at = r, ended
+		}
+	}
+	return last
+}
+
 // Initialized reports whether it is settled what the run does.
 func Initialized(r *placementv1.ClusterStagedUpdateRun) bool {
 	return meta.IsStatusConditionTrue(r.Status.Conditions, placementv1.ConditionInitialized)
