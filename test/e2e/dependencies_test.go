@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -98,6 +99,35 @@ func TestDependencyIsNobodys(t *testing.T) {
 			}
 			return nil
 		})
+	})
+}
+
+// Somebody edits the binding of what others refer to: off one member, off all of them, and
+// placed elsewhere besides. Who refers to it takes it along anew, and no member is touched.
+func TestZ4TheBindingOfADependencyIsEdited(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		nginx, config := s.Deployment("nginx").Using("config"), s.ConfigMap("config")
+		s.Apply(config, s.follows("pp", nginx, members...), nginx)
+		s.Expect(config).In(members...)
+		before := s.uids(config, members...)
+		bound := newThing(bindings, s.ns, "config-configmap")
+		for i, edit := range []string{
+			`{"spec":{"requiredBy":[{"namespace":"` + s.ns + `","name":"nginx-deployment","clusters":[{"name":"member2"}]}]}}`,
+			`{"spec":{"requiredBy":null}}`,
+			`{"spec":{"requiredBy":null,"placement":{"clusterAffinity":{"clusterNames":["member2"]}}}}`,
+		} {
+			s.Untouched(func() { s.Patch(bound, edit) })
+			s.Eventually(func() error {
+				if by := asJSON(at(s.Live(bound).Object, "spec.requiredBy")); !strings.Contains(by, "member1") || !strings.Contains(by, "member3") {
+					return errors.New("spec.requiredBy is " + by)
+				}
+				return nil
+			})
+			s.goesOn(config, int64(i+2), before, members...)
+		}
+		s.Rest()
+		s.Delete(nginx)
+		s.Expect(config).Nowhere()
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
-	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -343,13 +342,11 @@ func (e Evidence) takers() []*propagation.Binding {
 	})
 }
 
-// unheard returns a taker that the template's binding does not name yet, as one that
-// was created again does; nil: none.
+// unheard returns a taker that takes the template to the member without its binding saying
+// so: not yet, as one that was created again, or because somebody edited it; nil: none.
 func (e Evidence) unheard() *propagation.Binding {
 	for _, p := range e.takers() {
-		if !slices.ContainsFunc(e.Binding.Value.Spec.RequiredBy, func(r workv1alpha2.BindingSnapshot) bool {
-			return r.Namespace == p.Key.Namespace && r.Name == p.Key.Name
-		}) {
+		if !dependencies.Takes(e.Binding.Value, p.Key, e.Work.Key.Cluster) {
 			return p
 		}
 	}

@@ -205,8 +205,14 @@ func TestExamine(t *testing.T) {
 		"it leaves out where a parent does not go": {
 			template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), parents: []*propagation.Binding{parent("m2")}, proof: applying.ReasonLeftOut,
 		},
-		"it leaves out what a parent took there, and says for itself where": {
-			template: template("uid-1"), binding: follows(binding("b-1", "uid-1", "m2"), parent("m2")), parents: []*propagation.Binding{parent("m1", "m2")}, proof: applying.ReasonLeftOut,
+		"Z4: it leaves out what a parent takes there, since somebody edited it": {
+			template: template("uid-1"), binding: follows(binding("b-1", "uid-1", "m2"), parent("m2")), parents: []*propagation.Binding{parent("m1", "m2")}, reason: applying.ReasonCannotTell,
+		},
+		"it leaves out what a parent took there, and its suspension keeps what is elsewhere": {
+			template: template("uid-1"), parents: []*propagation.Binding{parent("m1", "m2")}, proof: applying.ReasonLeftOut,
+			binding: with(follows(binding("b-1", "uid-1", "m2"), parent("m2")), func(b *propagation.Binding) {
+				b.Annotations[propagation.InheritedSuspension(parent("m1").Key)] = "m2"
+			}),
 		},
 		"the binding leaves the cluster out":                    {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2"), proof: applying.ReasonLeftOut},
 		"the binding names the same member by another name":     {template: template("uid-1"), binding: binding("b-1", "uid-1", "m2", "m9"), elsewhere: true, reason: applying.ReasonSameMember},

@@ -60,15 +60,32 @@ func Detach(dependency *propagation.Binding, parent propagation.BindingKey) *pro
 	return done(dependency, next)
 }
 
-// Nowhere returns the binding without clusters if it is not Needed; else the binding
-// itself.
+// Nowhere returns the binding without clusters if it is not Needed, and without a placement
+// by which it would get some again; else the binding itself.
 func Nowhere(b *propagation.Binding) *propagation.Binding {
-	if Needed(b) || len(b.Spec.Clusters) == 0 {
+	if Needed(b) || len(b.Spec.Clusters) == 0 && b.Spec.Placement == nil {
 		return b
 	}
 	next := clone(b)
-	next.Spec.Clusters = nil
+	next.Spec.Clusters, next.Spec.Placement = nil, nil
 	return next
+}
+
+// Takes reports whether the dependency's binding says that parent, whose template refers to
+// it, takes it to the cluster; or that parent does so no longer, and that what it took
+// elsewhere stays there for a suspension.
+func Takes(dependency *propagation.Binding, parent propagation.BindingKey, cluster string) bool {
+	i := slices.IndexFunc(dependency.Spec.RequiredBy, of(parent))
+	if i < 0 {
+		return false
+	}
+	var clusters []string
+	for _, c := range dependency.Spec.RequiredBy[i].Clusters {
+		clusters = append(clusters, c.Name)
+	}
+	slices.Sort(clusters)
+	held := dependency.Annotations[propagation.InheritedSuspension(parent)]
+	return slices.Contains(clusters, cluster) || held != "" && held == strings.Join(clusters, ",")
 }
 
 // Requires reports whether the dependency's binding names parent.

@@ -5,6 +5,7 @@ package dependencies
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 
@@ -32,6 +33,19 @@ func Stray(b *propagation.Binding, find func(propagation.BindingKey) *propagatio
 		}
 	}
 	return stray
+}
+
+// Behind returns the parents that refer to the template and go to a cluster to which, as
+// its binding b says, they do not take it: it was not said yet, or somebody edited it.
+func Behind(b *propagation.Binding, template propagation.TemplateKey, parents iter.Seq[*propagation.Binding]) []*propagation.Binding {
+	var behind []*propagation.Binding
+	for p := range parents {
+		refers := !p.Deleting && slices.ContainsFunc(Recorded(p), func(k propagation.TemplateKey) bool { return k.ID() == template.ID() })
+		if refers && (!Requires(b, p.Key) || slices.ContainsFunc(p.TargetClusters(), func(c string) bool { return !Takes(b, p.Key, c) })) {
+			behind = append(behind, p)
+		}
+	}
+	return behind
 }
 
 // Record returns the binding with the objects recorded that its template refers to; the

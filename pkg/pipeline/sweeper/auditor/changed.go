@@ -32,10 +32,9 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	case err == nil:
 		template := b.Template()
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
-		if e.Type() == events.ResourceDeleted { // it was created again before the deletion was seen
-			if err := a.unfollowed(ctx, out, template, b); err != nil {
-				return nil, err
-			}
+		// Somebody edited it, or it was created again before its deletion was seen.
+		if err := a.unfollowed(ctx, out, template, b); err != nil {
+			return nil, err
 		}
 		return out.Events()
 	case !errors.Is(err, outcome.ErrGone):
@@ -66,7 +65,7 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 }
 
 // unfollowed announces the bindings that depend on a template and are not recorded on
-// its own binding, b; nil: there is none. If a policy holds the template, its binding
+// its own binding, b, with all of their clusters; nil: there is none. If a policy holds the template, its binding
 // is created again before anybody notices that the former one is gone, and then it
 // records no dependents.
 func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template propagation.TemplateKey, b *propagation.Binding) error {
@@ -77,13 +76,10 @@ func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template pr
 	if err != nil {
 		return fmt.Errorf("list the linked bindings of %s: %w", template.Namespace, err)
 	}
-	for _, parent := range linked {
-		refers := slices.ContainsFunc(dependencies.Recorded(parent), func(k propagation.TemplateKey) bool { return k.ID() == template.ID() })
-		if refers && (b == nil || !dependencies.Requires(b, parent.Key)) {
-			of := parent.Template()
-			out.Emit(events.BindingScheduled, events.Data{Template: &of, Binding: &parent.Key, Reason: "DependencyRemoved"})
-		}
+	if b == nil {
+		b = &propagation.Binding{}
 	}
+	announceParents(out, dependencies.Behind(b, template, slices.Values(linked)))
 	return nil
 }
 

@@ -127,13 +127,19 @@ func TestByPagesNothingIsMissedInTheLongRun(t *testing.T) {
 			if works := s.works[b.Spec.Clusters[0].Name]; !slices.ContainsFunc(works, func(w *propagation.Work) bool { return w.IsOf(b.Key) }) {
 				want[events.TemplateTouched+" "+b.Key.Name+" Unrendered"] = true
 			}
-			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			switch what := rapid.IntRange(0, 5).Draw(t, "what"); what {
 			case 0: // it follows one that is not there
 				b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: "shop", Name: "gone"}}
 				want[events.BindingScheduled+" "+b.Key.Name+" "+events.ReasonFollowsNobody] = true
-			case 1: // it follows one that says so, wherever that is
-				parent := s.bindings[(i+len(s.bindings)/2)%len(s.bindings)]
-				b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: parent.Key.Namespace, Name: parent.Key.Name}}
+			case 1, 2: // it follows one that says so, wherever that is, and may be cut off from members
+				others := slices.Concat(s.bindings[(i+len(s.bindings)/2)%len(s.bindings):], s.bindings)
+				parent := others[slices.IndexFunc(others, func(p *propagation.Binding) bool { return p.Spec.Clusters[0] == b.Spec.Clusters[0] })]
+				follows := workv1alpha2.BindingSnapshot{Namespace: parent.Key.Namespace, Name: parent.Key.Name, Clusters: b.Spec.Clusters}
+				if what == 2 {
+					follows.Clusters = nil
+					want[events.BindingScheduled+" "+parent.Key.Name+" DependencyRemoved"] = true
+				}
+				b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{follows}
 				recorded := append(slices.Clone(dependencies.Recorded(parent)), b.Template())
 				*parent = *dependencies.Record(parent, recorded)
 				parent.Labels = map[string]string{propagation.LabelLinked: "true"}

@@ -15,27 +15,52 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
-// strays announces the bindings of dependencies whose parents do not refer to them, and
-// those that nothing needs. Two sweeps have to find them so, with no write to the
+// strays announces the bindings of dependencies whose parents do not refer to them, those
+// that nothing needs, and the parents of those that somebody cut off from a cluster. Two
+// sweeps have to find them so, with no write to the
 // binding in between: a parent's missing binding is created again meanwhile.
 func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	parents, failed := a.parents(ctx, books.Page)
 	if failed != nil {
 		return failed
 	}
+	find := func(key propagation.BindingKey) *propagation.Binding { return parents[key] }
 	var suspects []tick.Suspect[*propagation.Binding]
 	for _, b := range books.Page.Bindings {
-		stray := dependencies.Stray(b, func(key propagation.BindingKey) *propagation.Binding { return parents[key] })
-		if len(stray) > 0 || !dependencies.Needed(b) {
+		if len(dependencies.Stray(b, find)) > 0 || !dependencies.Needed(b) || len(behind(b, find)) > 0 {
 			suspects = append(suspects, suspect(b))
 		}
 	}
 	found, failed := a.current(ctx, books.Page, tick.Twice(t, roundStrays, suspects, books.Page.Most()))
 	for _, b := range found {
 		template := b.Template()
+		if cut := behind(b, find); len(cut) > 0 {
+			announceParents(t.Out, cut)
+			continue
+		}
 		t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: events.ReasonFollowsNobody})
 	}
 	return failed
+}
+
+// behind returns those of the parents that the binding names that take it along further
+// than it says.
+func behind(b *propagation.Binding, find func(propagation.BindingKey) *propagation.Binding) []*propagation.Binding {
+	return dependencies.Behind(b, b.Template(), func(yield func(*propagation.Binding) bool) {
+		for _, r := range b.Spec.RequiredBy {
+			if p := find(propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}); p != nil && !yield(p) {
+				return
+			}
+		}
+	})
+}
+
+// announceParents emits an event for each of the bindings, which makes them take along what
+// they refer to.
+func announceParents(out *events.Batch, parents []*propagation.Binding) {
+	for _, p := range parents {
+		out.Emit(events.BindingScheduled, events.Data{Template: new(p.Template()), Binding: &p.Key, Reason: "DependencyRemoved"})
+	}
 }
 
 // parents returns the bindings on which those of the page may depend: the others on the

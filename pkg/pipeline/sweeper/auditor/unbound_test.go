@@ -17,6 +17,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -154,6 +155,9 @@ func TestZ4WhoTookATemplateAlongTakesItAlongAnew(t *testing.T) {
 		return b
 	}
 	parent := dependencies.Record(of(nginx), []propagation.TemplateKey{settings})
+	parent.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1"}, {Name: "m2"}}
+	cut := dependencies.Attach(&propagation.Template{Key: settings}, of(settings), parent)
+	cut.Spec.RequiredBy[0].Clusters = cut.Spec.RequiredBy[0].Clusters[1:]
 	for name, tc := range map[string]struct {
 		gone   propagation.TemplateKey
 		anew   *propagation.Binding
@@ -164,7 +168,9 @@ func TestZ4WhoTookATemplateAlongTakesItAlongAnew(t *testing.T) {
 		"it is gone":                           {gone: settings, linked: []*propagation.Binding{parent}, told: true},
 		"it was made anew":                     {gone: settings, anew: of(settings), linked: []*propagation.Binding{parent}, told: true},
 		"it was made anew, and follows again":  {gone: settings, anew: dependencies.Attach(&propagation.Template{Key: settings}, of(settings), parent), linked: []*propagation.Binding{parent}},
-		"somebody wrote it":                    {gone: settings, anew: of(settings), heard: events.ResourceUpdated, linked: []*propagation.Binding{parent}},
+		"somebody edited it off all members":   {gone: settings, anew: of(settings), heard: events.ResourceUpdated, linked: []*propagation.Binding{parent}, told: true},
+		"somebody edited it off one member":    {gone: settings, anew: cut, heard: events.ResourceUpdated, linked: []*propagation.Binding{parent}, told: true},
+		"somebody wrote something else":        {gone: settings, anew: dependencies.Attach(&propagation.Template{Key: settings}, of(settings), parent), heard: events.ResourceUpdated, linked: []*propagation.Binding{parent}},
 		"those that there are refer to others": {gone: settings, linked: []*propagation.Binding{of(nginx)}},
 		"nobody takes along what is no such":   {gone: nginx, linked: []*propagation.Binding{parent}},
 	} {
