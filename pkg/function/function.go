@@ -13,7 +13,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/inflight"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -85,8 +84,6 @@ func (r Runner) Run(ctx context.Context, s Stage, e event.Event) Result {
 func (r Runner) handle(ctx context.Context, s Stage, e event.Event) ([]event.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	namespace, _ := e.Extensions()[events.ExtNamespace].(string)
-	ctx = inflight.WithFlow(ctx, namespace)
 	ctx = WithLogger(ctx, Logger(ctx).With(keyStage, s.Name(), keyEvent, e.ID()))
 	out, err := r.attempt(ctx, s, e)
 	if err != nil && !outcome.IsPartly(err) {

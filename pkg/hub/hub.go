@@ -26,7 +26,6 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/kinds/rules"
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/inflight"
 	"sluice.dev/pkg/source/discovery"
 )
 
@@ -92,11 +91,6 @@ func (c api) discover(ctx context.Context, path []string, into any) error {
 	return nil
 }
 
-// inFlight is how many requests of stages are in flight at once. What is beyond it waits
-// here and not in the API server, so that a namespace of which much changes does not delay
-// others (pkg/inflight).
-const inFlight = 32
-
 // Connect makes a Hub, without any request. There is no client-side rate limit: the API
 // server limits the rate by its answers.
 func Connect(cfg *rest.Config) (*Hub, error) { return ConnectAs(cfg, propagation.FieldManager) }
@@ -107,7 +101,6 @@ func Connect(cfg *rest.Config) (*Hub, error) { return ConnectAs(cfg, propagation
 func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	cfg.Wrap(inflight.New(inFlight).Wrap)
 	cfg.WarningHandler = rest.NoWarnings{}
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	if cfg.UserAgent == "" {

@@ -4,11 +4,10 @@
 package localbroker
 
 import (
+	"container/list"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"sluice.dev/pkg/turns"
 )
 
 // entry is a hint on its way through one queue.
@@ -21,15 +20,12 @@ type entry struct {
 
 // lane is what a queue holds of one partition key.
 type lane struct {
-	namespace string       // that its first entry is about
-	entries   []*entry     // in the order of their arrival
-	busy      bool         // one of the lane's entries runs
-	ready     *ready       // that it is in; nil: none
-	at        *turns.Place // where in these
+	namespace string        // that its first entry is about
+	entries   []*entry      // in the order of their arrival
+	busy      bool          // one of the lane's entries runs
+	turns     *turns        // that it is in; nil: it is not ready
+	at        *list.Element // where in these
 }
-
-// ready are the lanes of a queue that may start, by namespace.
-type ready = turns.Turns[*lane]
 
 // givesWay tells whether all of its entries give way to those of other lanes.
 func (l *lane) givesWay() bool {
@@ -51,8 +47,8 @@ type queue struct {
 	spec    atomic.Pointer[spec]
 	waiting map[string]*entry // by coalescing key
 	lanes   map[string]*lane  // by partition key; none is empty and idle
-	ready   ready
-	bulk    ready // lanes that give way
+	ready   turns
+	bulk    turns // of lanes that give way
 	started int   // entries, while both were ready
 	running int
 	removed bool
@@ -113,13 +109,13 @@ func (q *queue) lineUp(name string) {
 	if l.givesWay() {
 		to = &q.bulk
 	}
-	if l.busy || len(l.entries) == 0 || l.ready == to {
+	if l.busy || len(l.entries) == 0 || l.turns == to {
 		return
 	}
-	if l.ready != nil {
-		l.ready.Remove(l.at)
+	if l.turns != nil {
+		l.turns.remove(l)
 	}
-	l.ready, l.at = to, to.Add(l.namespace, l)
+	to.add(l)
 }
 
 // start takes the next entry that may run; nil where there is none, or only one that
@@ -128,20 +124,20 @@ func (q *queue) start(bulk bool) *entry {
 	from := &q.ready
 	switch {
 	case !bulk:
-	case from.Empty():
+	case from.empty():
 		from = &q.bulk
-	case !q.bulk.Empty():
+	case !q.bulk.empty():
 		if q.started++; q.started%bulkShare == 0 {
 			from = &q.bulk
 		}
 	}
-	l, ok := from.Next()
-	if !ok {
+	l := from.next()
+	if l == nil {
 		return nil
 	}
 	e := l.entries[0]
 	l.entries[0], l.entries = nil, l.entries[1:]
-	l.busy, l.ready = true, nil
+	l.busy = true
 	delete(q.waiting, e.key)
 	q.running++
 	return e
@@ -172,9 +168,9 @@ func (q *queue) clear() (queued, retrying int) {
 		}
 	}
 	clear(q.waiting)
-	q.ready, q.bulk = ready{}, ready{}
+	q.ready, q.bulk = turns{}, turns{}
 	for _, l := range q.lanes {
-		l.entries, l.ready = nil, nil
+		l.entries, l.turns = nil, nil
 	}
 	return queued, retrying
 }

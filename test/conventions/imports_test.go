@@ -23,10 +23,8 @@ var inward = map[string][]string{
 	"pkg/outcome":             {},
 	"pkg/coalesce":            {"apis"},
 	"pkg/redact":              {},
-	"pkg/turns":               {},
-	"pkg/inflight":            {"pkg/turns"},
 	"pkg/core":                {"apis"},
-	"pkg/hub":                 {"apis", "pkg/core", "pkg/inflight", "pkg/redact", "pkg/outcome", "pkg/source/watch", "pkg/source/discovery"},
+	"pkg/hub":                 {"apis", "pkg/core", "pkg/redact", "pkg/outcome", "pkg/source/watch", "pkg/source/discovery"},
 	"pkg/member":              {"apis", "pkg/core", "pkg/redact", "pkg/outcome", "pkg/source/watch", "pkg/source/discovery"},
 	"pkg/source/watch":        {"pkg/core"},
 	"pkg/source/discovery":    {"pkg/outcome"},
@@ -35,8 +33,8 @@ var inward = map[string][]string{
 	"pkg/source":              {}, // which only tells what is below it
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
 	"pkg/redis/schema":        {"pkg/outcome"},
-	"pkg/function":            {"apis", "pkg/coalesce", "pkg/inflight", "pkg/outcome"},
-	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome", "pkg/turns"},
+	"pkg/function":            {"apis", "pkg/coalesce", "pkg/outcome"},
+	"pkg/localbroker":         {"apis", "config", "pkg/coalesce", "pkg/function", "pkg/outcome"},
 	"pkg/pipeline":            {"apis", "pkg/core", "pkg/coalesce", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/redis/pending"},
 	"pkg/pipeline/deadletter": {"apis", "pkg/function"}, // it logs by itself, for nobody else does
 	"pkg/connect":             {"apis", "pkg/core", "pkg/outcome", "pkg/hub", "pkg/member", "pkg/redis/claims", "pkg/redis/suspension", "pkg/source/knative"},
