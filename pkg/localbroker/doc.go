@@ -24,8 +24,6 @@
 //     Capacity entries. Replies never wait, so that no cycle of stages can
 //     block itself; a source exceeds the bound by one entry at most.
 //   - Two runs never handle events of one partition key of one Trigger at once.
-//   - Namespaces take turns in each queue, so that who changes much at once delays others
-//     by one event of theirs at a time.
 //   - Bulk events (events.Bulk), which follow from a change that concerns many
 //     templates, give way to others, in each queue and in how many run at once; but
 //     they always get their share.
@@ -34,6 +32,5 @@
 //
 // Nothing is kept across restarts: events are hints, and the sweeper announces
 // again whatever changed. It must not know what any event means, nor order events of
-// one namespace and kind by anything but their arrival (the simulation has a broker for
-// that).
+// one kind by anything but their arrival (the simulation has a broker for that).
 package localbroker

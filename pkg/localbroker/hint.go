@@ -16,13 +16,10 @@ type hint struct {
 	key   string // of what it tells
 	lane  string // of what it must stay in order with, at the stage that gets it
 	bulk  bool   // it gives way to those that are not
-	// namespace that it is about; empty: none.
-	namespace string
 }
 
 func hintOf(e event.Event) hint {
-	namespace, _ := e.Extensions()[events.ExtNamespace].(string)
-	return hint{event: e, key: coalesce.Tells(e), bulk: events.Bulk(e), namespace: namespace}
+	return hint{event: e, key: coalesce.Tells(e), bulk: events.Bulk(e)}
 }
 
 // promoted returns the hint as one that is not bulk, because it takes the place of one

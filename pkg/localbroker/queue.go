@@ -20,11 +20,10 @@ type entry struct {
 
 // lane is what a queue holds of one partition key.
 type lane struct {
-	namespace string        // that its first entry is about
-	entries   []*entry      // in the order of their arrival
-	busy      bool          // one of the lane's entries runs
-	turns     *turns        // that it is in; nil: it is not ready
-	at        *list.Element // where in these
+	entries []*entry      // in the order of their arrival
+	busy    bool          // one of the lane's entries runs
+	bulk    bool          // it is among the ready ones that give way
+	at      *list.Element // among the ready ones; nil: it is not
 }
 
 // givesWay tells whether all of its entries give way to those of other lanes.
@@ -47,9 +46,9 @@ type queue struct {
 	spec    atomic.Pointer[spec]
 	waiting map[string]*entry // by coalescing key
 	lanes   map[string]*lane  // by partition key; none is empty and idle
-	ready   turns
-	bulk    turns // of lanes that give way
-	started int   // entries, while both were ready
+	ready   list.List         // of the keys of lanes
+	bulk    list.List         // of the keys of those that give way
+	started int               // entries, while both were ready
 	running int
 	removed bool
 	count   Counters
@@ -95,7 +94,7 @@ func (q *queue) put(h hint) arrival {
 func (q *queue) enqueue(e *entry) {
 	l := q.lanes[e.lane]
 	if l == nil {
-		l = &lane{namespace: e.namespace}
+		l = &lane{}
 		q.lanes[e.lane] = l
 	}
 	l.entries = append(l.entries, e)
@@ -105,17 +104,23 @@ func (q *queue) enqueue(e *entry) {
 // lineUp puts a lane among the ready ones that it belongs to, at the end; one that is
 // there keeps its place.
 func (q *queue) lineUp(name string) {
-	l, to := q.lanes[name], &q.ready
-	if l.givesWay() {
-		to = &q.bulk
-	}
-	if l.busy || len(l.entries) == 0 || l.turns == to {
+	l := q.lanes[name]
+	bulk := l.givesWay()
+	if l.busy || len(l.entries) == 0 || l.at != nil && l.bulk == bulk {
 		return
 	}
-	if l.turns != nil {
-		l.turns.remove(l)
+	if l.at != nil {
+		q.of(l).Remove(l.at)
 	}
-	to.add(l)
+	l.bulk = bulk
+	l.at = q.of(l).PushBack(name)
+}
+
+func (q *queue) of(l *lane) *list.List {
+	if l.bulk {
+		return &q.bulk
+	}
+	return &q.ready
 }
 
 // start takes the next entry that may run; nil where there is none, or only one that
@@ -124,20 +129,21 @@ func (q *queue) start(bulk bool) *entry {
 	from := &q.ready
 	switch {
 	case !bulk:
-	case from.empty():
+	case from.Len() == 0:
 		from = &q.bulk
-	case !q.bulk.empty():
+	case q.bulk.Len() > 0:
 		if q.started++; q.started%bulkShare == 0 {
 			from = &q.bulk
 		}
 	}
-	l := from.next()
-	if l == nil {
+	front := from.Front()
+	if front == nil {
 		return nil
 	}
+	l := q.lanes[from.Remove(front).(string)]
 	e := l.entries[0]
 	l.entries[0], l.entries = nil, l.entries[1:]
-	l.busy = true
+	l.busy, l.at = true, nil
 	delete(q.waiting, e.key)
 	q.running++
 	return e
@@ -168,9 +174,10 @@ func (q *queue) clear() (queued, retrying int) {
 		}
 	}
 	clear(q.waiting)
-	q.ready, q.bulk = turns{}, turns{}
+	q.ready.Init()
+	q.bulk.Init()
 	for _, l := range q.lanes {
-		l.entries, l.turns = nil, nil
+		l.entries = nil
 	}
 	return queued, retrying
 }
