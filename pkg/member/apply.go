@@ -29,8 +29,7 @@ type Looking struct {
 	First bool
 	// Whole: including the data of ConfigMaps and Secrets.
 	Whole bool
-	// Live: read from the API server, not from a watch, to decide whether the object leaves:
-	// in whatever version the member serves.
+	// Live: read from the API server, not from a watch.
 	Live bool
 }
 
@@ -56,11 +55,11 @@ func (c *Client) look(ctx context.Context, ref Ref, how Looking) (_ *Observed, e
 		}()
 	}
 	if how.First {
-		if _, err := c.read(ctx, ref, metav1.GetOptions{ResourceVersion: "0"}, how); err != nil {
+		if _, err := c.read(ctx, ref, metav1.GetOptions{ResourceVersion: "0"}, how.Whole); err != nil {
 			return nil, err
 		}
 	}
-	return c.read(ctx, ref, metav1.GetOptions{}, how)
+	return c.read(ctx, ref, metav1.GetOptions{}, how.Whole)
 }
 
 // endedError says that an object is gone which had finished before.

@@ -135,10 +135,6 @@ func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterfa
 	if err != nil {
 		return nil, schema.GroupVersion{}, err
 	}
-	return c.within(r, ref)
-}
-
-func (c *Client) within(r discovery.Resource, ref Ref) (dynamic.ResourceInterface, schema.GroupVersion, error) {
 	at := c.objects.Resource(r.GVR())
 	switch {
 	case !r.Namespaced:
@@ -163,19 +159,11 @@ func (c *Client) Observe(ctx context.Context, ref Ref) (*Observed, error) {
 	return c.look(ctx, ref, Looking{})
 }
 
-// read reads the object from the API server, in any version if it may be removed.
-func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, how Looking) (*Observed, error) {
+// read reads the object from the API server.
+func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole bool) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	find := c.served
-	if how.Live {
-		find = c.anyhow
-	}
-	r, err := find(ctx, ref.GroupVersionKind())
-	if err != nil {
-		return nil, err
-	}
-	at, _, err := c.within(r, ref)
+	at, _, err := c.resource(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +171,7 @@ func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, how L
 	if err != nil {
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
-	return observe(ref.APIVersion, obj.Object, how.Whole), nil
+	return observe(ref.APIVersion, obj.Object, whole), nil
 }
 
 // errNoRemoval says that a deletion without permission was requested. That is a mistake
@@ -232,9 +220,9 @@ func went(answer []byte) bool {
 	return len(kept.Metadata.Finalizers) == 0 && (grace == nil || *grace == 0)
 }
 
-// path returns the path at which the object is served, in any version.
+// path returns the path at which the object is served.
 func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
-	r, err := c.anyhow(ctx, ref.GroupVersionKind())
+	r, err := c.served(ctx, ref.GroupVersionKind())
 	return r.Path(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}), err
 }
 

@@ -99,10 +99,6 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if p[0] == "apis" && len(p) == 2 {
-		f.group(w, r, p[1])
-		return
-	}
 	served, ok := f.kinds[gv]
 	if !ok {
 		http.NotFound(w, r)
@@ -118,22 +114,6 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.dispatch(w, r, t)
-}
-
-// group answers in which versions a group is served.
-func (f *fakeAPI) group(w http.ResponseWriter, r *http.Request, name string) {
-	g := metav1.APIGroup{Name: name}
-	for _, gv := range slices.Sorted(maps.Keys(f.kinds)) {
-		if group, version, _ := strings.Cut(gv, "/"); group == name {
-			g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: gv, Version: version})
-		}
-	}
-	if len(g.Versions) == 0 {
-		http.NotFound(w, r)
-		return
-	}
-	g.PreferredVersion = g.Versions[0]
-	reply(w, http.StatusOK, g)
 }
 
 func parse(gv string, rest []string, served []metav1.APIResource) (target, bool) {

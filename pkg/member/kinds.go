@@ -52,17 +52,3 @@ func (c *Client) served(ctx context.Context, gvk schema.GroupVersionKind) (disco
 	}
 	return discovery.Resource{}, &NotServed{c.name, gvk}
 }
-
-// anyhow is served, but takes any version of the kind where none is served that has the
-// same fields: an object is known, and deleted, by what it has in each of them.
-func (c *Client) anyhow(ctx context.Context, gvk schema.GroupVersionKind) (discovery.Resource, error) {
-	r, err := c.served(ctx, gvk)
-	if !errors.As(err, new(*NotServed)) {
-		return r, err
-	}
-	r, failed := c.kinds.Locate(gvk)
-	if errors.Is(failed, outcome.ErrNotServed) {
-		return r, err
-	}
-	return r, failed
-}

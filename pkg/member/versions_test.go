@@ -6,7 +6,6 @@ package member
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -76,34 +75,5 @@ func TestZ17AVersionThatBothServe(t *testing.T) {
 	now = now.Add(discovery.Again)
 	if r, err := w.served(t.Context(), gvk); err != nil || r.Version != "v1" {
 		t.Errorf("the member serves the version by now, used is %s (%v)", r.Version, err)
-	}
-}
-
-// An object leaves also where the member serves its kind in other versions alone, of which
-// nobody knows whether they have the same fields: nothing else would ever take it away.
-func TestZ17AnObjectLeavesInWhateverVersionThereIs(t *testing.T) {
-	w := onFake(t)
-	w.api.mu.Lock()
-	w.api.kinds["example.com/v1beta1"] = []metav1.APIResource{{Name: "things", Kind: "Thing", Namespaced: true}}
-	w.api.mu.Unlock()
-	m := w.manifest(`{apiVersion: example.com/v1beta1, kind: Thing, metadata: {name: a, namespace: %s}, spec: {size: 1}}`)
-	w.apply(work("x"), m)
-	former := refOf(m)
-	former.APIVersion = "example.com/v1"
-	live, err := w.Look(t.Context(), former, Looking{Live: true})
-	if err != nil || live.Answer != applying.Found {
-		t.Fatalf("the member's answer is %v (%v)", live.Answer, err)
-	}
-	if o, err := w.Look(t.Context(), former, Looking{}); err != nil || o.Answer != applying.NotServed {
-		t.Errorf("whoever wants to apply it is told %v (%v)", o.Answer, err)
-	}
-	path, err := w.path(t.Context(), former)
-	if err != nil || !slices.Contains(path, "v1beta1") {
-		t.Errorf("it is deleted at %v (%v)", path, err)
-	}
-	other := former
-	other.Kind = "Other"
-	if o, err := w.Look(t.Context(), other, Looking{Live: true}); err != nil || o.Answer != applying.NotServed {
-		t.Errorf("of a kind in no version it is told %v (%v)", o.Answer, err)
 	}
 }

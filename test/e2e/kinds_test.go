@@ -234,23 +234,6 @@ func TestZ11KindMadeAnewStaysPlaced(t *testing.T) {
 	})
 }
 
-// Somebody edits in a binding in which version its template is: nobody serves that one. The
-// template goes on, and leaves when it is deleted.
-func TestZ14TheVersionOfABindingIsEdited(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
-		nginx := s.Deployment("nginx")
-		s.Apply(s.Policy("pp").Selecting(nginx).toAll(), nginx)
-		s.Expect(nginx).In(members...)
-		before := s.uids(nginx, members...)
-		s.Untouched(func() {
-			s.Patch(newThing(bindings, s.ns, "nginx-deployment"), `{"spec":{"resource":{"apiVersion":"apps/v9"}}}`)
-		})
-		s.goesOn(nginx, 2, before, members...)
-		s.Delete(nginx)
-		s.Expect(nginx).Nowhere()
-	})
-}
-
 // The policy is there before its kind.
 func TestKindAfterPolicy(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
