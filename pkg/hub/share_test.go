@@ -32,7 +32,12 @@ func TestReadsAtTheSameTimeAreShared(t *testing.T) {
 		var all sync.WaitGroup
 		start := func(from, to int) {
 			for i := from; i < to; i++ {
-				all.Go(func() { got[i], _ = reads.get(t.Context(), cluster1, ask) })
+				all.Go(func() {
+					var err error
+					if got[i], err = reads.get(t.Context(), cluster1, ask); err != nil {
+						t.Error(err)
+					}
+				})
 				synctest.Wait()
 			}
 		}

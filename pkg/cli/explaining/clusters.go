@@ -160,8 +160,8 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 }
 
 // unless returns the cluster as NotRendered if the binding says that not all of its
-// Works can be rendered, and may mean this one, or that nothing is in force, as for a dependency that was found
-// while it was being deleted: then there is nothing to wait for.
+// Works can be rendered, and may mean this one, or that nothing is in force, as for a
+// dependency that was found while it was being deleted: then there is nothing to wait for.
 func (c Cluster) unless(b *propagation.Binding) Cluster {
 	if why := meta.FindStatusCondition(b.Status.Conditions, gating.ConditionActive); b.ActedHash() == "" && why != nil && why.Status == metav1.ConditionFalse {
 		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message

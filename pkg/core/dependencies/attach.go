@@ -75,15 +75,7 @@ func Nowhere(b *propagation.Binding) *propagation.Binding {
 // it, takes it to the cluster; or that parent does so no longer, and that what it took
 // elsewhere stays there for a suspension.
 func Takes(dependency *propagation.Binding, parent propagation.BindingKey, cluster string) bool {
-	i := slices.IndexFunc(dependency.Spec.RequiredBy, of(parent))
-	if i < 0 {
-		return false
-	}
-	var clusters []string
-	for _, c := range dependency.Spec.RequiredBy[i].Clusters {
-		clusters = append(clusters, c.Name)
-	}
-	slices.Sort(clusters)
+	clusters := slices.Sorted(slices.Values(taken(dependency, parent)))
 	held := dependency.Annotations[propagation.InheritedSuspension(parent)]
 	return slices.Contains(clusters, cluster) || held != "" && held == strings.Join(clusters, ",")
 }
@@ -116,16 +108,21 @@ func require(b *propagation.Binding, parent propagation.BindingKey, clusters []s
 // brought are the clusters to which parent took the dependency so far, as the
 // dependency's binding says.
 func brought(b *propagation.Binding, parent propagation.BindingKey) []string {
-	var out []string
-	if i := slices.IndexFunc(b.Spec.RequiredBy, of(parent)); i >= 0 {
-		for _, c := range b.Spec.RequiredBy[i].Clusters {
-			out = append(out, c.Name)
-		}
-	}
+	out := taken(b, parent)
 	if held := b.Annotations[propagation.InheritedSuspension(parent)]; held != "" {
 		out = append(out, strings.Split(held, ",")...)
 	}
 	return out
+}
+
+// taken are the clusters of the entry that names parent; none where there is no entry.
+func taken(b *propagation.Binding, parent propagation.BindingKey) (clusters []string) {
+	if i := slices.IndexFunc(b.Spec.RequiredBy, of(parent)); i >= 0 {
+		for _, c := range b.Spec.RequiredBy[i].Clusters {
+			clusters = append(clusters, c.Name)
+		}
+	}
+	return clusters
 }
 
 // suspended are those of the clusters on which parent is suspended, sorted.

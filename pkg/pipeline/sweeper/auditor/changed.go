@@ -65,9 +65,9 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 }
 
 // unfollowed announces the bindings that depend on a template and are not recorded on
-// its own binding, b, with all of their clusters; nil: there is none. If a policy holds the template, its binding
-// is created again before anybody notices that the former one is gone, and then it
-// records no dependents.
+// its own binding, b, with all of their clusters; nil: there is none. If a policy holds
+// the template, its binding is created again before anybody notices that the former one
+// is gone, and then it records no dependents.
 func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template propagation.TemplateKey, b *propagation.Binding) error {
 	if !dependencies.Serves(template) || template.Namespace == "" {
 		return nil

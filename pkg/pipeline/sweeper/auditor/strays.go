@@ -17,8 +17,8 @@ import (
 
 // strays announces the bindings of dependencies whose parents do not refer to them, those
 // that nothing needs, and the parents of those that somebody cut off from a cluster. Two
-// sweeps have to find them so, with no write to the
-// binding in between: a parent's missing binding is created again meanwhile.
+// sweeps have to find them so, with no write to the binding in between: a parent's
+// missing binding is created again meanwhile.
 func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	parents, failed := a.parents(ctx, books.Page)
 	if failed != nil {
@@ -34,11 +34,10 @@ func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	found, failed := a.current(ctx, books.Page, tick.Twice(t, roundStrays, suspects, books.Page.Most()))
 	for _, b := range found {
 		template := b.Template()
-		if cut := behind(b, find); len(cut) > 0 {
-			announceParents(t.Out, cut)
-			continue
+		announceParents(t.Out, behind(b, find))
+		if len(dependencies.Stray(b, find)) > 0 || !dependencies.Needed(b) {
+			t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: events.ReasonFollowsNobody})
 		}
-		t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: events.ReasonFollowsNobody})
 	}
 	return failed
 }
