@@ -95,8 +95,9 @@ func (h *Hub) RemovingBindings(ctx context.Context) ([]*propagation.Binding, err
 }
 
 // CommitBinding makes the labels, annotations and spec of the binding those of
-// next, if it still is as old was read. A nil old makes the binding, which its
-// template then owns.
+// next, if it still is as old was read; that it is gone is a conflict, too. A nil old
+// makes the binding, which its template then owns; outcome.ErrGone: there is no such
+// namespace.
 func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error) {
 	k, name := h.bindingKind(next.Key)
 	if old == nil {
@@ -119,7 +120,8 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 	if old.Template() != next.Template() || old.Spec.Resource.UID != next.Spec.Resource.UID {
 		metadataOf(patch)["ownerReferences"] = h.templateOwner(next)
 	}
-	return k.patch(ctx, name, conditional(patch, old.UID, old.ResourceVersion))
+	b, err := k.patch(ctx, name, conditional(patch, old.UID, old.ResourceVersion))
+	return b, conflictIfGone(err, "patch "+k.about(name))
 }
 
 // bindingPart is what CommitBinding writes of a binding, besides its owner.
@@ -148,16 +150,17 @@ func (h *Hub) templateOwner(b *propagation.Binding) []metav1.OwnerReference {
 }
 
 // CommitBindingStatus writes the status of the binding as it was read, as far as
-// a status may be long.
+// a status may be long. That it is gone is a conflict.
 func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error) {
 	status = reporting.BoundBinding(status)
 	if equal, err := same(b.Status, status); err != nil || equal {
 		return b, err
 	}
 	k, name := h.bindingKind(b.Key)
-	return k.put(ctx, name, object[struct{}, workv1alpha2.ResourceBindingStatus]{
+	b, err := k.put(ctx, name, object[struct{}, workv1alpha2.ResourceBindingStatus]{
 		TypeMeta: k.TypeMeta(), ObjectMeta: identity(name, b.UID, b.ResourceVersion), Status: status,
 	}, "status")
+	return b, conflictIfGone(err, "update "+k.about(name))
 }
 
 // DeleteBinding deletes that very binding, if it still is as it was read. That it is

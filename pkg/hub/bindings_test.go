@@ -173,8 +173,13 @@ func (l *lab) testDeletedBinding(b *propagation.Binding) {
 	if _, err := l.Binding(l.ctx, b.Key); !errors.Is(err, outcome.ErrGone) {
 		l.t.Errorf("after it was deleted: %v, want gone", err)
 	}
-	if _, err := l.CommitBinding(l.ctx, read, changed(read, func(b *propagation.Binding) { b.Annotations = b.Labels })); !errors.Is(err, outcome.ErrGone) {
-		l.t.Errorf("changing what was deleted: %v, want gone", err)
+	if _, err := l.CommitBinding(l.ctx, read, changed(read, func(b *propagation.Binding) { b.Annotations = b.Labels })); !outcome.IsConflict(err) {
+		l.t.Errorf("changing what was deleted: %v, want a conflict", err)
+	}
+	status := read.Status
+	status.Conditions = append(slices.Clone(status.Conditions), metav1.Condition{Type: "Other", Status: metav1.ConditionTrue, Reason: "Other", LastTransitionTime: metav1.Now()})
+	if _, err := l.CommitBindingStatus(l.ctx, read, status); !outcome.IsConflict(err) {
+		l.t.Errorf("the status of what was deleted: %v, want a conflict", err)
 	}
 }
 

@@ -5,6 +5,8 @@ package pipelinetest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
@@ -103,7 +106,7 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 			b.Created = h.second()
 		}
 	} else {
-		r, err := h.bindings.current(id, old.UID, old.ResourceVersion)
+		r, err := h.currentBinding(id, old)
 		if err != nil {
 			return nil, err
 		}
@@ -118,6 +121,15 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 		return b, h.wrote(ctx, verb, next.Key.String(), nil, b)
 	}
 	return b, h.wrote(ctx, verb, next.Key.String(), old, b)
+}
+
+// currentBinding refuses a write unless the binding still is as it was read.
+func (h *Hub) currentBinding(id string, b *propagation.Binding) (*row[*propagation.Binding], error) {
+	r, err := h.bindings.current(id, b.UID, b.ResourceVersion)
+	if errors.Is(err, outcome.ErrGone) {
+		return nil, outcome.Conflict(fmt.Errorf("write %s: it is gone", id))
+	}
+	return r, err
 }
 
 // patched is live with what makes next of old, as a merge patch does: what neither
@@ -153,7 +165,7 @@ func (h *Hub) CommitBindingStatus(ctx context.Context, b *propagation.Binding, s
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r, err := h.bindings.current(b.Key.ID(), b.UID, b.ResourceVersion)
+	r, err := h.currentBinding(b.Key.ID(), b)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +187,7 @@ func (h *Hub) DeleteBinding(ctx context.Context, b *propagation.Binding) error {
 		h.bindings.look(b.Key.ID())
 		return nil
 	}
-	if _, err := h.bindings.current(b.Key.ID(), b.UID, b.ResourceVersion); err != nil {
+	if _, err := h.currentBinding(b.Key.ID(), b); err != nil {
 		return err
 	}
 	h.bindings.remove(b.Key.ID(), true)

@@ -85,8 +85,15 @@ func Requires(dependency *propagation.Binding, parent propagation.BindingKey) bo
 	return slices.ContainsFunc(dependency.Spec.RequiredBy, of(parent))
 }
 
-// Needed reports whether the binding has to exist: a policy holds its template, another
-// template depends on it, or it is suspended, so that what it brought stays.
+// Left reports whether nothing needs the binding any more: it is not Needed, and it does
+// not tell either why the policy that holds its template has not taken effect yet.
+func Left(b *propagation.Binding) bool {
+	return !Needed(b) && (b.AwaitsTemplate() || !b.Claim().Held())
+}
+
+// Needed reports whether the binding says where its template has to be: a policy took
+// effect on it, another template depends on it, or it is suspended, so that what it
+// brought stays.
 func Needed(b *propagation.Binding) bool {
 	all, some := b.Spec.Suspension.Dispatch()
 	return len(b.Spec.RequiredBy) > 0 || b.Annotations[propagation.AnnotationActivePolicy] != "" || all || len(some) > 0

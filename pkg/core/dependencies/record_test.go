@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -28,6 +29,40 @@ func TestStray(t *testing.T) {
 			got := dependencies.Stray(b, func(propagation.BindingKey) *propagation.Binding { return tc.parent })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("strays (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLeft(t *testing.T) {
+	settings := &propagation.Template{UID: "uid", Key: propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}}
+	parent := &propagation.Binding{Key: propagation.BindingKey{Namespace: "shop", Name: "nginx-deployment"}}
+	follows := dependencies.Attach(settings, nil, parent)
+	alone := dependencies.Detach(follows, parent.Key)
+	with := func(change func(b *propagation.Binding)) *propagation.Binding {
+		next := *alone
+		next.Annotations = map[string]string{}
+		change(&next)
+		return &next
+	}
+	held := func(b *propagation.Binding) {
+		b.Labels = map[string]string{propagation.ClaimLabelNamespaced: "id"}
+		b.Annotations = map[string]string{propagation.ClaimNamespacedNamespace: "shop", propagation.ClaimNamespacedName: "p"}
+	}
+	for name, tc := range map[string]struct {
+		b    *propagation.Binding
+		want bool
+	}{
+		"another template depends on it":              {b: follows},
+		"nobody depends on it any more":               {b: alone, want: true},
+		"Z29: a policy holds its template, and waits": {b: with(held)},
+		"a policy holds a template that is not there": {b: with(func(b *propagation.Binding) { held(b); b.Spec.Resource.UID = "" }), want: true},
+		"a policy took effect":                        {b: with(func(b *propagation.Binding) { b.Annotations[propagation.AnnotationActivePolicy] = "Namespaced/shop/p" })},
+		"it is suspended":                             {b: with(func(b *propagation.Binding) { b.Spec.Suspension = &workv1alpha2.Suspension{Dispatching: new(true)} })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := dependencies.Left(tc.b); got != tc.want {
+				t.Errorf("left: %t, want %t", got, tc.want)
 			}
 		})
 	}

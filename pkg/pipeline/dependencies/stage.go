@@ -124,7 +124,7 @@ func (s *Stage) strays(ctx context.Context, out *events.Batch, b *propagation.Bi
 			return false, err
 		}
 	}
-	if len(stray) > 0 || dependencies.Needed(b) {
+	if len(stray) > 0 || !dependencies.Left(b) {
 		return len(stray) > 0, nil
 	}
 	if len(b.Spec.Clusters) > 0 || b.AwaitsTemplate() {

@@ -15,6 +15,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/gate"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -113,6 +114,47 @@ func TestGateBetweenBindingAndContent(t *testing.T) {
 				t.Errorf("suspended: %v %v, want %v %v", all, clusters, wantAll, want)
 			}
 		})
+	}
+}
+
+// A binding that is deleted while the gate changes it is no proof that the template goes:
+// the gate looks again, and makes another.
+func TestZ4ABindingThatGoesWhileItIsChanged(t *testing.T) {
+	ctx := t.Context()
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	s := gate.New(h, func() time.Time { return fixture.Start })
+	key := fixture.Deployment("nginx").Template().Key
+	put := func(replicas int64) {
+		h.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": replicas} })
+	}
+	put(1)
+	policy := fixture.Policy("p").To("m1").Policy()
+	h.PutPolicy(policy.Key, policy.Spec)
+	policy = h.LivePolicy(policy.Key)
+	if _, err := h.CommitClaim(ctx, h.Live(key), policy.Claim(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := deliver(ctx, s, key, policy.Key); err != nil {
+		t.Fatal(err)
+	}
+	was := h.LiveBinding(propagation.BindingOf(key))
+
+	put(2)
+	h.Ask = func(_ context.Context, r pipelinetest.Request) error {
+		if r.Verb != "patch" || r.About != was.Key.String() {
+			return nil
+		}
+		h.Ask = nil
+		return h.DeleteBinding(ctx, h.LiveBinding(was.Key))
+	}
+	if err := deliver(ctx, s, key, policy.Key); !outcome.IsConflict(err) {
+		t.Errorf("it went meanwhile: %v, want a conflict", err)
+	}
+	if err := deliver(ctx, s, key, policy.Key); err != nil {
+		t.Fatal(err)
+	}
+	if b := h.LiveBinding(was.Key); b == nil || b.UID == was.UID || b.ActedHash() != h.Live(key).Hash {
+		t.Errorf("the binding is %v, want another with the present content", b)
 	}
 }
 

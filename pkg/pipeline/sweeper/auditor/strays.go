@@ -27,7 +27,7 @@ func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	find := func(key propagation.BindingKey) *propagation.Binding { return parents[key] }
 	var suspects []tick.Suspect[*propagation.Binding]
 	for _, b := range books.Page.Bindings {
-		if len(dependencies.Stray(b, find)) > 0 || !dependencies.Needed(b) || len(behind(b, find)) > 0 {
+		if len(dependencies.Stray(b, find)) > 0 || dependencies.Left(b) || len(behind(b, find)) > 0 {
 			suspects = append(suspects, suspect(b))
 		}
 	}
@@ -35,7 +35,7 @@ func (a *Auditor) strays(ctx context.Context, t *tick.Tick, books Books) error {
 	for _, b := range found {
 		template := b.Template()
 		announceParents(t.Out, behind(b, find))
-		if len(dependencies.Stray(b, find)) > 0 || !dependencies.Needed(b) {
+		if len(dependencies.Stray(b, find)) > 0 || dependencies.Left(b) {
 			t.Out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &b.Key, Reason: events.ReasonFollowsNobody})
 		}
 	}
