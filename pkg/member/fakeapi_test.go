@@ -231,6 +231,16 @@ func (f *fakeAPI) commit(t target, old, u *unstructured.Unstructured) {
 	f.more.Broadcast()
 }
 
+// restore makes an object what it was, and forgets what happened since; so many other
+// things have happened after that.
+func (f *fakeAPI) restore(t target, was map[string]any, others int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[t.key()] = &unstructured.Unstructured{Object: was}
+	f.log = nil
+	f.version += others
+}
+
 func (f *fakeAPI) remove(w http.ResponseWriter, t target, old *unstructured.Unstructured, body []byte) {
 	var opts metav1.DeleteOptions
 	_ = json.Unmarshal(body, &opts)

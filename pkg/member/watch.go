@@ -84,16 +84,10 @@ func (c *Client) loop(ctx context.Context, r discovery.Resource, s *store) *watc
 			l.PageSize = max(1, l.PageSize/pageShrinks)
 		}
 	}
-	// If the member is unreachable, or the connection broke, the watch continues where
-	// it was. If the member refuses, or sends too much, it has to list everything
-	// again.
-	l.Anew = func(err error) bool {
-		if errors.Is(err, errTooLarge) {
-			return true
-		}
-		var unreachable *Unreachable
-		return !errors.As(c.classify(ctx, err, r.GroupVersionKind, ""), &unreachable)
-	}
+	// A member that was away may have been restored from a backup, and its versions may have
+	// grown past all known ones by the time that it answers again; one that refuses, or
+	// sends too much, has told what does not count any more. Everything is listed again.
+	l.Anew = func(error) bool { return true }
 	return l
 }
 

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -174,6 +176,38 @@ func TestAWatchSurvivesTheMembersRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the deletion is announced", func() bool { return len(d.about("settings")) == 3 })
+}
+
+// A member is restored from a backup, and answers again when its versions have grown past
+// those that the watch had told: from where that ended nothing tells what was lost.
+func TestZ22AMemberThatWasAwayIsListedAnew(t *testing.T) {
+	w := onFake(t)
+	var away, met atomic.Bool
+	w.api.answer = func(rw http.ResponseWriter, _ *http.Request) bool {
+		if !away.Load() {
+			return false
+		}
+		met.Store(true)
+		http.Error(rw, "it is starting", http.StatusServiceUnavailable)
+		return true
+	}
+	d, of, m := &diary{namespace: w.namespace}, work("settings-x"), w.manifest(configMap)
+	w.apply(of, m)
+	copied := w.live(refOf(m))
+	defer w.watching(d, refOf(m))()
+	set(m, "later", "data", "a")
+	w.apply(of, m)
+
+	away.Store(true)
+	w.api.CloseClientConnections()
+	eventually(t, "the watch finds the member away", met.Load)
+	w.api.restore(target{resource: "configmaps", namespace: w.namespace, name: "settings"}, copied, 50)
+	away.Store(false)
+	eventually(t, "what was lost is told", func() bool { return len(d.about("settings")) == 2 })
+	o, err := w.Observe(t.Context(), refOf(m))
+	if err != nil || field(o.Object, "data", "a") == "later" {
+		t.Errorf("observed is %v (%v), which the member has lost", o, err)
+	}
 }
 
 func TestAWatchEndsWithItsClient(t *testing.T) {
