@@ -42,6 +42,15 @@ func (c *Client) Look(ctx context.Context, ref Ref, how Looking) (applying.Read[
 	return Answer(c.look(ctx, ref, how))
 }
 
+// Known returns the object as a watch told of it last; nil: there is no watch, or it knows
+// of none.
+func (c *Client) Known(ref Ref) *Observed {
+	if s := c.store(ref.GroupVersionKind()); s != nil {
+		return s.get(keyOf(ref.Namespace, ref.Name))
+	}
+	return nil
+}
+
 func (c *Client) look(ctx context.Context, ref Ref, how Looking) (_ *Observed, err error) {
 	if s := c.store(ref.GroupVersionKind()); s != nil && !how.Live && !how.Whole {
 		key := keyOf(ref.Namespace, ref.Name)

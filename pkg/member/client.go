@@ -179,7 +179,8 @@ func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole
 var errNoRemoval = outcome.Terminal(errors.New("nothing permits to delete the object"))
 
 // Delete asks the member to delete the object of the Removal, with its dependents in
-// the background. gone reports whether it no longer exists: a finalizer or its grace
+// the background. If it is another one now, or in another version than the Removal
+// permits, that is a conflict. gone reports whether it no longer exists: a finalizer or its grace
 // period may delay that.
 func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone bool, err error) {
 	if !r.Permits() {
@@ -192,10 +193,14 @@ func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone 
 		return false, err
 	}
 	uid, background := r.UID(), metav1.DeletePropagationBackground
+	only := metav1.Preconditions{UID: &uid}
+	if version := r.Version(); version != "" {
+		only.ResourceVersion = &version
+	}
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
 		PropagationPolicy: &background,
-		Preconditions:     &metav1.Preconditions{UID: &uid},
+		Preconditions:     &only,
 	})
 	if err != nil {
 		return false, fmt.Errorf("encode: %w", err)

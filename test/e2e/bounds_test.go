@@ -44,7 +44,7 @@ func TestZ29TemplateTooLarge(t *testing.T) {
 		s.Expect(secret).Binding(isCondition("Active", "False", "TooLarge"))
 		said := s.Expect(secret).binding().GetUID()
 		for range 4 {
-			s.Sweep()
+			s.Settle()
 		}
 		s.Expect(secret).Nowhere().Binding(isCondition("Active", "False", "TooLarge"))
 		if now := s.Expect(secret).binding(); now == nil || now.GetUID() != said {

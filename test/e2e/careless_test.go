@@ -151,7 +151,7 @@ func TestZ3WorkThatNamesAnotherBinding(t *testing.T) {
 		edit := fmt.Sprintf(`{"metadata":{"annotations":{%q:"another"}}}`, key)
 		s.Untouched(func() {
 			s.Patch(w, edit)
-			s.Sweep()
+			s.Settle()
 			s.Eventually(func() error { return differs("its binding", annotation(s.Live(w).Object, key), name) })
 			was := string(s.Live(w).GetUID())
 			s.Patch(w, edit)

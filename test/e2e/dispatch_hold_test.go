@@ -293,7 +293,7 @@ func TestS26FailoverWaits(t *testing.T) {
 		s.Expect(nginx).Work(chosen, func(w map[string]any) error {
 			return errors.Join(isSuspended(w), hasReplicas(3)(items(w, "spec.workload.manifests")[0]))
 		})
-		s.Sweep()
+		s.Settle()
 		s.Expect(nginx).In(chosen).At(1, chosen)
 		s.Apply(p)
 		s.Expect(nginx).In(chosen).At(2, chosen)

@@ -102,7 +102,7 @@ func (g *gates) set(ctx context.Context, want gating) error {
 	return nil
 }
 
-// quiet is how long nothing must happen before "nothing happened" is said, and
+// quiet is how long no request must be seen before it is said that all is at rest, and
 // how long a switched gate may take to be seen everywhere. It is some ten times
 // what a change takes from the hub to a member.
 const quiet = time.Second

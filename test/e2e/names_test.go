@@ -60,7 +60,7 @@ func TestZ34WorksOfFormerNames(t *testing.T) {
 			s.Patch(asThing(works, w), `{"metadata":{"finalizers":null}}`)
 			s.forget("hub", asThing(works, w))
 		})
-		s.Sweep()
+		s.Settle()
 		s.named(nginx, "member2", former.name())
 		s.goesOn(nginx, 2, before, members...)
 		s.named(nginx, "member2", former.name())

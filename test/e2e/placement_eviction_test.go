@@ -70,7 +70,7 @@ func TestC53C104AnEviction(t *testing.T) {
 			s.Errorf("%s: %q", members[2], why)
 		}
 		for _, e := range []thing{forbidden, again, away} {
-			s.Unchanged(func() { s.Sweep() })
+			s.Unchanged(func() { s.Settle() })
 			s.Delete(e)
 		}
 		s.Expect(cm).In(members[:2]...)

@@ -59,7 +59,7 @@ func TestZ6SnapshotMadeByHand(t *testing.T) {
 				s.Fatal(err)
 			}
 		}
-		pause(s.Context(), 2*quiet) // a canary would be selected, too
+		pause(s.Context(), sweep) // a canary would be selected, too
 		s.Says(p, carried...)
 		s.goesOn(nginx, 2, before, members...)
 	})
@@ -79,7 +79,7 @@ func TestZ2ThePolicyOfARefusedEditWaits(t *testing.T) {
 		if said := asJSON(status); !strings.Contains(said, "the policy that came with it waits, too") {
 			s.Errorf("the placement says %s", said)
 		}
-		pause(s.Context(), 2*quiet) // a canary would be selected, too
+		pause(s.Context(), sweep) // a canary would be selected, too
 		s.same(nginx, before, members...)
 		s.Apply(p.with("spec.policy", map[string]any{"placementType": "PickAll"}))
 		s.Says(p, carried...)
@@ -100,7 +100,7 @@ func TestZ2AffinityToALabelThatNoMemberHas(t *testing.T) {
 		s.Eventually(func() error {
 			return isCondition("ClusterResourcePlacementScheduled", "False", "no cluster has the label "+key+"=prdo", "nothing moves")(s.Live(p).Object)
 		})
-		pause(s.Context(), 2*quiet) // a canary would be selected, too
+		pause(s.Context(), sweep) // a canary would be selected, too
 		s.goesOn(nginx, 2, before, members...)
 		member := newThing(pickMembers, "", members[0])
 		s.Patch(member, fmt.Sprintf(`{"metadata":{"labels":{%q:"prdo"}}}`, key))

@@ -105,7 +105,7 @@ func TestC61StagedUpdateRun(t *testing.T) {
 		s.holds(cm, "page", "two", members[0])
 		s.Apply(back)
 		s.RunSays(back, "Progressing", "UpdateRunWaiting", "waits for run "+second.name())
-		s.Unchanged(func() { s.Sweep() })
+		s.Unchanged(func() { s.Settle() })
 		s.Delete(second)
 		s.RunSays(back, "Progressing", "UpdateRunWaiting", back.name()+"-after-canary")
 		s.holds(cm, "page", "one", members...)

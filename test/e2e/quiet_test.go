@@ -29,7 +29,7 @@ func (s *scenario) Unchanged(do func()) {
 	s.Rest()
 	mark, before := s.mark(), s.bindingSpecs()
 	do()
-	s.Sweep()
+	s.Settle()
 	for _, c := range s.writesSince(mark) {
 		s.Errorf("a write that must not be: %s", c)
 	}
@@ -48,24 +48,19 @@ func (s *scenario) Unchanged(do func()) {
 	}
 }
 
-// Settle waits until what was done has had its effects, if it has any: until a
-// canary that was sent after it has arrived, and quiet has passed.
+// Settle waits until what was done has had its effects, if it has any: until a canary
+// that was sent after it has arrived, and a sweep has gone by that may have had others.
 func (s *scenario) Settle() {
 	s.Helper()
 	s.canary()
-	pause(s.Context(), quiet)
-}
-
-// Sweep waits until what was done has had its effects, and until a sweep has gone by
-// that may have had others.
-func (s *scenario) Sweep() {
-	s.Helper()
-	s.Settle()
-	pause(s.Context(), tick-quiet/2)
+	pause(s.Context(), sweep)
 }
 
 // tick is the pause between two sweeps of the playground's pipeline.
 const tick = 2 * time.Second
+
+// sweep is how long it takes until one has begun and gone by.
+const sweep = tick + quiet/2
 
 // canary sends one and waits until it has arrived.
 func (s *scenario) canary() {

@@ -51,7 +51,7 @@ func (s *scenario) Silent(do func()) {
 		}
 	}
 	do()
-	s.Sweep()
+	s.Settle()
 	for m, n := range mark {
 		for _, c := range m.since(s.ns, n) {
 			about, _ := at(c.after.Object, "involvedObject.name").(string)

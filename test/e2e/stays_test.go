@@ -29,7 +29,7 @@ func (s *scenario) unwritten(do func()) {
 	s.Rest()
 	mark := s.mark()
 	do()
-	s.Sweep()
+	s.Settle()
 	for _, c := range s.writesSince(mark) {
 		if c.cluster != "hub" {
 			s.Errorf("a write that must not be: %s", c)
@@ -471,7 +471,7 @@ func (s *scenario) Unwritten(t template, member string, do func()) {
 	m := s.lab.clusters[member].mirror(t.resource)
 	mark := len(m.since(s.ns, 0))
 	do()
-	s.Sweep()
+	s.Settle()
 	for _, c := range m.since(s.ns, mark) {
 		if keyOf(c.after) == t.key() && !c.ownStatus() {
 			s.Errorf("a write that must not be: %s", c)

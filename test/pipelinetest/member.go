@@ -73,8 +73,10 @@ type Member struct {
 	// is.
 	Lost func(ctx context.Context, r Request) bool
 
-	version    int
-	uids       int
+	version int
+	uids    int
+	// known are the objects as they were when a stage wrote or read them last.
+	known      map[member.Ref]*applying.Observed
 	objects    map[member.Ref]*Object
 	namespaces map[string]bool
 	news       []MemberNews
@@ -82,7 +84,7 @@ type Member struct {
 
 // NewMember is a member without objects.
 func NewMember(name string) *Member {
-	return &Member{Name: name, objects: map[member.Ref]*Object{}, namespaces: map[string]bool{}}
+	return &Member{Name: name, objects: map[member.Ref]*Object{}, known: map[member.Ref]*applying.Observed{}, namespaces: map[string]bool{}}
 }
 
 var errNoAnswer = errors.New("no answer")
@@ -111,8 +113,13 @@ func (m *Member) Observe(ctx context.Context, ref member.Ref) (*applying.Observe
 	if o == nil {
 		return nil, fmt.Errorf("get %s in %s: %w", ref, m.Name, outcome.ErrGone)
 	}
+	m.known[ref] = o.observed()
 	return o.observed(), nil
 }
+
+// Known is the object as a stage wrote or read it last, which may be long ago: its watch
+// is late.
+func (m *Member) Known(ref member.Ref) *applying.Observed { return m.known[ref] }
 
 // observed is the object as pkg/member knows it: which fields are ours, and not
 // what they say.
@@ -194,6 +201,7 @@ func (m *Member) Write(ctx context.Context, w *propagation.Work, hub string, man
 	if m.Lost != nil && m.Lost(ctx, Request{"apply", ref.String() + " in " + m.Name}) {
 		return nil, &member.Unreachable{Cluster: m.Name, Err: errAnswerLost}
 	}
+	m.known[ref] = o.observed()
 	return o.observed(), nil
 }
 
@@ -252,7 +260,7 @@ func (m *Member) Delete(ctx context.Context, ref member.Ref, r applying.Removal)
 	switch {
 	case old == nil:
 		return true, nil
-	case old.UID != r.UID():
+	case old.UID != r.UID(), r.Version() != "" && r.Version() != strconv.Itoa(old.Version):
 		return false, outcome.Conflict(fmt.Errorf("delete %s in %s: it is another now", ref, m.Name))
 	}
 	m.remove(old, true)

@@ -66,6 +66,9 @@ type Input struct {
 	Known *workv1alpha1.AppliedState
 	// Live is the object as the member has it.
 	Live Read[*Observed]
+	// Remembered reports that Live is what a watch told last, and was not read now: the
+	// object may be removed only if it still is in that version.
+	Remembered bool
 	// Hub is the identity of this hub, as in AnnotationHub; empty: that annotation is
 	// not checked.
 	Hub string
@@ -138,9 +141,10 @@ func (d Decision) Passing() (Passing, bool) { return d.passing, d.passing.Permit
 // Removal is the permission to delete one object from one member, and no other object
 // of that name. The zero Removal permits nothing.
 type Removal struct {
-	uid   types.UID
-	work  string
-	proof Proof
+	uid     types.UID
+	version string
+	work    string
+	proof   Proof
 }
 
 // Permits reports whether the object may be deleted.
@@ -148,6 +152,9 @@ func (r Removal) Permits() bool { return r.proof.Holds() && r.uid != "" && r.wor
 
 // UID is the object's uid.
 func (r Removal) UID() types.UID { return r.uid }
+
+// Version is the version in which the object may be deleted; empty: in any.
+func (r Removal) Version() string { return r.version }
 
 // Work is the value of LabelMemberWork that the object must have.
 func (r Removal) Work() string { return r.work }
@@ -315,6 +322,9 @@ func leave(in Input) Decision {
 	}
 	d := decision(Remove, f.Reason, f.Message)
 	d.removal = Removal{uid: o.Value.UID, work: o.Value.Work, proof: f.Proof}
+	if in.Remembered {
+		d.removal.version = o.Value.Version
+	}
 	return d
 }
 

@@ -44,6 +44,30 @@ func (s *Stage) inside(ctx context.Context, m Member, ref member.Ref, in applyin
 	return found, err
 }
 
+// away decides about an object that has to go, executes that, and returns the final
+// decision. What a watch told of the object is enough to remove it, if it still is in that
+// version; for all else it is read.
+func (s *Stage) away(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Decision, error) {
+	if o := m.Known(ref); o != nil {
+		in.Live, in.Remembered = applying.Have(o), true
+		if _, removes := applying.Decide(in).Removal(); removes {
+			d, err := s.end(ctx, m, ref, in, holds)
+			if unreachable := (*member.Unreachable)(nil); errors.As(err, &unreachable) {
+				return d, unreachable // in the words of one that cannot be read
+			}
+			if err == nil {
+				return d, nil
+			}
+		}
+	}
+	var err error
+	if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
+		return applying.Decision{}, err
+	}
+	in.Remembered = false
+	return s.end(ctx, m, ref, in, holds)
+}
+
 // end executes the decision about an object that has to go and was read, and returns
 // the final decision. The contents of an object are read only if it would be removed.
 func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Decision, error) {

@@ -93,10 +93,7 @@ func (s *Stage) remove(ctx context.Context, in applying.Input, ref member.Ref) (
 	if in.Hub, err = s.hub.Identity(ctx); err != nil {
 		return applying.Decision{}, err
 	}
-	if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
-		return applying.Decision{}, err
-	}
-	return s.end(ctx, m, ref, in, accounting{account: func() (applying.Account, error) {
+	return s.away(ctx, m, ref, in, accounting{account: func() (applying.Account, error) {
 		return applying.Account{Hub: in.Hub, Owners: in.Work.Owners()}, nil
 	}})
 }

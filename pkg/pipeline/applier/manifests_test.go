@@ -78,6 +78,9 @@ func (f *far) Look(ctx context.Context, ref member.Ref, how member.Looking) (app
 	return f.Member.Look(ctx, ref, how)
 }
 
+// Known is nothing: this process has no watch there.
+func (f *far) Known(member.Ref) *applying.Observed { return nil }
+
 func (f *far) Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error) {
 	meta, _ := manifest["metadata"].(map[string]any)
 	defer f.ask(ctx, "apply", member.Ref{Kind: fmt.Sprint(manifest["kind"]), Name: fmt.Sprint(meta["name"])})()

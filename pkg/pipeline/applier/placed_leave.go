@@ -135,10 +135,7 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 	if evidence.Placement.Answer == applying.Found && evidence.Placement.Value.DeletionTimestamp == nil && propagation.PlacementSuspended(evidence.Placement.Value.Annotations, w.Key.Cluster) {
 		in.Held = "the placement is suspended"
 	}
-	if in.Live, err = m.Look(ctx, member.Ref(evidence.Object), member.Looking{Live: true}); err != nil {
-		return nil, false, fmt.Errorf("look at %s in %s: %w", evidence.Object, w.Key.Cluster, err)
-	}
-	d, err := s.end(ctx, m, member.Ref(evidence.Object), in, r.accounting(ctx))
+	d, err := s.away(ctx, m, member.Ref(evidence.Object), in, r.accounting(ctx))
 	switch {
 	case err != nil:
 		return nil, false, err
