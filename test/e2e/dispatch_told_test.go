@@ -95,7 +95,7 @@ func TestS34ConditionNotRewritten(t *testing.T) {
 		s.Apply(p, nginx)
 		s.Expect(nginx).Work("member1", isCondition("Dispatching", "False"))
 		since := text(conditionOf(s.Expect(nginx).work("member1").Object, "Dispatching"), "lastTransitionTime")
-		s.Unchanged(func() { pause(s.Context(), quiet) })
+		s.Unchanged(func() { pause(s.Context(), sweep) })
 		s.Apply(nginx.At(2))
 		s.Expect(nginx).Work("member1", hasContent(nginx.resource, 2))
 		s.Settle()

@@ -136,7 +136,7 @@ func (s *scenario) asItWas(what string, was *unstructured.Unstructured, anew boo
 	if err != nil {
 		s.Fatalf("%s: %v", what, err)
 	}
-	pause(s.Context(), quiet)
+	pause(s.Context(), sweep)
 	if live := s.LiveIn(member, o); live.GetResourceVersion() != version {
 		s.Errorf("%s: %s was written in %s: %s", what, o, member, asJSON(live.Object))
 	}

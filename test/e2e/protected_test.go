@@ -120,7 +120,7 @@ func TestZ13NamespaceDeletedPastTheGuard(t *testing.T) {
 		s.Eventually(func() error { return s.deletable(ns) })
 		s.Delete(ns)
 		s.Expect(mine).Works()
-		pause(s.Context(), quiet)
+		pause(s.Context(), sweep)
 		s.Expect(mine).In(members...).At(1, members...)
 	})
 }
