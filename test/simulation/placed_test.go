@@ -65,6 +65,11 @@ func (w *world) place(o op) (changed, known bool) {
 		changed = w.rolls(o)
 	case putRun, dropRun, approveRun:
 		changed = w.runs(o)
+	case forgePlaced:
+		if w.forgePlaced(o) {
+			w.did[o.verb]++
+		}
+		return false, true // nothing comes of it
 	default:
 		return false, false
 	}
@@ -285,6 +290,9 @@ func carriedAbout(seed int) (climate, []op) {
 	kinds := map[string]placementv1.PlacementType{}
 	for range 6 + d.IntN(14) {
 		h = append(h, d.placedOp(kinds)...)
+		if d.chance(10) {
+			h = append(h, d.forgesPlaced())
+		}
 		if d.chance(20) {
 			continue
 		}
@@ -358,7 +366,7 @@ func TestPlaced(t *testing.T) {
 	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putPlacement, dropPlacement, unjoin, rejoin, taint} {
+	for _, v := range []verb{putPlacement, dropPlacement, unjoin, rejoin, taint, forgePlaced} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}
