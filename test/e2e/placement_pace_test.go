@@ -209,6 +209,57 @@ func TestC64WhatIsNotAvailableGoesNoFurther(t *testing.T) {
 	})
 }
 
+// The member that the rollout waits for leaves: the next one gets the change, and no
+// further. Who left keeps what it has, and gets the newest when it is back.
+func TestC64TheMemberThatIsWaitedForLeaves(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		app := s.Deployment("web")
+		p := s.picker(nil).with("spec.strategy", oneByOne)
+		s.Apply(app, p)
+		s.Says(p, carried...)
+		before := s.uids(app, members...)
+		s.Apply(app.At(2).set("spec.template.spec.nodeSelector", map[string]any{"nobody": "has-it"}))
+		having := func(n int) (has []string) {
+			s.Eventually(func() error {
+				has = nil
+				for _, m := range members {
+					if s.Expect(app).content(s.LiveIn(m, app)) == "2" {
+						has = append(has, m)
+					}
+				}
+				if len(has) != n {
+					return fmt.Errorf("%q have it, want %d", has, n)
+				}
+				return nil
+			})
+			return has
+		}
+		first := having(1)[0]
+		if out, err := s.Sluice("unjoin", first); err != nil {
+			s.Fatalf("unjoin: %v\n%s", err, out)
+		}
+		s.Cleanup(func() {
+			if s.lab.joined(s.background()) != nil {
+				s.Log(first + " did not come back")
+			}
+		})
+		both := having(2)
+		pause(s.Context(), 3*tick)
+		if now := having(2); !slices.Equal(now, both) || !slices.Contains(now, first) {
+			s.Errorf("%q have it, want %q with %s", now, both, first)
+		}
+		s.same(app, before, members...)
+		if out, err := s.Sluice("join", first, "--cluster-kubeconfig", s.lab.dir+"/kubeconfig/"+first); err != nil {
+			s.Fatalf("join: %v\n%s", err, out)
+		}
+		s.Eventually(func() error { return s.lab.joined(s.Context()) })
+		s.Apply(app.At(3))
+		s.Expect(app).At(3, members...)
+		s.Says(p, carried...)
+		s.same(app, before, members...)
+	})
+}
+
 // boundAt is since when each member has, or loses, what the placement gives it; those
 // that got nothing yet are left out.
 func (s *scenario) boundAt(p thing) (map[string]time.Time, error) {
