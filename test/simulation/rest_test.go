@@ -117,7 +117,7 @@ func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	}
 	for _, c := range clusters {
 		all, names := b.Spec.Suspension.Dispatch()
-		if is := all || slices.Contains(names, c); is != suspends(holder.Spec.Suspension, c) {
+		if is := all || slices.Contains(names, c); is != (suspends(holder.Spec.Suspension, c) || suspendedAlone(w.hub.Live(key), b, c)) {
 			w.fail("%s suspends %s in %s: %t; its binding does: %t", want.Policy, key, c, !is, is)
 		}
 	}

@@ -46,8 +46,10 @@ func (d drawer) widely() []op {
 		return d.ungoverned()
 	case n < 70:
 		return []op{{verb: forgeEvent, n: d.IntN(len(forgeries)), key: pick(d, templates), cluster: pick(d, clusters)}}
-	case n < 85:
+	case n < 80:
 		return d.backups()
+	case n < 92:
+		return d.pauses()
 	}
 	return []op{{verb: taint, cluster: pick(d, clusters), n: d.IntN(len(effects))}}
 }
@@ -67,6 +69,8 @@ func (w *world) more(o op) (changed, known bool) {
 		did = w.forgeEvent(o)
 	case bar, unbar:
 		did = w.barring(o)
+	case pauseOne, resumeOne:
+		did = w.byItself(o)
 	case keepMember, restoreMember, keepHub, restoreHub:
 		did = w.goBack(o)
 	default:
@@ -91,6 +95,8 @@ func (o op) widely() string {
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
 	case keepMember, restoreMember:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
+	case pauseOne, resumeOne:
+		return fmt.Sprintf("%s %s in %s, n %d", o.verb, o.key, o.cluster, o.n)
 	case unserve, serve:
 		return fmt.Sprintf("%s %s", o.verb, o.key.Kind)
 	case revoke:
@@ -134,7 +140,7 @@ func TestWider(t *testing.T) {
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return
 	}
-	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, bar, unbar, forgeEvent, keepMember, restoreMember, keepHub, restoreHub} {
+	for _, v := range []verb{putOverride, dropOverride, unjoin, rejoin, taint, unserve, serve, revoke, grant, bar, unbar, pauseOne, resumeOne, forgeEvent, keepMember, restoreMember, keepHub, restoreHub} {
 		if did[v] == 0 {
 			t.Errorf("in none of %d histories anybody did %q", last-first+1, v)
 		}
