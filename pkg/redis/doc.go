@@ -11,12 +11,11 @@
 //	             epoch lock progress revision indexed policies selectors
 //	             index templates held waiting, and one entry of notices
 //	suspension   to which clusters nothing may be written.
-//	             suspended-policies suspended-bindings, and one entry of
-//	             positions
+//	             suspended-policies suspended-bindings, and one entry of raised
 //	pending      what changed since each placement was selected.
 //	             placements placement-changes
 //	positions    up to where the changes of each kind were announced.
-//	             positions notices
+//	             positions raised notices
 //	deadletters  events that no stage could handle.
 //	             dead-letters, and one entry of positions
 //	schema       the names of the keys, and the guard that every script begins

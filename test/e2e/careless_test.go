@@ -174,9 +174,7 @@ func TestZ11ClusterDeletedAndJoinedAgain(t *testing.T) {
 		before := s.uids(nginx, members...)
 		s.party.together(func() {
 			s.Delete(newThing(clusters, "", "member3"))
-			if out, err := s.Sluice("join", "member3", "--cluster-kubeconfig", s.lab.dir+"/kubeconfig/member3"); err != nil {
-				s.Errorf("join: %v\n%s", err, out)
-			}
+			s.joins("member3")
 		})
 		s.Eventually(func() error { return s.lab.joined(s.Context()) })
 		s.Expect(nginx).Works(members...).Work("member3", isCondition("Applied", "True"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,36 @@ func TestC33C48C54JoinAndLeave(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// Who leaves the placements, and who joins them, is counted.
+func TestC104JoinsAndLeavesAreCounted(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		const joins, leaves = `join_result_counter{result="true"}`, `leave_result_counter{result="true"}`
+		joined, left := s.counted(joins), s.counted(leaves)
+		if out, err := s.Sluice("unjoin", "member3"); err != nil {
+			s.Fatalf("unjoin: %v\n%s", err, out)
+		}
+		s.Eventually(func() error { return differs(leaves, s.counted(leaves), left+1) })
+		s.joins("member3")
+		s.Eventually(func() error { return differs(joins, s.counted(joins), joined+1) })
+		s.Eventually(func() error { return s.lab.joined(s.Context()) })
+	})
+}
+
+// counted is the value of a metric; 0: nothing has been counted.
+func (s *scenario) counted(metric string) float64 {
+	s.Helper()
+	for line := range strings.Lines(s.metrics()) {
+		if value, is := strings.CutPrefix(line, metric+" "); is {
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				s.Errorf("%s: %v", metric, err)
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // Who is leaving, is unhealthy for long or silent for long is not picked.

@@ -189,8 +189,8 @@ func TestC70AnOverrideThatIsReplacedStaysInForce(t *testing.T) {
 	})
 }
 
-// What placements cost, and how they are, is measured under the released names; of
-// evictions, which there are not, nothing is.
+// What placements cost, and how they are, is measured under the released names. The
+// metric of evictions has a test of its own, as those of members have.
 func TestC104Metrics(t *testing.T) {
 	once(t, gatesOff, func(s *scenario) {
 		p := s.everywhere()

@@ -125,6 +125,41 @@ func TestZ13NamespaceDeletedPastTheGuard(t *testing.T) {
 	})
 }
 
+// Nor does a member lose anything where what is deleted in spite of its protection is
+// the policy, or the member's Cluster.
+func TestZ13PolicyOrClusterDeletedPastTheGuard(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		what func(policy) thing
+		// again makes it once more.
+		again func(*scenario, policy)
+	}{
+		"a policy": {policy.itself, func(s *scenario, p policy) { s.Apply(p) }},
+		"a Cluster": {func(policy) thing { return newThing(clusters, "", "member3") }, func(s *scenario, _ policy) {
+			s.joins("member3")
+			s.Eventually(func() error { return s.lab.joined(s.Context()) })
+		}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			alone(t, gatesOff, []form{pp}, func(s *scenario) {
+				binding := newThing(vapBindings, "", "sluice-deletion-protection")
+				p, nginx := s.spread()
+				before, o := s.uids(nginx, members...), tc.what(p)
+				s.Patch(o, protected("Always"))
+				s.refusesDeletion(o)
+				s.Patch(binding, `{"spec":{"validationActions":["Audit"]}}`)
+				defer s.Patch(binding, `{"spec":{"validationActions":["Deny"]}}`)
+				s.Eventually(func() error { return s.deletable(o) })
+				s.Delete(o)
+				s.Sweep()
+				s.Expect(nginx).At(1, members...)
+				s.same(nginx, before, members...)
+				tc.again(s, p)
+				s.goesOn(nginx, 2, before, members...)
+			})
+		})
+	}
+}
+
 func annotation(obj map[string]any, key string) string {
 	all, _ := at(obj, "metadata.annotations").(map[string]any)
 	value, _ := all[key].(string)

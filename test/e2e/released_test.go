@@ -315,9 +315,10 @@ func TestReleasedEventsOfSuccess(t *testing.T) {
 	})
 }
 
-// So does who looks at a Work that its member refuses.
+// So does who looks at a Work that its member refuses, and then takes.
 func TestReleasedEventsOfWorks(t *testing.T) {
-	once(t, gatesOff, func(s *scenario) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		pause(s.Context(), 4*time.Second) // what went well is mentioned as above
 		rule := s.refuse("member2", "member2 wants no such thing")
 		s.refusing("member2")
 		config := s.ConfigMap("config").Label("bad", "true")
@@ -327,5 +328,6 @@ func TestReleasedEventsOfWorks(t *testing.T) {
 		s.Told(newThing(works, w.GetNamespace(), w.GetName()), "Warning", "SyncFailed", "RefusedByMember: ", "member2 wants no such thing")
 		s.forget("member2", rule)
 		s.Expect(config).In("member2")
+		s.Told(newThing(works, w.GetNamespace(), w.GetName()), "Normal", "SyncSucceed", "the member has what the Work says")
 	})
 }

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -121,16 +122,19 @@ func TestKindBig(t *testing.T) {
 	})
 }
 
+// joins has a member of the lab join, for the first time or again.
+func (s *scenario) joins(member string) {
+	s.Helper()
+	if out, err := s.Sluice("join", member, "--cluster-kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", member)); err != nil {
+		s.Errorf("join %s: %v\n%s", member, err, out)
+	}
+}
+
 // A member leaves, what it was given stays there; it comes back, and gets what
 // changed meanwhile.
 func TestJoinLeaveAndComeBack(t *testing.T) {
 	alone(t, gatesOff, []form{pp, cppcr}, func(s *scenario) {
 		_, nginx := s.spread()
-		join := func() {
-			if out, err := s.Sluice("join", "member3", "--cluster-kubeconfig", s.lab.dir+"/kubeconfig/member3"); err != nil {
-				s.Errorf("join: %v\n%s", err, out)
-			}
-		}
 		s.Cleanup(func() {
 			if s.lab.joined(s.background()) != nil {
 				s.Log("member3 did not come back")
@@ -146,7 +150,7 @@ func TestJoinLeaveAndComeBack(t *testing.T) {
 		s.Expect(nginx).At(2, "member1", "member2")
 		s.Settle()
 		s.Expect(nginx).At(1, "member3")
-		s.party.together(join)
+		s.party.together(func() { s.joins("member3") })
 		s.Eventually(func() error { return s.lab.joined(s.Context()) })
 		s.Expect(nginx).At(2, members...).Works(members...)
 	})

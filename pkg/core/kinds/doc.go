@@ -1,26 +1,23 @@
 // Copyright 2026 The Sluice Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kinds is what Sluice knows about kinds of objects, and the only place where
-// it knows it. All objects are carried alike; where a kind wants more than that, it has
-// abilities here, each of which may be absent:
-//
-//   - which values an API server or a controller assigned to an object that no other
-//     cluster can use (Prune), and which of the hub's values each member has to assign
-//     for itself (Unshare);
-//   - how many of it run (Replicas, SetReplicas);
-//   - which part of its status members report (Report), and whether that says which
-//     generation it is of (Observes);
-//   - whether an object does its job (Health), and whether placements wait for that
-//     (Awaited);
-//   - how the template's status is computed from the members' (Total);
-//   - what an object refers to (References);
-//   - whether an object finishes, as a Job does (Ends, Ended).
+// Package kinds is what Sluice knows about kinds of objects. All objects are carried
+// alike; where a kind wants more than that, it has abilities here, each of which may be
+// absent: values that no other cluster can use, or that each has to assign (Prune,
+// Unshare), replicas, what members report and whether they have observed it (Report,
+// Observes), health and whether placements wait for it (Health, Awaited), the sum of
+// the members' statuses (Total), references, and that it finishes (Ends, Ended).
 //
 // Which kind has which is in the table of [kinds_test.go], which is compared with the
-// code. A kind that is not in that table is treated as kinds are by convention
-// (unknown.go). The owner of a kind gives it abilities of its own (Own), written as
-// rules (package rules): they are in a [Table], which whoever decides is given.
+// code. A kind that is not in it is treated by convention (unknown.go). Its owner may
+// give it abilities, written as rules (package rules): they are in a [Table].
+//
+// Known elsewhere is what is no ability of a kind but part of a step:
+//   - matching and placing know what is never carried; placing, the order of applying.
+//   - dependencies knows which kinds can follow a template.
+//   - propagation and rendering know Secrets, whose data is kept apart, and envelopes.
+//   - applying, and pkg/member for it, knows what an object is to its member: what it
+//     contains, node ports, who scales it, that its namespace has to be created.
 //
 // Invariants:
 //   - The answer follows from the object alone.
