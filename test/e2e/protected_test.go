@@ -150,7 +150,7 @@ func TestZ13PolicyOrClusterDeletedPastTheGuard(t *testing.T) {
 				defer s.Patch(binding, `{"spec":{"validationActions":["Deny"]}}`)
 				s.Eventually(func() error { return s.deletable(o) })
 				s.Delete(o)
-				s.Sweep()
+				s.Settle()
 				s.Expect(nginx).At(1, members...)
 				s.same(nginx, before, members...)
 				tc.again(s, p)
