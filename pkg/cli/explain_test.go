@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -63,6 +64,21 @@ func TestExplain(t *testing.T) {
 		member1 2 Failed Healthy RefusedByMember: quota exceeded
 		member2 - NotChosen - is not in clusterNames
 		member3 - NotChosen - is not in clusterNames`, a.out)
+}
+
+// Somebody sets by hand, on a binding, what nobody acts on.
+func TestExplainSaysWhatIsIgnored(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	p := fixture.Policy("web").Kind().To("member1")
+	hub.policy(p)
+	b := hub.propagated(fixture.Deployment("nginx"), p)
+	b.Spec.RescheduleTriggeredAt = new(metav1.Now())
+	hub.binding(b)
+	a := run(t, hub, "explain", "deploy/nginx")
+	a.wants(t, "")
+	if want := "of the binding, stored and not acted on yet: spec.rescheduleTriggeredAt"; !strings.Contains(a.out, want) {
+		t.Errorf("no %q in\n%s", want, a.out)
+	}
 }
 
 func TestExplainForMachines(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
 )
 
@@ -43,6 +44,9 @@ type Report struct {
 	Gates []string `json:"gates,omitempty"`
 	// NotGranted says which rights Sluice lacks to what the template's policy selects.
 	NotGranted string `json:"notGranted,omitempty"`
+	// IgnoredOfBinding says which of the fields that somebody set on the binding have no
+	// effect; absent: none.
+	IgnoredOfBinding string `json:"ignoredOfBinding,omitempty"`
 	// Contested says who else wants objects that members have because of the template;
 	// absent: nobody.
 	Contested string `json:"contested,omitempty"`
@@ -137,6 +141,7 @@ func (w World) Explain(s Subject) Report {
 		r.NotGranted = notGranted(p)
 	}
 	if b := in.Binding; b != nil {
+		r.IgnoredOfBinding = reporting.FieldsIgnored(propagation.BindingFields, &b.Spec)
 		if c := meta.FindStatusCondition(b.Status.Conditions, applying.ConditionContested); c != nil {
 			r.Contested = c.Message
 		}

@@ -84,9 +84,19 @@ var PolicyFields = []Field[policyv1alpha1.PropagationSpec]{
 var BindingFields = []Field[workv1alpha2.ResourceBindingSpec]{
 	{Path: "spec.replicaRequirements", Today: "`resourceRequest` is filled in where replicas are divided by room. The rest is not, and kept where somebody else does", By: byEstimator},
 	{Path: "spec.components", Today: "not filled in; kept where somebody else does", By: byEstimator},
-	{Path: "spec.gracefulEvictionTasks", Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one", By: byEvictor},
-	{Path: "spec.rescheduleTriggeredAt", Today: "ignored", By: byScheduler},
-	{Path: "spec.schedulePriority", Today: "ignored", By: byScheduler},
+	{
+		Path: "spec.gracefulEvictionTasks", By: byEvictor, Instead: "a cluster that a task names is chosen no more; nobody waits for the grace, or ends the task",
+		Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one",
+		Vain:  func(s *workv1alpha2.ResourceBindingSpec) bool { return len(s.GracefulEvictionTasks) > 0 },
+	}, {
+		Path: "spec.rescheduleTriggeredAt", By: byScheduler,
+		Today: "ignored",
+		Vain:  func(s *workv1alpha2.ResourceBindingSpec) bool { return s.RescheduleTriggeredAt != nil },
+	}, {
+		Path: "spec.schedulePriority", By: byScheduler,
+		Today: "ignored",
+		Vain:  func(s *workv1alpha2.ResourceBindingSpec) bool { return s.SchedulePriority != nil },
+	},
 	{Path: "status.lastScheduledTime", Today: "not written", By: "the reporter"},
 }
 
