@@ -66,18 +66,22 @@ func TestExplain(t *testing.T) {
 		member3 - NotChosen - is not in clusterNames`, a.out)
 }
 
-// Somebody sets by hand, on a binding, what nobody acts on.
+// A policy sets what nobody acts on, and somebody else does, by hand, on a binding.
 func TestExplainSaysWhatIsIgnored(t *testing.T) {
 	hub := serve(t, "hub").shop()
 	p := fixture.Policy("web").Kind().To("member1")
-	hub.policy(p)
+	hub.policy(p.Failover())
 	b := hub.propagated(fixture.Deployment("nginx"), p)
 	b.Spec.RescheduleTriggeredAt = new(metav1.Now())
 	hub.binding(b)
 	a := run(t, hub, "explain", "deploy/nginx")
 	a.wants(t, "")
-	if want := "of the binding, stored and not acted on yet: spec.rescheduleTriggeredAt"; !strings.Contains(a.out, want) {
-		t.Errorf("no %q in\n%s", want, a.out)
+	for _, want := range []string{
+		"of pp/web, stored and not acted on yet: spec.failover\n", "of the binding, stored and not acted on yet: spec.rescheduleTriggeredAt\n",
+	} {
+		if !strings.Contains(a.out, want) {
+			t.Errorf("no %q in\n%s", want, a.out)
+		}
 	}
 }
 
