@@ -14,11 +14,26 @@ import (
 )
 
 // tables are those of docs/fields.md, by the names of their places in it.
-var tables = map[string][]propagation.Field{
-	"policies": propagation.PolicyFields,
-	"bindings": propagation.BindingFields,
-	"works":    propagation.WorkFields,
-	"clusters": propagation.ClusterFields,
+var tables = map[string][]row{
+	"policies": rows(propagation.PolicyFields),
+	"bindings": rows(propagation.BindingFields),
+	"works":    rows(propagation.WorkFields),
+	"clusters": rows(propagation.ClusterFields),
+}
+
+// row is a field of some kind.
+type row struct {
+	path, part, today, by string
+	// told is whether an object that sets it says that it has no effect.
+	told bool
+}
+
+func rows[Spec any](fields []propagation.Field[Spec]) []row {
+	var out []row
+	for _, f := range fields {
+		out = append(out, row{f.Path, f.Part, f.Today, f.By, f.Vain != nil})
+	}
+	return out
 }
 
 const end = "<!-- end -->"
@@ -42,17 +57,17 @@ func fieldsPage(docs string) ([]byte, error) {
 	return page, nil
 }
 
-func table(fields []propagation.Field) []byte {
+func table(fields []row) []byte {
 	out := bytes.NewBufferString("\n| field | today | will be acted on by |\n|---|---|---|\n")
 	for _, f := range fields {
-		name := "`" + f.Path + "`"
-		if f.Part != "" {
-			name += " " + f.Part
+		name := "`" + f.path + "`"
+		if f.part != "" {
+			name += " " + f.part
 		}
-		if f.Vain != nil {
+		if f.told {
 			name += " ⚠"
 		}
-		fmt.Fprintf(out, "| %s | %s | %s |\n", name, cell(f.Today), cell(f.By))
+		fmt.Fprintf(out, "| %s | %s | %s |\n", name, cell(f.today), cell(f.by))
 	}
 	out.WriteString("\n")
 	return out.Bytes()

@@ -67,11 +67,11 @@ func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 		"works": workv1alpha1.Work{}, "clusters": clusterv1alpha1.Cluster{},
 	} {
 		for _, f := range tables[name] {
-			if missing := lacks(reflect.TypeOf(of), strings.Split(f.Path, ".")); missing != "" {
-				t.Errorf("%s: %s: there is no field %s", name, f.Path, missing)
+			if missing := lacks(reflect.TypeOf(of), strings.Split(f.path, ".")); missing != "" {
+				t.Errorf("%s: %s: there is no field %s", name, f.path, missing)
 			}
-			if f.Today == "" || f.By == "" {
-				t.Errorf("%s: %s: say what happens today, and who will act on it", name, f.Path)
+			if f.today == "" || f.by == "" {
+				t.Errorf("%s: %s: say what happens today, and who will act on it", name, f.path)
 			}
 		}
 	}
@@ -82,9 +82,9 @@ func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 	}
 }
 
-// TestWhatIsSetInVainIsMarked: the page says of which fields a policy tells by itself.
+// TestWhatIsSetInVainIsMarked: the page says of which fields an object tells by itself.
 func TestWhatIsSetInVainIsMarked(t *testing.T) {
-	marked := table([]propagation.Field{{Path: "spec.a", Vain: func(*policyv1alpha1.PropagationSpec) bool { return true }}, {Path: "spec.b", Part: "c|d", Today: "x|y"}})
+	marked := table(rows([]propagation.Field[int]{{Path: "spec.a", Vain: func(*int) bool { return true }}, {Path: "spec.b", Part: "c|d", Today: "x|y"}}))
 	for _, want := range []string{"| `spec.a` ⚠ |", `| x\|y |`} {
 		if !strings.Contains(string(marked), want) {
 			t.Errorf("no %s in\n%s", want, marked)

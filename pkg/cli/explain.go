@@ -185,6 +185,12 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	if r.NotGranted != "" {
 		field("Rights", s.Paint(screen.Bad, reporting.ReasonKindNotGranted)+": "+r.NotGranted)
 	}
+	if i := r.Ignored; i != nil {
+		field("Ignored", s.Paint(screen.Warn, "of "+policyRef(i.Policy))+", "+i.Fields)
+	}
+	if r.IgnoredOfBinding != "" {
+		field("Ignored", s.Paint(screen.Warn, "of the binding")+", "+r.IgnoredOfBinding)
+	}
 	if r.Contested != "" {
 		field("Contested", s.Paint(screen.Bad, r.Contested))
 	}

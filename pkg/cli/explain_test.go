@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -63,6 +64,25 @@ func TestExplain(t *testing.T) {
 		member1 2 Failed Healthy RefusedByMember: quota exceeded
 		member2 - NotChosen - is not in clusterNames
 		member3 - NotChosen - is not in clusterNames`, a.out)
+}
+
+// A policy sets what nobody acts on, and somebody else does, by hand, on a binding.
+func TestExplainSaysWhatIsIgnored(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	p := fixture.Policy("web").Kind().To("member1")
+	hub.policy(p.Failover())
+	b := hub.propagated(fixture.Deployment("nginx"), p)
+	b.Spec.RescheduleTriggeredAt = new(metav1.Now())
+	hub.binding(b)
+	a := run(t, hub, "explain", "deploy/nginx")
+	a.wants(t, "")
+	for _, want := range []string{
+		"of pp/web, stored and not acted on yet: spec.failover\n", "of the binding, stored and not acted on yet: spec.rescheduleTriggeredAt\n",
+	} {
+		if !strings.Contains(a.out, want) {
+			t.Errorf("no %q in\n%s", want, a.out)
+		}
+	}
 }
 
 func TestExplainForMachines(t *testing.T) {

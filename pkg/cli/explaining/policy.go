@@ -72,7 +72,7 @@ type TemplateLine struct {
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
-		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(p), Counts: map[TemplateState]int{},
+		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(propagation.PolicyFields, &p.Spec), Counts: map[TemplateState]int{},
 	}
 	for _, s := range subjects {
 		line, concerned := w.line(p, s)

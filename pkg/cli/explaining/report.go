@@ -14,6 +14,7 @@ import (
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
 )
 
@@ -43,9 +44,20 @@ type Report struct {
 	Gates []string `json:"gates,omitempty"`
 	// NotGranted says which rights Sluice lacks to what the template's policy selects.
 	NotGranted string `json:"notGranted,omitempty"`
+	// Ignored says which of the fields that the template's policy sets have no effect;
+	// absent: none.
+	Ignored *Ignored `json:"ignored,omitempty"`
+	// IgnoredOfBinding says it of those that somebody set on the binding.
+	IgnoredOfBinding string `json:"ignoredOfBinding,omitempty"`
 	// Contested says who else wants objects that members have because of the template;
 	// absent: nobody.
 	Contested string `json:"contested,omitempty"`
+}
+
+// Ignored are the fields of a policy that have no effect.
+type Ignored struct {
+	Policy propagation.PolicyKey `json:"policy"`
+	Fields string                `json:"fields"`
 }
 
 // Verdict is a decision with its reason.
@@ -135,8 +147,12 @@ func (w World) Explain(s Subject) Report {
 	}
 	if p := w.foremost(in.Policy, s.Template); p != nil {
 		r.NotGranted = notGranted(p)
+		if fields := reporting.FieldsIgnored(propagation.PolicyFields, &p.Spec); fields != "" {
+			r.Ignored = &Ignored{Policy: p.Key, Fields: fields}
+		}
 	}
 	if b := in.Binding; b != nil {
+		r.IgnoredOfBinding = reporting.FieldsIgnored(propagation.BindingFields, &b.Spec)
 		if c := meta.FindStatusCondition(b.Status.Conditions, applying.ConditionContested); c != nil {
 			r.Contested = c.Message
 		}

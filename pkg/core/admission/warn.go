@@ -29,7 +29,7 @@ func Warn(p Policy, f propagation.Features) []string {
 	warn(always && f.Static, "spec.preemption is ignored: the feature gate "+propagation.FeatureStatic+" is on")
 	warn(always && !f.Static && !f.Preemption, "spec.preemption has no effect: the feature gate "+propagation.FeaturePreemption+" is off")
 	warn(s.Association, "spec.association is deprecated: use spec.propagateDeps")
-	for _, f := range propagation.Ignored(s) {
+	for _, f := range propagation.Ignored(propagation.PolicyFields, s) {
 		text := f.Name() + notYet
 		if f.Instead != "" {
 			text += ": " + f.Instead

@@ -8,13 +8,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 )
 
 // Field is a field that the API has, and that has no effect, or not the effect that the
-// released API gives it. The lists below are complete: docs/fields.md is generated from
-// them, and a policy's condition about fields without effect comes from them.
-type Field struct {
+// released API gives it. Spec is the spec of the kind that has it. The lists below are
+// complete: docs/fields.md is generated from them, and an object's condition about fields
+// without effect comes from them.
+type Field[Spec any] struct {
 	// Path in the object, as in spec.placement.clusterTolerations[].tolerationSeconds.
 	Path string
 	// Part is the value of the field that this is about, after the path; empty: all
@@ -27,13 +31,13 @@ type Field struct {
 	// Instead is what happens, in a few words, for the condition; empty: the same as
 	// without the field.
 	Instead string
-	// Vain reports whether a policy sets the field without effect; nil: no condition
+	// Vain reports whether an object sets the field without effect; nil: no condition
 	// mentions it.
-	Vain func(s *policyv1alpha1.PropagationSpec) bool
+	Vain func(s *Spec) bool
 }
 
 // Name returns the path and the part.
-func (f Field) Name() string {
+func (f Field[Spec]) Name() string {
 	if f.Part == "" {
 		return f.Path
 	}
@@ -49,7 +53,7 @@ const (
 )
 
 // PolicyFields are the fields of policies.
-var PolicyFields = []Field{
+var PolicyFields = []Field[policyv1alpha1.PropagationSpec]{
 	{
 		Path: "spec.failover", By: byEvictor,
 		Today: "copied into the binding, at the pace of the gate; nobody moves anything. The gate `Failover` of `config-features` is read and switches nothing",
@@ -77,35 +81,55 @@ var PolicyFields = []Field{
 }
 
 // BindingFields are the fields of bindings.
-var BindingFields = []Field{
+var BindingFields = []Field[workv1alpha2.ResourceBindingSpec]{
 	{Path: "spec.replicaRequirements", Today: "`resourceRequest` is filled in where replicas are divided by room. The rest is not, and kept where somebody else does", By: byEstimator},
 	{Path: "spec.components", Today: "not filled in; kept where somebody else does", By: byEstimator},
-	{Path: "spec.gracefulEvictionTasks", Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one", By: byEvictor},
-	{Path: "spec.rescheduleTriggeredAt", Today: "ignored", By: byScheduler},
-	{Path: "spec.schedulePriority", Today: "ignored", By: byScheduler},
+	{
+		Path: "spec.gracefulEvictionTasks", By: byEvictor, Instead: "a cluster that a task names is chosen no more; nobody waits for the grace, or ends the task",
+		Today: "a cluster that a task names is chosen no more; the grace is not waited for, nobody makes a task, and nobody ends one",
+		Vain:  func(s *workv1alpha2.ResourceBindingSpec) bool { return len(s.GracefulEvictionTasks) > 0 },
+	}, {
+		Path: "spec.rescheduleTriggeredAt", By: byScheduler,
+		Today: "ignored",
+		Vain:  func(s *workv1alpha2.ResourceBindingSpec) bool { return s.RescheduleTriggeredAt != nil },
+	}, {
+		Path: "spec.schedulePriority", By: byScheduler,
+		Today: "ignored",
+		Vain:  func(s *workv1alpha2.ResourceBindingSpec) bool { return s.SchedulePriority != nil },
+	},
 	{Path: "status.lastScheduledTime", Today: "not written", By: "the reporter"},
 }
 
 // WorkFields are the fields of Works.
-var WorkFields = []Field{
+var WorkFields = []Field[workv1alpha1.WorkSpec]{
 	{Path: "status.conditions", Part: "Progressing, Available, Degraded", Today: "not written. `Applied`, `Dispatching` and the health in `status.manifestStatuses` are", By: noPlan},
 }
 
 // ClusterFields are the fields of Clusters.
-var ClusterFields = []Field{
-	{Path: "spec.syncMode", Part: "Pull", Today: "treated as `Push`; there is no agent", By: "an agent, to come"},
-	{Path: "spec.impersonatorSecretRef", Today: "ignored; nobody passes people's requests on", By: noPlan},
-	{Path: "spec.resourceModels", Today: "ignored", By: "an estimator"},
+var ClusterFields = []Field[clusterv1alpha1.ClusterSpec]{
+	{
+		Path: "spec.syncMode", Part: "Pull", By: "an agent, to come", Instead: "the same as Push",
+		Today: "treated as `Push`; there is no agent",
+		Vain:  func(s *clusterv1alpha1.ClusterSpec) bool { return s.SyncMode == clusterv1alpha1.Pull },
+	}, {
+		Path: "spec.impersonatorSecretRef", By: noPlan,
+		Today: "ignored; nobody passes people's requests on",
+		Vain:  func(s *clusterv1alpha1.ClusterSpec) bool { return s.ImpersonatorSecretRef != nil },
+	}, {
+		Path: "spec.resourceModels", By: "an estimator",
+		Today: "ignored",
+		Vain:  func(s *clusterv1alpha1.ClusterSpec) bool { return len(s.ResourceModels) > 0 },
+	},
 	{Path: "status.resourceSummary", Part: "allocating, allocatableModelings", Today: "not written. `allocatable` and `allocated` are, of CPU and memory, where they changed by a twentieth", By: "an estimator"},
 	{Path: "status.nodeSummary", Today: "not written", By: "an estimator"},
 	{Path: "status.remedyActions", Today: "not written", By: noPlan},
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
 }
 
-// Ignored returns the fields that a policy sets without effect.
-func Ignored(s *policyv1alpha1.PropagationSpec) []Field {
-	var all []Field
-	for _, f := range PolicyFields {
+// Ignored returns those of the fields that an object sets without effect.
+func Ignored[Spec any](fields []Field[Spec], s *Spec) []Field[Spec] {
+	var all []Field[Spec]
+	for _, f := range fields {
 		if f.Vain != nil && f.Vain(s) {
 			all = append(all, f)
 		}

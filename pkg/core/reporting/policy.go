@@ -106,33 +106,6 @@ func NotGranted(missing []propagation.Right) string {
 	return strings.Join(rights, "; ") + ": kubectl sluice grant " + strings.Join(resources, " ") + " prints the role that gives it"
 }
 
-// ConditionFieldsIgnored on a policy is True while it sets fields that are stored and
-// not acted on.
-const ConditionFieldsIgnored = "FieldsIgnored"
-
-// The reasons of ConditionFieldsIgnored.
-const (
-	ReasonNotActedOnYet    = "NotActedOnYet"
-	ReasonAllFieldsActedOn = "AllFieldsActedOn"
-)
-
-// FieldsIgnored names, for people, the fields of a policy that have no effect; empty if
-// there are none.
-func FieldsIgnored(p *propagation.Policy) string {
-	var fields []string
-	for _, f := range propagation.Ignored(&p.Spec) {
-		said := f.Name()
-		if f.Instead != "" {
-			said += " (" + f.Instead + ")"
-		}
-		fields = append(fields, said)
-	}
-	if len(fields) == 0 {
-		return ""
-	}
-	return "stored and not acted on yet: " + strings.Join(fields, ", ")
-}
-
 // PolicyConditions are the conditions of a policy to whose kinds Sluice lacks these
 // rights, and whether they differ from those that it has. Of what is well nothing is
 // said that was not said otherwise. Held says what of its templates' removals is held;
@@ -148,7 +121,7 @@ func PolicyConditions(p *propagation.Policy, missing []propagation.Right, held s
 	}{
 		{ConditionKindsServed, metav1.ConditionFalse, ReasonKindNotServed, NotServed(p), ReasonKindsServed, "the hub serves all kinds that the policy names"},
 		{ConditionKindsGranted, metav1.ConditionFalse, ReasonKindNotGranted, NotGranted(missing), ReasonKindsGranted, "Sluice has the rights to all kinds that the policy names"},
-		{ConditionFieldsIgnored, metav1.ConditionTrue, ReasonNotActedOnYet, FieldsIgnored(p), ReasonAllFieldsActedOn, "all that the policy says is acted on"},
+		{ConditionFieldsIgnored, metav1.ConditionTrue, ReasonNotActedOnYet, FieldsIgnored(propagation.PolicyFields, &p.Spec), ReasonAllFieldsActedOn, "all that the policy says is acted on"},
 		{ConditionRemovalHeld, metav1.ConditionTrue, budget.ReasonExceeded, held, budget.ReasonNothingHeld, "no removal of its templates is held"},
 	} {
 		if c.why == "" && !conditions.Has(list, c.kind) {

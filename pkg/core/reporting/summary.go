@@ -107,7 +107,7 @@ func Finished(w *propagation.Work) bool {
 }
 
 // Summarize is the binding's status with what its Works say: each cluster's
-// state, sorted, and the condition FullyApplied.
+// state, sorted, the condition FullyApplied, and what else there is to be said.
 func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time) workv1alpha2.ResourceBindingStatus {
 	status := *b.Status.DeepCopy()
 	status.AggregatedStatus = nil
@@ -132,6 +132,7 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 	}
 	status.Conditions, _ = conditions.Set(status.Conditions, c, now)
 	status.Conditions = contested(b, status.Conditions, works, now)
+	status.Conditions, _ = ignoring(status.Conditions, FieldsIgnored(propagation.BindingFields, &b.Spec), now)
 	return BoundBinding(status)
 }
 

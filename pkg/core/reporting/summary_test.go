@@ -190,6 +190,28 @@ func TestY9ABindingSaysWhoElseWantsItsTemplate(t *testing.T) {
 	}
 }
 
+// Somebody sets on a binding what nobody acts on: it says so, with the rest, as long as
+// it is set.
+func TestABindingSaysWhichFieldsAreIgnored(t *testing.T) {
+	b := bound("m1")
+	works := []*propagation.Work{made("m1", applied)}
+	b.Status = Summarize(b, works, noon)
+	if len(b.Status.Conditions) != 1 {
+		t.Errorf("all is acted on, and it says %v", b.Status.Conditions)
+	}
+	b.Spec.RescheduleTriggeredAt = new(metav1.NewTime(noon))
+	b.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: "m2"}}
+	b.Status = Summarize(b, works, noon)
+	c := meta.FindStatusCondition(b.Status.Conditions, ConditionFieldsIgnored)
+	if want := "stored and not acted on yet: spec.gracefulEvictionTasks (a cluster that a task names is chosen no more; nobody waits for the grace, or ends the task), spec.rescheduleTriggeredAt"; c == nil || c.Status != metav1.ConditionTrue || c.Message != want {
+		t.Errorf("it says %v, want %s", c, want)
+	}
+	b.Spec.RescheduleTriggeredAt, b.Spec.GracefulEvictionTasks = nil, nil
+	if b.Status = Summarize(b, works, noon); len(b.Status.Conditions) != 1 {
+		t.Errorf("all is acted on by now, and it says %v", b.Status.Conditions)
+	}
+}
+
 func TestSummaryCarriesStatusAndHealth(t *testing.T) {
 	w := made("a", applied)
 	w.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Status: &runtime.RawExtension{Raw: []byte(`{"replicas":1}`)}, Health: workv1alpha1.ResourceHealthy}}

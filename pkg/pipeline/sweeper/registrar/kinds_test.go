@@ -6,12 +6,14 @@ package registrar
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,6 +21,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/mirroring"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -84,6 +87,44 @@ func TestAClusterListsItsKinds(t *testing.T) {
 	served = nil
 	look(time.Hour)
 	lists("apps/v1", "v1", "x.io/v1")
+}
+
+// A Cluster says which of its fields are not acted on, with what is said of it anyway:
+// also while it does not answer, and once only.
+func TestAClusterSaysWhichFieldsAreIgnored(t *testing.T) {
+	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}}
+	now, down := began, error(nil)
+	r := New(f, func(context.Context, string) (string, error) { return "v1.36.3", down }, func() time.Time { return now })
+	look := func(mode clusterv1alpha1.ClusterSyncMode, failure error, want ...string) {
+		t.Helper()
+		f.cluster.Spec.SyncMode, down, now = mode, failure, now.Add(time.Hour)
+		if err := r.readiness(t.Context(), f.cluster, r.ask(t.Context(), "member1", now), events.From(tick.Stage, event.New())); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, f.take()); d != "" {
+			t.Errorf("written (-want +got):\n%s", d)
+		}
+	}
+	says := func(want string) {
+		t.Helper()
+		c := meta.FindStatusCondition(f.cluster.Status.Conditions, reporting.ConditionFieldsIgnored)
+		if said := c != nil && c.Status == metav1.ConditionTrue; said != (want != "") || said && !strings.Contains(c.Message, want) {
+			t.Errorf("it says %v, want %q", c, want)
+		}
+	}
+	look(clusterv1alpha1.Push, nil, "cluster status")
+	says("")
+	look(clusterv1alpha1.Pull, nil, "cluster status")
+	says("spec.syncMode Pull (the same as Push)")
+	look(clusterv1alpha1.Pull, nil)
+	look(clusterv1alpha1.Push, errors.New("it does not answer"), "cluster status")
+	says("")
+	look(clusterv1alpha1.Pull, errors.New("it times out"), "cluster status")
+	says("spec.syncMode Pull")
+	if c := meta.FindStatusCondition(f.cluster.Status.Conditions, clusterv1alpha1.ConditionReady); c.Message != "it does not answer" {
+		t.Errorf("the first reason stays until it answers, and it is %s", c.Message)
+	}
+	look(clusterv1alpha1.Pull, errors.New("it does not answer"))
 }
 
 // A Cluster says how much of its nodes is taken, with what is said of it anyway, and

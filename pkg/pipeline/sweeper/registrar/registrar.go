@@ -20,6 +20,7 @@ import (
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
@@ -280,18 +281,17 @@ func (r *Registrar) readiness(ctx context.Context, c *clusterv1alpha1.Cluster, a
 		cond.Status, cond.Reason, cond.Message = metav1.ConditionFalse, "ClusterNotReachable", a.failure.Error()
 	}
 	was := conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, cond.Status)
-	if was && a.failure != nil {
-		return nil // the first reason stays until it answers
+	status, changed, news := *c.Status.DeepCopy(), false, false
+	status.Conditions, changed = reporting.ClusterConditions(c, r.now())
+	if !was || a.failure == nil { // otherwise the first reason stays until it answers
+		status.Conditions, news = conditions.Set(status.Conditions, cond, r.now())
+		changed = changed || news
 	}
-	list, changed := conditions.Set(c.Status.Conditions, cond, r.now())
-	status := *c.Status.DeepCopy()
-	status.Conditions = list
 	if a.version != "" && a.version != status.KubernetesVersion {
 		status.KubernetesVersion, changed = a.version, true
 	}
 	if a.kinds != nil {
 		served, complete := mirroring.Enablements(*a.kinds)
-		var news bool
 		status.Conditions, news = conditions.Set(status.Conditions, complete, r.now())
 		changed = changed || news || !equality.Semantic.DeepEqual(served, status.APIEnablements)
 		status.APIEnablements = served
