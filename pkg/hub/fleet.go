@@ -61,6 +61,12 @@ func (h *Hub) AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, k
 	return h.clusters.patch(ctx, types.NamespacedName{Name: c.Name}, conditional(patch, c.UID, c.ResourceVersion))
 }
 
+// IdentifyCluster writes who the member is, if it still is as it was read.
+func (h *Hub) IdentifyCluster(ctx context.Context, c *clusterv1alpha1.Cluster, id string) (*clusterv1alpha1.Cluster, error) {
+	patch := map[string]any{"spec": map[string]any{"id": id}}
+	return h.clusters.patch(ctx, types.NamespacedName{Name: c.Name}, conditional(patch, c.UID, c.ResourceVersion))
+}
+
 // ReasonGateNotUnderstood is the reason of a Kubernetes event: a feature gate has a
 // value that is not understood, or the ConfigMap of the gates is missing.
 const ReasonGateNotUnderstood = "GateNotUnderstood"

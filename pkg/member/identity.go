@@ -49,6 +49,20 @@ func (f *Fleet) identified(ctx context.Context, c *clusterv1alpha1.Cluster, clie
 	return client, nil
 }
 
+// Identity returns the uid of the member's namespace kube-system; empty: it has none, or
+// does not let it be read.
+func (f *Fleet) Identity(ctx context.Context, cluster string) (string, error) {
+	client, err := f.Client(ctx, cluster)
+	if err != nil {
+		return "", err
+	}
+	id, err := client.identity(ctx)
+	if id == nobody {
+		id = ""
+	}
+	return id, err
+}
+
 func (f *Fleet) isKnown(client *Client, id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,9 +70,12 @@ func (f *Fleet) isKnown(client *Client, id string) bool {
 	return k != nil && k.client == client && k.id == id
 }
 
+// nobody is the identity of a cluster without a namespace kube-system, which no spec.id
+// is.
+const nobody = "none"
+
 // identity returns the uid of the member's namespace kube-system; empty: the member
-// does not let it be read. A cluster without such a namespace returns "none", which no
-// spec.id is.
+// does not let it be read. A cluster without such a namespace returns nobody.
 func (c *Client) identity(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -67,7 +84,7 @@ func (c *Client) identity(ctx context.Context) (string, error) {
 	case apierrors.IsForbidden(err):
 		return "", nil
 	case apierrors.IsNotFound(err):
-		return "none", nil
+		return nobody, nil
 	case err != nil:
 		return "", c.classify(ctx, err, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "")
 	}

@@ -187,7 +187,7 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 		return nil, err
 	}
 	p.registry.MustRegister(p.broker)
-	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage).Listing(p.fleet.Kinds)
+	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage).Listing(p.fleet.Kinds).Identifying(h, p.fleet.Identity)
 	for _, s := range []function.Stage{
 		detector.New(h, p.claims, p.claims, suspensions),
 		preemptor.New(h, p.claims),

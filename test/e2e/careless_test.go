@@ -182,6 +182,45 @@ func TestZ11ClusterDeletedAndJoinedAgain(t *testing.T) {
 	})
 }
 
+// A member has a second Cluster, made by hand and without an identity: leaving one of its
+// names out takes nothing away, as long as the other is chosen.
+func TestZ1TwoNamesOfOneMember(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Deployment("nginx")
+		p := s.Policy("pp").Selecting(nginx)
+		s.Apply(p.To("member1"), nginx)
+		s.Expect(nginx).In("member1").Work("member1", isCondition("Applied", "True"))
+		s.Rest()
+		before := s.uids(nginx, "member1")
+		secret := newThing(secrets, systemNamespace, "double")
+		s.own(secret)
+		s.Apply(secret.with("data", s.Live(newThing(secrets, systemNamespace, "member1")).Object["data"]))
+		first, double := s.Live(newThing(clusters, "", "member1")), newThing(clusters, "", "double")
+		s.Apply(double.with("spec", map[string]any{
+			"syncMode": "Push", "apiEndpoint": text(first.Object, "spec.apiEndpoint"),
+			"secretRef": map[string]any{"namespace": systemNamespace, "name": "double"},
+		}))
+		defer func() {
+			if out, err := s.Sluice("unjoin", "double"); err != nil {
+				s.Errorf("unjoin: %v\n%s", err, out)
+			}
+		}()
+		s.Eventually(func() error {
+			if is, want := text(s.Live(double).Object, "spec.id"), text(first.Object, "spec.id"); is != want || is == "" {
+				return fmt.Errorf("it says that it is %q, want %q", is, want)
+			}
+			return nil
+		})
+		for _, names := range [][]string{{"member1", "double"}, {"member1"}, {"member1", "double"}, {"double"}, {"member1"}} {
+			s.Apply(p.To(names...))
+			s.Expect(nginx).Works(names...)
+			s.Settle()
+			s.same(nginx, before, "member1")
+		}
+		s.Expect(nginx).Work("member1", isCondition("Applied", "True"))
+	})
+}
+
 // What the gates' ConfigMap says that nobody understands switches nothing, and is told.
 func TestGatesGarbled(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {

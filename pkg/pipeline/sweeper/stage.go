@@ -86,6 +86,12 @@ func (s *Stage) Mirroring(m Members, u registrar.Usage) *Stage {
 	return s
 }
 
+// Identifying makes the stage write who members are into Clusters that do not say it.
+func (s *Stage) Identifying(w registrar.Identities, of registrar.Identity) *Stage {
+	s.registrar.Identifying(w, of)
+	return s
+}
+
 // Listing makes the stage list on each Cluster the kinds that the member serves.
 func (s *Stage) Listing(k registrar.Kinds) *Stage {
 	s.registrar.Listing(k)

@@ -62,6 +62,24 @@ type Registrar struct {
 	usage   Usage
 	// kinds is nil if the kinds of members are not listed.
 	kinds Kinds
+	// identities is nil if nobody asks members who they are.
+	identities Identities
+	identity   Identity
+}
+
+// Identity returns who a member is; empty: it does not say.
+type Identity func(ctx context.Context, cluster string) (string, error)
+
+// Identities writes who a member is.
+type Identities interface {
+	IdentifyCluster(ctx context.Context, c *clusterv1alpha1.Cluster, id string) (*clusterv1alpha1.Cluster, error)
+}
+
+// Identifying makes the Registrar write the identity of members into Clusters that were
+// made without one: two names of one member are told by it.
+func (r *Registrar) Identifying(w Identities, of Identity) *Registrar {
+	r.identities, r.identity = w, of
+	return r
 }
 
 // Kinds returns the kinds that a member serves.
@@ -265,12 +283,33 @@ func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (rea
 
 // report writes the state of a cluster to its Cluster and its MemberCluster.
 func (r *Registrar) report(ctx context.Context, c *clusterv1alpha1.Cluster, a answer, out *events.Batch) error {
+	c, err := r.identified(ctx, c, a)
+	if err != nil {
+		return err
+	}
 	moved, unmirrored := r.mirrored(ctx, c, a)
 	failed := errors.Join(r.readiness(ctx, c, a, out), unmirrored)
 	if moved { // decisions name it until it is gone, and only after it was created
 		out.Emit(events.ClusterChanged, events.Data{Cluster: c.Name, Reason: "MemberClusterChanged"})
 	}
 	return failed
+}
+
+// identified returns the Cluster with its identity. A member that does not say who it is
+// is asked again by the next sweep.
+func (r *Registrar) identified(ctx context.Context, c *clusterv1alpha1.Cluster, a answer) (*clusterv1alpha1.Cluster, error) {
+	if r.identities == nil || a.failure != nil || c.Spec.ID != "" || c.DeletionTimestamp != nil {
+		return c, nil
+	}
+	id, err := r.identity(ctx, c.Name)
+	if err != nil || id == "" {
+		return c, nil
+	}
+	next, err := r.identities.IdentifyCluster(ctx, c, id)
+	if err != nil {
+		return nil, fmt.Errorf("write who cluster %s is: %w", c.Name, err)
+	}
+	return next, nil
 }
 
 // readiness writes a cluster's conditions and what was read of it, if anything changed,
