@@ -73,7 +73,7 @@ func formFrom(annotations map[string]string) (f Form, ok bool) {
 // in force: no binding says it, or not all of it, and the policy is one whose changes wait.
 func (in Input) NeedsWorks() bool {
 	b := in.Binding
-	if b != nil && (!b.IsOf(in.Template.Key) || b.Spec.Resource.UID != "" && b.Spec.Resource.UID != in.Template.UID) {
+	if b != nil && (!b.Of(in.Template) || b.TemplateUID() != "" && b.TemplateUID() != in.Template.UID) {
 		return false
 	}
 	return in.waits() && !in.Template.Deleting && (!in.acted() || in.edited())

@@ -29,23 +29,11 @@ type Binding struct {
 	Deleting        bool
 	Labels          map[string]string
 	Annotations     map[string]string
-	Spec            workv1alpha2.ResourceBindingSpec
-	Status          workv1alpha2.ResourceBindingStatus
-}
-
-// Template returns the key of the binding's template.
-func (b *Binding) Template() TemplateKey {
-	r := b.Spec.Resource
-	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-}
-
-// IsOf reports whether the binding belongs to the template. It does not if it names
-// another template that has the same binding name: names end in hashes of 40 bits, so
-// somebody can produce a collision. A binding that names no template, or one whose
-// binding has another name (somebody edited it), counts as the template's.
-func (b *Binding) IsOf(key TemplateKey) bool {
-	names := b.Template()
-	return names.Kind == "" || names.ID() == key.ID() || BindingOf(names) != b.Key
+	// Owner is the template that the metadata names as the binding's owner; the zero
+	// value: none. Its version may be another than that of Spec.Resource.
+	Owner  workv1alpha2.ObjectReference
+	Spec   workv1alpha2.ResourceBindingSpec
+	Status workv1alpha2.ResourceBindingStatus
 }
 
 // Wanting returns the binding with AnnotationNameWanted for that template, or the
@@ -77,7 +65,7 @@ func (b *Binding) WantedBy() (TemplateKey, bool) {
 
 // AwaitsTemplate reports whether the binding exists because others refer to a template
 // that does not exist.
-func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
+func (b *Binding) AwaitsTemplate() bool { return b.TemplateUID() == "" }
 
 // OutlivesTemplate reports whether the binding exists only because others depend on its
 // template. Then a template that is created again takes the place of the former one, and
