@@ -28,7 +28,7 @@ func TestZ4BindingThatNamesAnotherTemplate(t *testing.T) {
 		before, b := s.uids(nginx, members...), s.bindingOf(nginx)
 		was, made := s.whose(b), s.Live(b).GetUID()
 		for i, words := range []string{
-			`"apiVersion":"extensions/v1beta1"`, `"apiVersion":"batch/v1"`, `"kind":"StatefulSet"`, `"name":"other"`,
+			fmt.Sprintf(`"apiVersion":"%s/v9"`, nginx.group), `"apiVersion":"extensions/v1beta1"`, `"apiVersion":"batch/v1"`, `"kind":"StatefulSet"`, `"name":"other"`,
 			`"apiVersion":"v1","kind":"ConfigMap","name":"other"`, `"uid":"other"`, `"uid":null`,
 		} {
 			s.Untouched(func() {

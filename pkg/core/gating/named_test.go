@@ -4,6 +4,7 @@
 package gating_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
@@ -65,5 +67,57 @@ func TestZ4WhatABindingSaysOfItsTemplateIsPutRight(t *testing.T) {
 	other := fixture.Deployment("nginx").UID("other")
 	if (gating.Input{Template: other.ClaimedBy(eager).Template(), Policy: eager.Policy(), Binding: after(nginx, eager)}).Former() == nil {
 		t.Error("a binding of a former template is taken for the present one's")
+	}
+}
+
+// A binding that names its template in a version that the hub does not serve: somebody
+// edited it, if its Works name one that is served; else it is as it was.
+func TestZ4Z14TheVersionThatABindingNames(t *testing.T) {
+	nginx, p := fixture.Deployment("nginx"), fixture.Policy("p").Lazy().To("member1")
+	for sentence, tc := range map[string]struct {
+		binding string
+		works   []string
+		changed bool // the template, meanwhile
+		want    string
+	}{
+		"its Works name the one that is served":              {"apps/v9", []string{"apps/v1"}, false, "apps/v1"},
+		"so they do, and the template changed":               {"apps/v9", []string{"apps/v1"}, true, "apps/v1"},
+		"one of its Works does":                              {"apps/v9", []string{"apps/v9", "apps/v1"}, false, "apps/v1"},
+		"its Works name that one, which was served once":     {"apps/v1beta1", []string{"apps/v1beta1"}, false, "apps/v1beta1"},
+		"its Works name a third one, which is not served":    {"apps/v9", []string{"apps/v1beta1"}, false, "apps/v9"},
+		"it has no Works":                                    {"apps/v9", nil, false, "apps/v9"},
+		"it names the one that is served, and its Works not": {"apps/v1", []string{"apps/v9"}, false, "apps/v1"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			b := after(nginx, p)
+			b.Spec.Resource.APIVersion = tc.binding
+			in, now := gating.Input{Policy: p.Policy(), Binding: b}, nginx
+			if tc.changed {
+				now = now.Replicas(7)
+			}
+			in.Template = now.ClaimedBy(p).Template().KnownTo(b)
+			for i, version := range tc.works {
+				said := *b
+				said.Spec.Resource.APIVersion = version
+				w, err := rendering.Work(&said, fmt.Sprint("member", i+1), in.Template.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in.Works = append(in.Works, w)
+			}
+			if needs := in.NeedsWorks(); needs != (tc.binding != "apps/v1") {
+				t.Errorf("it needs the Works: %t", needs)
+			}
+			got := gating.Decide(in)
+			if version := got.Next.Spec.Resource.APIVersion; version != tc.want {
+				t.Errorf("the binding names %s, want %s", version, tc.want)
+			}
+			if same := got.Next == b; same != (tc.binding == tc.want && !tc.changed) {
+				t.Errorf("the binding is written: %t", !same)
+			}
+			if !tc.changed && got.Verdict != gating.Closed {
+				t.Errorf("the gate is %s", got.Verdict)
+			}
+		})
 	}
 }

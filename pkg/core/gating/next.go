@@ -139,6 +139,7 @@ func (in Input) name(b *propagation.Binding) {
 	if !b.Names(t.Key) {
 		r.APIVersion, r.Kind, r.Namespace, r.Name = t.Key.APIVersion, t.Key.Kind, t.Key.Namespace, t.Key.Name
 	}
+	r.APIVersion = in.edition(b)
 	if b.TemplateUID() != t.UID {
 		return // it awaits its template, or serves those that depend on the former one
 	}

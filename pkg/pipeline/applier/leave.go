@@ -74,6 +74,17 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 	return r, nil
 }
 
+// appliedAs returns the object in the version in which the Work's manifest has it; false:
+// it has none, or in that very version.
+func appliedAs(w *propagation.Work, ref member.Ref) (member.Ref, bool) {
+	manifests, err := manifestsOf(w)
+	if err != nil || ref.Identifies(manifests[0]) != nil {
+		return ref, false
+	}
+	applied := refOf(manifests[0])
+	return applied, applied != ref
+}
+
 // remove removes the object from the member, if that is decided, and returns the final
 // decision. The member is only asked if its answer matters. ref is the template's
 // object, whatever manifest the Work has by now.
@@ -95,6 +106,12 @@ func (s *Stage) remove(ctx context.Context, in applying.Input, ref member.Ref) (
 	}
 	if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
 		return applying.Decision{}, err
+	}
+	if applied, is := appliedAs(in.Work, ref); is && in.Live.Answer == applying.NotServed {
+		ref = applied
+		if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
+			return applying.Decision{}, err
+		}
 	}
 	return s.end(ctx, m, ref, in, accounting{account: func() (applying.Account, error) {
 		return applying.Account{Hub: in.Hub, Owners: in.Work.Owners()}, nil

@@ -167,6 +167,9 @@ func loadGate(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input
 		return in, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	if !in.Template.Claim.Held() {
+		if in, err = witnessed(ctx, hub, in); err != nil {
+			return in, err
+		}
 		return in, lost(ctx, hub, in)
 	}
 	if in, err = under(ctx, hub, in, hub.Policy); err != nil || !in.NeedsLatest() {
@@ -191,8 +194,16 @@ func under(ctx context.Context, hub GateHub, in gating.Input, read func(context.
 		return in, nil
 	}
 	in.Policy = p
-	if in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding); err != nil || !in.NeedsWorks() {
+	if in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding); err != nil {
 		return in, err
+	}
+	return witnessed(ctx, hub, in)
+}
+
+// witnessed adds the template's Works to the input, if they are needed.
+func witnessed(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input, err error) {
+	if !in.NeedsWorks() {
+		return in, nil
 	}
 	if in.Works, err = hub.WorksOf(ctx, propagation.BindingOf(in.Template.Key)); err != nil {
 		return in, fmt.Errorf("list the Works of %s: %w", in.Template.Key, ours(err))
