@@ -48,3 +48,40 @@ func TestZ4BindingThatNamesAnotherTemplate(t *testing.T) {
 		s.Expect(nginx).Nowhere().Works()
 	})
 }
+
+// A Work of which somebody edited both its template and its binding is put right, gets the
+// next change and goes with its template.
+func TestZ34WorkThatNamesAnotherTemplateAndBinding(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Work("member2", isCondition("Applied", "True"))
+		before, w := s.uids(nginx, members...), asThing(works, s.Expect(nginx).work("member2"))
+		binding := "resourcebinding.karmada.io/"
+		if nginx.namespace() == "" {
+			binding = "cluster" + binding
+		}
+		was, made := s.Live(w).GetAnnotations(), s.Live(w).GetUID()
+		other := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","namespace":%q,"name":"other"}`, s.ns)
+		edit := func(key string) {
+			s.Patch(w, fmt.Sprintf(`{"metadata":{"annotations":{"sluice.dev/template":%q,%q:"another"}}}`, other, binding+key))
+		}
+		for i, key := range []string{"name", "namespace"} {
+			if was[binding+key] == "" {
+				continue // a cluster's binding has no namespace
+			}
+			s.Untouched(func() {
+				edit(key)
+				s.Eventually(func() error { return differs("the annotations", asJSON(s.Live(w).GetAnnotations()), asJSON(was)) })
+			})
+			if s.Live(w).GetUID() != made {
+				s.Error("the Work was made anew")
+			}
+			s.goesOn(nginx, int64(i+2), before, members...)
+			s.Rest()
+			was = s.Live(w).GetAnnotations()
+		}
+		edit("name")
+		s.Delete(nginx)
+		s.Expect(nginx).Nowhere().Works()
+	})
+}

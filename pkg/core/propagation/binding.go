@@ -5,7 +5,6 @@ package propagation
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -179,37 +178,6 @@ type Work struct {
 	Contents Contents
 }
 
-// Binding returns the key of the Work's binding. Where its annotations name one that cannot
-// have a Work of this name, and it notes a template whose binding can, somebody edited them:
-// then it is the template's.
-func (w *Work) Binding() BindingKey {
-	named := w.bindingNamed()
-	if w.Key.Form == PlacementForm || named.Name == "" || slices.Contains(WorkNames(named), w.Key.Name) {
-		return named
-	}
-	if t, err := w.Template(); err == nil {
-		if of := BindingOf(t); slices.Contains(WorkNames(of), w.Key.Name) {
-			return of
-		}
-	}
-	return named
-}
-
-func (w *Work) bindingNamed() BindingKey {
-	if name := w.Annotations[AnnotationClusterBindingName]; name != "" {
-		return BindingKey{Name: name}
-	}
-	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
-}
-
-// IsOf reports whether the Work is of the binding, or names none. A Work of another
-// binding has the name of this one's Works by a collision of hashes, which somebody may
-// have made on purpose.
-func (w *Work) IsOf(key BindingKey) bool {
-	is := w.Binding()
-	return is == key || is.Name == ""
-}
-
 // Placement returns the name of the Work's placement, which its label says and its name
 // confirms; empty if the Work is a policy's, or if its labels were edited. Nobody makes
 // Works another placement's by a label.
@@ -275,23 +243,4 @@ func (w *Work) Replicas() (n int32, said bool) {
 		}
 	}
 	return 0, false
-}
-
-// Template returns the key of the Work's template, from its annotation; for a Work of a
-// placement, that is the placement.
-func (w *Work) Template() (TemplateKey, error) {
-	var k TemplateKey
-	if w.Key.Form == PlacementForm {
-		if w.Placement() == "" {
-			return k, fmt.Errorf("%s names no placement", w.Key)
-		}
-		return PlacementKey(w.Placement()), nil
-	}
-	if err := json.Unmarshal([]byte(w.Annotations[AnnotationTemplate]), &k); err != nil {
-		return k, fmt.Errorf("annotation %s of %s: %w", AnnotationTemplate, w.Key, err)
-	}
-	if k.APIVersion == "" || k.Kind == "" || k.Name == "" {
-		return k, fmt.Errorf("annotation %s of %s names no template", AnnotationTemplate, w.Key)
-	}
-	return k, nil
 }
