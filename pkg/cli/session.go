@@ -158,9 +158,7 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 	switch {
 	case err == nil:
 		s.Binding = b
-		if b.IsOf(key) { // the hub may serve several versions of the kind; the binding's counts
-			key.APIVersion = b.Spec.Resource.APIVersion
-		}
+		key = b.Read(key) // the hub may serve several versions of the kind; the binding's counts
 	case !errors.Is(err, outcome.ErrGone):
 		return s, err
 	}

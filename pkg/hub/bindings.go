@@ -33,6 +33,7 @@ func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding
 		Deleting:        o.DeletionTimestamp != nil,
 		Labels:          o.Labels,
 		Annotations:     o.Annotations,
+		Owner:           ownerOf(&o.ObjectMeta),
 		Spec:            o.Spec,
 		Status:          o.Status,
 	}), nil
@@ -114,11 +115,14 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", next.Key, err)
 	}
+	if old.Owner != next.Owner || old.Spec.Resource.UID != next.Spec.Resource.UID {
+		if patch == nil {
+			patch = map[string]any{}
+		}
+		metadataOf(patch)["ownerReferences"] = h.templateOwner(next)
+	}
 	if patch == nil {
 		return old, nil
-	}
-	if old.Template() != next.Template() || old.Spec.Resource.UID != next.Spec.Resource.UID {
-		metadataOf(patch)["ownerReferences"] = h.templateOwner(next)
 	}
 	b, err := k.patch(ctx, name, conditional(patch, old.UID, old.ResourceVersion))
 	return b, conflictIfGone(err, "patch "+k.about(name))
@@ -147,6 +151,15 @@ func (h *Hub) templateOwner(b *propagation.Binding) []metav1.OwnerReference {
 		APIVersion: h.catalog.Lasting(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)), Kind: r.Kind,
 		Name: r.Name, UID: r.UID, Controller: &yes, BlockOwnerDeletion: &yes,
 	}}
+}
+
+// ownerOf returns the object that the metadata names as the controller; the zero value:
+// none.
+func ownerOf(m *metav1.ObjectMeta) (owner workv1alpha2.ObjectReference) {
+	if c := metav1.GetControllerOfNoCopy(m); c != nil {
+		owner = workv1alpha2.ObjectReference{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: m.Namespace, Name: c.Name, UID: c.UID}
+	}
+	return owner
 }
 
 // CommitBindingStatus writes the status of the binding as it was read, as far as

@@ -121,8 +121,8 @@ func AboutTemplate(t *propagation.Template) About {
 
 // AboutTemplateOf names a binding's template for Record.
 func AboutTemplateOf(b *propagation.Binding) About {
-	r := b.Spec.Resource
-	return About{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID}
+	k := b.Template()
+	return About{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, UID: b.TemplateUID()}
 }
 
 // AboutBinding names a binding for Record.

@@ -87,7 +87,7 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 	id, verb := next.Key.ID(), "patch"
 	if old == nil {
 		verb = "create"
-	} else if maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) && same(old.Spec, next.Spec) {
+	} else if maps.Equal(old.Labels, next.Labels) && maps.Equal(old.Annotations, next.Annotations) && same(old.Spec, next.Spec) && old.Owner == next.Owner {
 		return old, nil
 	}
 	if err := h.ask(ctx, verb, next.Key.String()); err != nil {
@@ -116,6 +116,9 @@ func (h *Hub) CommitBinding(ctx context.Context, old, next *propagation.Binding)
 			b.Generation++
 		}
 	}
+	if old == nil || old.Owner != next.Owner || old.Spec.Resource.UID != next.Spec.Resource.UID {
+		b.Owner = ownerOf(b)
+	}
 	h.storeBinding(b, true)
 	if old == nil {
 		return b, h.wrote(ctx, verb, next.Key.String(), nil, b)
@@ -130,6 +133,16 @@ func (h *Hub) currentBinding(id string, b *propagation.Binding) (*row[*propagati
 		return nil, outcome.Conflict(fmt.Errorf("write %s: it is gone", id))
 	}
 	return r, err
+}
+
+// ownerOf is the template as its binding's owner, as the hub writes it; none where it does
+// not exist.
+func ownerOf(b *propagation.Binding) (owner workv1alpha2.ObjectReference) {
+	if owner = b.Spec.Resource; owner.UID == "" {
+		return workv1alpha2.ObjectReference{}
+	}
+	owner.ResourceVersion = ""
+	return owner
 }
 
 // patched is live with what makes next of old, as a merge patch does: what neither
@@ -151,7 +164,7 @@ func (h *Hub) storeBinding(b *propagation.Binding, own bool) {
 	b.ResourceVersion = strconv.FormatUint(version, 10)
 	about := hub.AboutBinding(b)
 	key := propagation.TemplateKey{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: b.Key.Namespace, Name: b.Key.Name}
-	h.bindings.store(b.Key.ID(), &row[*propagation.Binding]{key: key, uid: b.UID, version: version, owner: b.Spec.Resource.UID, value: b}, own)
+	h.bindings.store(b.Key.ID(), &row[*propagation.Binding]{key: key, uid: b.UID, version: version, owner: b.TemplateUID(), value: b}, own)
 }
 
 // CommitBindingStatus writes the status of a binding.

@@ -90,7 +90,7 @@ func (w World) Holder(t *propagation.Template) *propagation.Policy {
 // Claim decides which policy holds the template.
 func (w World) Claim(s Subject) claiming.Decision {
 	in := claiming.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}
-	if s.Binding != nil && !s.Binding.IsOf(s.Template.Key) {
+	if s.Binding != nil && !s.Binding.Of(s.Template) {
 		in.Binding = nil
 	}
 	for _, p := range w.Policies {

@@ -126,7 +126,7 @@ type Pending struct {
 func (w World) Explain(s Subject) Report {
 	in := w.Gate(s)
 	d := gating.Decide(in)
-	if in.Binding != nil && !in.Binding.IsOf(s.Template.Key) { // the binding belongs to another template
+	if in.Binding != nil && !in.Binding.Of(s.Template) { // the binding belongs to another template
 		in.Binding, s.Binding, s.Revision, s.Works = nil, nil, nil, nil
 	}
 	r := Report{

@@ -172,7 +172,7 @@ func (e Evidence) former() types.UID {
 		return types.UID(uid)
 	}
 	if b := e.Binding; b.Answer == Found && string(b.Value.UID) == e.Work.Annotations[propagation.AnnotationBindingUID] {
-		return b.Value.Spec.Resource.UID
+		return b.Value.TemplateUID()
 	}
 	return ""
 }
@@ -183,7 +183,7 @@ func (e Evidence) successor() Finding {
 	switch {
 	case t.Deleting, RunsOnce(t.Key):
 		return gone(ReasonTemplateReplaced)
-	case InForce(b) && b.Value.Spec.Resource.UID == t.UID:
+	case InForce(b) && b.Value.TemplateUID() == t.UID:
 		if e.wanted() {
 			return e.stays("the template was made anew, and takes over what is there")
 		}
@@ -208,7 +208,7 @@ func (e Evidence) successor() Finding {
 // the present template.
 func (e Evidence) wanted() bool {
 	b, t := e.Binding, e.Template
-	return InForce(b) && (t.Answer != Found || b.Value.Spec.Resource.UID == t.Value.UID) &&
+	return InForce(b) && (t.Answer != Found || b.Value.TemplateUID() == t.Value.UID) &&
 		slices.Contains(b.Value.TargetClusters(), e.Work.Key.Cluster)
 }
 
@@ -275,7 +275,7 @@ func (e Evidence) placed() Finding {
 		return unknown(ReasonBindingMissing, "the binding is missing, and the template is there")
 	case b.Answer != Found:
 		return unknown(ReasonCannotTell, "what the binding says cannot be told: "+because(b))
-	case !InForce(b) || b.Value.Spec.Resource.UID != e.Template.Value.UID:
+	case !InForce(b) || b.Value.TemplateUID() != e.Template.Value.UID:
 		return unknown(ReasonCannotTell, "the binding is not in force")
 	}
 	if why := Omitted(b.Value, e.Settled); why != "" {

@@ -67,7 +67,7 @@ func placedBy(b *propagation.Binding, works []*propagation.Work) *propagation.Bi
 	next, known := *b, b.TargetClusters()
 	next.Spec.Clusters = slices.Clone(b.Spec.Clusters)
 	for _, w := range works {
-		if !w.Places(b.Key, b.Spec.Resource.UID) || slices.Contains(known, w.Key.Cluster) {
+		if !w.Places(b.Key, b.TemplateUID()) || slices.Contains(known, w.Key.Cluster) {
 			continue
 		}
 		next.Spec.Clusters = append(next.Spec.Clusters, workv1alpha2.TargetCluster{Name: w.Key.Cluster, Replicas: replicas(b, w)})

@@ -196,7 +196,7 @@ func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) 
 // uid). Being propagated as another template's dependency does not count.
 func (in Input) propagated() bool {
 	b := in.Binding
-	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.Spec.Resource.UID == in.Template.UID
+	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.TemplateUID() == in.Template.UID
 }
 
 // changed tells whether the user changed the template since it was acted on.
@@ -286,7 +286,7 @@ func (in Input) holder(ranked []matching.Candidate) *matching.Candidate {
 // Bound returns the claim that the binding records for this very template; the zero
 // Claim if it records none.
 func Bound(t *propagation.Template, b *propagation.Binding) propagation.Claim {
-	if b == nil || b.Spec.Resource.UID != t.UID {
+	if b == nil || b.TemplateUID() != t.UID {
 		return propagation.Claim{}
 	}
 	return b.Claim()

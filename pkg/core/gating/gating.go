@@ -46,7 +46,7 @@ type Input struct {
 // this template from now on.
 func (in Input) Former() *propagation.Binding {
 	b := in.Binding
-	if b == nil || !b.IsOf(in.Template.Key) || b.OutlivesTemplate() || b.Spec.Resource.UID == in.Template.UID {
+	if b == nil || !b.Of(in.Template) || b.OutlivesTemplate() || b.TemplateUID() == in.Template.UID {
 		return nil
 	}
 	return b
@@ -176,7 +176,7 @@ func (in Input) verdict() Decision {
 // stays that one's.
 func taken(in Input) (Verdict, Reason, bool) {
 	switch {
-	case in.Binding == nil || in.Binding.IsOf(in.Template.Key):
+	case in.Binding == nil || in.Binding.Of(in.Template):
 		return "", "", false
 	case in.Policy == nil:
 		return Idle, NoPolicy, true
@@ -272,7 +272,7 @@ func lazy(in Input) (Verdict, Reason, bool) {
 // Being propagated as another template's dependency does not count.
 func (in Input) acted() bool {
 	b := in.Binding
-	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.Spec.Resource.UID == in.Template.UID
+	return b != nil && b.ActedHash() != "" && b.Annotations[propagation.AnnotationActivePolicy] != "" && b.TemplateUID() == in.Template.UID
 }
 
 // serves tells whether other templates depend on this one: they carry its
@@ -282,7 +282,7 @@ func (in Input) serves() bool { return in.Binding != nil && len(in.Binding.Spec.
 // contentPending tells whether the template's content is not what was acted on.
 func (in Input) contentPending() bool {
 	b := in.Binding
-	return b == nil || b.ActedHash() != in.Template.Hash || b.Spec.Resource.UID != in.Template.UID
+	return b == nil || b.ActedHash() != in.Template.Hash || b.TemplateUID() != in.Template.UID
 }
 
 // changed reports whether the user changed the template since the Lazy policy claimed

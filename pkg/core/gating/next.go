@@ -75,6 +75,7 @@ func (in Input) carried() *propagation.Binding {
 	}
 	b.Annotations[propagation.AnnotationContentHash] = t.Hash
 	b.Spec.Resource.UID, b.Spec.Resource.ResourceVersion = t.UID, t.ResourceVersion
+	b.OwnedBy(t)
 	if n, err := in.replicas(); err == nil { // on an error the last number stays
 		b.Spec.Replicas = n
 	}
@@ -113,7 +114,7 @@ func (in Input) base() *propagation.Binding {
 		if suspended := in.Template.SuspendedIn(); suspended != "" { // each of the two annotations survives the loss of the other
 			annotations[propagation.AnnotationSuspended] = suspended
 		}
-		return &propagation.Binding{
+		b := &propagation.Binding{
 			Key:         propagation.BindingOf(k),
 			Labels:      map[string]string{},
 			Annotations: annotations,
@@ -121,15 +122,29 @@ func (in Input) base() *propagation.Binding {
 				APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, UID: in.Template.UID,
 			}},
 		}
+		b.OwnedBy(in.Template)
+		return b
 	}
 	b := *in.Binding
 	b.Labels, b.Annotations = copied(b.Labels), copied(b.Annotations)
-	delete(b.Labels, propagation.LabelAsked)               // the request is noticed now
-	if k := in.Template.Key; b.Template().ID() != k.ID() { // somebody edited it
-		r := &b.Spec.Resource
-		r.APIVersion, r.Kind, r.Namespace, r.Name = k.APIVersion, k.Kind, k.Namespace, k.Name
-	}
+	delete(b.Labels, propagation.LabelAsked) // the request is noticed now
+	in.name(&b)
 	return &b
+}
+
+// name puts right, in place, what the binding says of whose it is, in case somebody edited
+// that.
+func (in Input) name(b *propagation.Binding) {
+	t, r := in.Template, &b.Spec.Resource
+	if !b.Names(t.Key) {
+		r.APIVersion, r.Kind, r.Namespace, r.Name = t.Key.APIVersion, t.Key.Kind, t.Key.Namespace, t.Key.Name
+	}
+	r.APIVersion = in.edition(b)
+	if b.TemplateUID() != t.UID {
+		return // it awaits its template, or serves those that depend on the former one
+	}
+	r.UID = t.UID
+	b.OwnedBy(t)
 }
 
 // snapshot copies into a binding what a policy says about propagation. It leaves out
@@ -196,7 +211,7 @@ func suspension(all bool, clusters []string, own *workv1alpha2.Suspension) *work
 func equal(a, b *propagation.Binding) bool {
 	x, y := a.Spec, b.Spec
 	x.Resource.ResourceVersion, y.Resource.ResourceVersion = "", ""
-	return maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) && equality.Semantic.DeepEqual(x, y)
+	return maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) && a.Owner == b.Owner && equality.Semantic.DeepEqual(x, y)
 }
 
 // sameAnnotations compares without the generation: a policy that changed and

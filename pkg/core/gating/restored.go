@@ -70,10 +70,38 @@ func formFrom(annotations map[string]string) (f Form, ok bool) {
 }
 
 // NeedsWorks reports whether the gate cannot tell without the template's Works what is
-// in force: no binding says it, or not all of it, and the policy is one whose changes wait.
-func (in Input) NeedsWorks() bool {
+// in force, or in which version the binding named the template.
+func (in Input) NeedsWorks() bool { return in.forgotten() || in.misread() }
+
+// misread reports whether the template was read in another version than its binding names:
+// that is not served any more, or somebody edited it.
+func (in Input) misread() bool {
 	b := in.Binding
-	if b != nil && (!b.IsOf(in.Template.Key) || b.Spec.Resource.UID != "" && b.Spec.Resource.UID != in.Template.UID) {
+	return b != nil && !b.Deleting && b.Names(in.Template.Key) && b.Spec.Resource.APIVersion != in.readAs()
+}
+
+// readAs returns the version in which the template was read.
+func (in Input) readAs() string { return propagation.KeyOf(in.Template.Object).APIVersion }
+
+// edition returns the version in which the binding has to name its template: the one that
+// its Works have from it, if that is served.
+func (in Input) edition(b *propagation.Binding) string {
+	as := in.Template.Key
+	as.APIVersion = in.readAs()
+	if in.misread() && slices.ContainsFunc(in.Works, func(w *propagation.Work) bool {
+		says, err := w.Template()
+		return err == nil && says == as && w.Binding() == b.Key
+	}) {
+		return as.APIVersion
+	}
+	return b.Spec.Resource.APIVersion
+}
+
+// forgotten reports whether no binding says what is in force, or not all of it, and the
+// policy is one whose changes wait.
+func (in Input) forgotten() bool {
+	b := in.Binding
+	if b != nil && (!b.Of(in.Template) || b.TemplateUID() != "" && b.TemplateUID() != in.Template.UID) {
 		return false
 	}
 	return in.waits() && !in.Template.Deleting && (!in.acted() || in.edited())
@@ -92,7 +120,7 @@ func (in Input) edited() bool {
 // from: then its policy acted, and what was not in force then goes on waiting. Otherwise
 // the input is returned as it is.
 func (in Input) restored() Input {
-	if !in.NeedsWorks() {
+	if !in.forgotten() {
 		return in
 	}
 	key := propagation.BindingOf(in.Template.Key)

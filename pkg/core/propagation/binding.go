@@ -5,7 +5,6 @@ package propagation
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,23 +28,11 @@ type Binding struct {
 	Deleting        bool
 	Labels          map[string]string
 	Annotations     map[string]string
-	Spec            workv1alpha2.ResourceBindingSpec
-	Status          workv1alpha2.ResourceBindingStatus
-}
-
-// Template returns the key of the binding's template.
-func (b *Binding) Template() TemplateKey {
-	r := b.Spec.Resource
-	return TemplateKey{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-}
-
-// IsOf reports whether the binding belongs to the template. It does not if it names
-// another template that has the same binding name: names end in hashes of 40 bits, so
-// somebody can produce a collision. A binding that names no template, or one whose
-// binding has another name (somebody edited it), counts as the template's.
-func (b *Binding) IsOf(key TemplateKey) bool {
-	names := b.Template()
-	return names.Kind == "" || names.ID() == key.ID() || BindingOf(names) != b.Key
+	// Owner is the template that the metadata names as the binding's owner; the zero
+	// value: none. Its version may be another than that of Spec.Resource.
+	Owner  workv1alpha2.ObjectReference
+	Spec   workv1alpha2.ResourceBindingSpec
+	Status workv1alpha2.ResourceBindingStatus
 }
 
 // Wanting returns the binding with AnnotationNameWanted for that template, or the
@@ -77,7 +64,7 @@ func (b *Binding) WantedBy() (TemplateKey, bool) {
 
 // AwaitsTemplate reports whether the binding exists because others refer to a template
 // that does not exist.
-func (b *Binding) AwaitsTemplate() bool { return b.Spec.Resource.UID == "" }
+func (b *Binding) AwaitsTemplate() bool { return b.TemplateUID() == "" }
 
 // OutlivesTemplate reports whether the binding exists only because others depend on its
 // template. Then a template that is created again takes the place of the former one, and
@@ -191,37 +178,6 @@ type Work struct {
 	Contents Contents
 }
 
-// Binding returns the key of the Work's binding. Where its annotations name one that cannot
-// have a Work of this name, and it notes a template whose binding can, somebody edited them:
-// then it is the template's.
-func (w *Work) Binding() BindingKey {
-	named := w.bindingNamed()
-	if w.Key.Form == PlacementForm || named.Name == "" || slices.Contains(WorkNames(named), w.Key.Name) {
-		return named
-	}
-	if t, err := w.Template(); err == nil {
-		if of := BindingOf(t); slices.Contains(WorkNames(of), w.Key.Name) {
-			return of
-		}
-	}
-	return named
-}
-
-func (w *Work) bindingNamed() BindingKey {
-	if name := w.Annotations[AnnotationClusterBindingName]; name != "" {
-		return BindingKey{Name: name}
-	}
-	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
-}
-
-// IsOf reports whether the Work is of the binding, or names none. A Work of another
-// binding has the name of this one's Works by a collision of hashes, which somebody may
-// have made on purpose.
-func (w *Work) IsOf(key BindingKey) bool {
-	is := w.Binding()
-	return is == key || is.Name == ""
-}
-
 // Placement returns the name of the Work's placement, which its label says and its name
 // confirms; empty if the Work is a policy's, or if its labels were edited. Nobody makes
 // Works another placement's by a label.
@@ -287,23 +243,4 @@ func (w *Work) Replicas() (n int32, said bool) {
 		}
 	}
 	return 0, false
-}
-
-// Template returns the key of the Work's template, from its annotation; for a Work of a
-// placement, that is the placement.
-func (w *Work) Template() (TemplateKey, error) {
-	var k TemplateKey
-	if w.Key.Form == PlacementForm {
-		if w.Placement() == "" {
-			return k, fmt.Errorf("%s names no placement", w.Key)
-		}
-		return PlacementKey(w.Placement()), nil
-	}
-	if err := json.Unmarshal([]byte(w.Annotations[AnnotationTemplate]), &k); err != nil {
-		return k, fmt.Errorf("annotation %s of %s: %w", AnnotationTemplate, w.Key, err)
-	}
-	if k.APIVersion == "" || k.Kind == "" || k.Name == "" {
-		return k, fmt.Errorf("annotation %s of %s names no template", AnnotationTemplate, w.Key)
-	}
-	return k, nil
 }

@@ -27,14 +27,16 @@ func (t *Template) As(apiVersion string) *Template {
 // hash are given in that version. If nobody has written the template since, and only
 // the API server filled in fields, the hash is the one acted on.
 func (t *Template) KnownTo(b *Binding) *Template {
-	if b == nil || !b.IsOf(t.Key) || b.AwaitsTemplate() || b.Spec.Resource.APIVersion == "" {
+	if b == nil || !b.Of(t) || b.AwaitsTemplate() {
 		return t
 	}
 	known := *t
-	if as := t.As(b.Spec.Resource.APIVersion); t.Hash != b.ActedHash() && as.Hash == b.ActedHash() {
-		known = *as
+	if b.Names(t.Key) {
+		if as := t.As(b.Spec.Resource.APIVersion); t.Hash != b.ActedHash() && as.Hash == b.ActedHash() {
+			known = *as
+		}
+		known.Key.APIVersion = b.Spec.Resource.APIVersion
 	}
-	known.Key.APIVersion = b.Spec.Resource.APIVersion
 	if t.unwritten(b) {
 		known.Hash = b.ActedHash()
 	}

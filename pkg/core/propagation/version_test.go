@@ -6,6 +6,7 @@ package propagation_test
 import (
 	"testing"
 
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -18,7 +19,7 @@ func TestKnownTo(t *testing.T) {
 	}
 	bound := func(t *propagation.Template) *propagation.Binding {
 		b := &propagation.Binding{Key: propagation.BindingOf(t.Key), Annotations: map[string]string{propagation.AnnotationContentHash: t.Hash}}
-		b.Spec.Resource.APIVersion, b.Spec.Resource.UID = t.Key.APIVersion, "uid"
+		b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: t.Key.APIVersion, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name, UID: "uid"}
 		return b
 	}
 	old := read("example.com/v1beta1", 1)

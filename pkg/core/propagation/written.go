@@ -34,7 +34,7 @@ func Generation(obj map[string]any) int64 {
 // it, although its content differs.
 func (t *Template) unwritten(b *Binding) bool {
 	acted := b.ActedHash()
-	return acted != "" && acted != t.Hash && b.Spec.Resource.UID == t.UID && b.Annotations[AnnotationWritten] == t.Written()
+	return acted != "" && acted != t.Hash && b.TemplateUID() == t.UID && b.Annotations[AnnotationWritten] == t.Written()
 }
 
 // Itself returns the template with the hash of its present content, including fields that

@@ -85,7 +85,7 @@ func workAnnotations(b *propagation.Binding, cluster string) (map[string]string,
 	a := map[string]string{
 		propagation.AnnotationTemplate:           string(template),
 		propagation.AnnotationBindingUID:         string(b.UID),
-		propagation.AnnotationTemplateUID:        string(b.Spec.Resource.UID),
+		propagation.AnnotationTemplateUID:        string(b.TemplateUID()),
 		propagation.AnnotationConflictResolution: string(conflict),
 		propagation.AnnotationRevision:           b.Revision(),
 	}

@@ -20,7 +20,7 @@ import (
 // is: how these are is not looked at.
 func Complete(known kinds.Table, t *propagation.Template, b *propagation.Binding, works []*propagation.Work) bool {
 	switch {
-	case t.Deleting, b.Deleting, b.Spec.Resource.UID != t.UID:
+	case t.Deleting, b.Deleting, b.TemplateUID() != t.UID:
 		return false
 	case !t.Claim.Held(), t.Claim != b.Claim(), t.Hash != b.ActedHash():
 		return false

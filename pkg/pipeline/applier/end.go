@@ -46,8 +46,10 @@ func (s *Stage) inside(ctx context.Context, m Member, ref member.Ref, in applyin
 
 // away decides about an object that has to go, executes that, and returns the final
 // decision. What a watch told of the object is enough to remove it, if it still is in that
-// version; for all else it is read.
-func (s *Stage) away(ctx context.Context, m Member, ref member.Ref, in applying.Input, holds accounting) (applying.Decision, error) {
+// version; for all else it is read. refs are the object in one version, and in others
+// that count where the member does not serve that one.
+func (s *Stage) away(ctx context.Context, m Member, in applying.Input, holds accounting, refs ...member.Ref) (applying.Decision, error) {
+	ref := refs[0]
 	if o := m.Known(ref); o != nil {
 		in.Live, in.Remembered = applying.Have(o), true
 		if _, removes := applying.Decide(in).Removal(); removes {
@@ -60,11 +62,16 @@ func (s *Stage) away(ctx context.Context, m Member, ref member.Ref, in applying.
 			}
 		}
 	}
-	var err error
-	if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
-		return applying.Decision{}, err
-	}
 	in.Remembered = false
+	for _, ref = range refs {
+		var err error
+		if in.Live, err = m.Look(ctx, ref, member.Looking{Live: true}); err != nil {
+			return applying.Decision{}, err
+		}
+		if in.Live.Answer != applying.NotServed {
+			break
+		}
+	}
 	return s.end(ctx, m, ref, in, holds)
 }
 

@@ -74,6 +74,17 @@ func (s *Stage) leave(ctx context.Context, w *propagation.Work, template propaga
 	return r, nil
 }
 
+// appliedAs returns the object in the version in which the Work's manifest has it; false:
+// it has none, or in that very version.
+func appliedAs(w *propagation.Work, ref member.Ref) (member.Ref, bool) {
+	manifests, err := manifestsOf(w)
+	if err != nil || ref.Identifies(manifests[0]) != nil {
+		return ref, false
+	}
+	applied := refOf(manifests[0])
+	return applied, applied != ref
+}
+
 // remove removes the object from the member, if that is decided, and returns the final
 // decision. The member is only asked if its answer matters. ref is the template's
 // object, whatever manifest the Work has by now.
@@ -93,7 +104,11 @@ func (s *Stage) remove(ctx context.Context, in applying.Input, ref member.Ref) (
 	if in.Hub, err = s.hub.Identity(ctx); err != nil {
 		return applying.Decision{}, err
 	}
-	return s.away(ctx, m, ref, in, accounting{account: func() (applying.Account, error) {
+	holds := accounting{account: func() (applying.Account, error) {
 		return applying.Account{Hub: in.Hub, Owners: in.Work.Owners()}, nil
-	}})
+	}}
+	if applied, is := appliedAs(in.Work, ref); is {
+		return s.away(ctx, m, in, holds, ref, applied)
+	}
+	return s.away(ctx, m, in, holds, ref)
 }

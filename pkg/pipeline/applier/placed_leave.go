@@ -135,7 +135,7 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 	if evidence.Placement.Answer == applying.Found && evidence.Placement.Value.DeletionTimestamp == nil && propagation.PlacementSuspended(evidence.Placement.Value.Annotations, w.Key.Cluster) {
 		in.Held = "the placement is suspended"
 	}
-	d, err := s.away(ctx, m, member.Ref(evidence.Object), in, r.accounting(ctx))
+	d, err := s.away(ctx, m, in, r.accounting(ctx), member.Ref(evidence.Object))
 	switch {
 	case err != nil:
 		return nil, false, err

@@ -109,7 +109,7 @@ func (s *Stage) repair(ctx context.Context, in *gating.Input) error {
 		return nil
 	}
 	now := t.Itself()
-	if b.ActedHash() == now.Hash && b.Spec.Resource.UID == t.UID {
+	if b.ActedHash() == now.Hash && b.TemplateUID() == t.UID {
 		return s.freeze(ctx, t, b, b.Revision())
 	}
 	r, err := s.hub.Revision(ctx, b, b.Revision())

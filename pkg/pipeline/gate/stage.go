@@ -55,7 +55,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	out := events.From(Name, e)
-	if in.Binding != nil && !in.Binding.IsOf(in.Template.Key) {
+	if in.Binding != nil && !in.Binding.Of(in.Template) {
 		return s.refuse(ctx, out, in)
 	}
 	had := in.Binding
@@ -149,7 +149,7 @@ func (s *Stage) remove(ctx context.Context, e event.Event, key propagation.Templ
 	}
 	t, err := s.hub.LiveTemplate(ctx, b.Template())
 	switch {
-	case errors.Is(err, outcome.ErrNotServed), err == nil && t.UID == b.Spec.Resource.UID:
+	case errors.Is(err, outcome.ErrNotServed), err == nil && t.UID == b.TemplateUID():
 		return nil, nil // it exists, or that is not known: what is in force stays
 	case err != nil && !errors.Is(err, outcome.ErrGone):
 		return nil, fmt.Errorf("get %s: %w", key, err)

@@ -79,11 +79,11 @@ func loadClaim(ctx context.Context, hub ClaimHub, w Witness, view claims.View, k
 	if in.Binding, err = binding(ctx, hub, key); err != nil {
 		return in, err
 	}
-	if in.Binding != nil && !in.Binding.IsOf(key) {
-		in.Binding = nil // it belongs to another template, which the gate reports
-	}
 	if in.Template, err = template(ctx, hub, key, in.Binding); err != nil {
 		return in, err
+	}
+	if in.Binding != nil && !in.Binding.Of(in.Template) {
+		in.Binding = nil // it belongs to another template, which the gate reports
 	}
 	if in.Features, err = hub.Features(ctx); err != nil {
 		return in, fmt.Errorf("get gates: %w", err)
@@ -141,7 +141,7 @@ func LoadGate(ctx context.Context, hub GateHub, key propagation.TemplateKey, rep
 	if in.Template, err = template(ctx, hub, key, in.Binding); err != nil {
 		return in, err
 	}
-	if in.Binding != nil && !in.Binding.IsOf(key) {
+	if in.Binding != nil && !in.Binding.Of(in.Template) {
 		return loadGate(ctx, hub, in)
 	}
 	if err := repair(&in); err != nil {
@@ -167,6 +167,9 @@ func loadGate(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input
 		return in, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	if !in.Template.Claim.Held() {
+		if in, err = witnessed(ctx, hub, in); err != nil {
+			return in, err
+		}
 		return in, lost(ctx, hub, in)
 	}
 	if in, err = under(ctx, hub, in, hub.Policy); err != nil || !in.NeedsLatest() {
@@ -191,8 +194,16 @@ func under(ctx context.Context, hub GateHub, in gating.Input, read func(context.
 		return in, nil
 	}
 	in.Policy = p
-	if in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding); err != nil || !in.NeedsWorks() {
+	if in.Template, err = inWordsOf(ctx, hub, p, in.Template, in.Binding); err != nil {
 		return in, err
+	}
+	return witnessed(ctx, hub, in)
+}
+
+// witnessed adds the template's Works to the input, if they are needed.
+func witnessed(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input, err error) {
+	if !in.NeedsWorks() {
+		return in, nil
 	}
 	if in.Works, err = hub.WorksOf(ctx, propagation.BindingOf(in.Template.Key)); err != nil {
 		return in, fmt.Errorf("list the Works of %s: %w", in.Template.Key, ours(err))
@@ -202,7 +213,7 @@ func under(ctx context.Context, hub GateHub, in gating.Input, read func(context.
 
 // lost returns ErrStale if the template's claim has to be restored.
 func lost(ctx context.Context, hub Hub, in gating.Input) error {
-	if in.Binding != nil && !in.Binding.IsOf(in.Template.Key) {
+	if in.Binding != nil && !in.Binding.Of(in.Template) {
 		return nil
 	}
 	bound := claiming.Bound(in.Template, in.Binding)
@@ -251,8 +262,8 @@ func binding(ctx context.Context, hub Hub, key propagation.TemplateKey) (*propag
 
 // template returns the template as its binding knows it.
 func template(ctx context.Context, hub Hub, key propagation.TemplateKey, b *propagation.Binding) (*propagation.Template, error) {
-	if b != nil && b.IsOf(key) && b.Spec.Resource.APIVersion != "" {
-		key.APIVersion = b.Spec.Resource.APIVersion
+	if b != nil {
+		key = b.Read(key)
 	}
 	t, err := hub.Template(ctx, key)
 	if err != nil {
@@ -264,12 +275,12 @@ func template(ctx context.Context, hub Hub, key propagation.TemplateKey, b *prop
 // inWordsOf returns a template without a binding in the version that the policy names.
 func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagation.Template, b *propagation.Binding) (*propagation.Template, error) {
 	version, named := matching.Version(p, t.Key)
-	if b != nil || !named || version == t.Key.APIVersion {
+	if b != nil && b.Names(t.Key) || !named || version == t.Key.APIVersion {
 		return t, nil
 	}
 	key := t.Key
 	key.APIVersion = version
-	again, err := template(ctx, hub, key, nil)
+	again, err := template(ctx, hub, key, b)
 	if err == nil && again.ResourceVersion != t.ResourceVersion {
 		return nil, outcome.Conflict(fmt.Errorf("%s changed while it was read", key))
 	}

@@ -32,6 +32,9 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 	case err == nil:
 		template := b.Template()
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "BindingChanged"})
+		if named := b.Named(); named.ID() != template.ID() && propagation.BindingOf(named) == key {
+			out.Emit(events.TemplateTouched, events.Data{Template: &named, Reason: "BindingChanged"}) // the uid tells whose it is
+		}
 		// Somebody edited it, or it was created again before its deletion was seen.
 		if err := a.unfollowed(ctx, out, template, b); err != nil {
 			return nil, err

@@ -1,0 +1,98 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package propagation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Whose a Work is, its annotations say, and its name, which ends in a hash of its binding's
+// key, confirms it. Where somebody edited what the annotations say, its manifest does, if
+// the name and the label of its binding confirm that.
+
+// Binding returns the key of the Work's binding. Where its annotations name one that cannot
+// have a Work of this name, and its template's binding can, somebody edited them: then it
+// is the template's.
+func (w *Work) Binding() BindingKey {
+	named := w.bindingNamed()
+	if w.Key.Form == PlacementForm || named.Name == "" || w.mayBeOf(named) {
+		return named
+	}
+	if t, err := w.Template(); err == nil && w.mayBeOf(BindingOf(t)) {
+		return BindingOf(t)
+	}
+	return named
+}
+
+func (w *Work) bindingNamed() BindingKey {
+	if name := w.Annotations[AnnotationClusterBindingName]; name != "" {
+		return BindingKey{Name: name}
+	}
+	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
+}
+
+// mayBeOf reports whether the binding's Works have the Work's name.
+func (w *Work) mayBeOf(key BindingKey) bool { return slices.Contains(WorkNames(key), w.Key.Name) }
+
+// IsOf reports whether the Work is of the binding, or names none. A Work of another
+// binding has the name of this one's Works by a collision of hashes, which somebody may
+// have made on purpose.
+func (w *Work) IsOf(key BindingKey) bool {
+	is := w.Binding()
+	return is == key || is.Name == ""
+}
+
+// Template returns the key of the Work's template, from its annotation, or from its
+// manifest where somebody edited that; for a Work of a placement, that is the placement.
+func (w *Work) Template() (TemplateKey, error) {
+	if w.Key.Form == PlacementForm {
+		if w.Placement() == "" {
+			return TemplateKey{}, fmt.Errorf("%s names no placement", w.Key)
+		}
+		return PlacementKey(w.Placement()), nil
+	}
+	k, err := w.templateNamed()
+	if err == nil && w.mayBeOf(BindingOf(k)) {
+		return k, nil
+	}
+	if made, is := w.madeFrom(); is {
+		return made, nil
+	}
+	return k, err
+}
+
+func (w *Work) templateNamed() (k TemplateKey, err error) {
+	if err := json.Unmarshal([]byte(w.Annotations[AnnotationTemplate]), &k); err != nil {
+		return k, fmt.Errorf("annotation %s of %s: %w", AnnotationTemplate, w.Key, err)
+	}
+	if k.APIVersion == "" || k.Kind == "" || k.Name == "" {
+		return k, fmt.Errorf("annotation %s of %s names no template", AnnotationTemplate, w.Key)
+	}
+	return k, nil
+}
+
+// madeFrom returns the template that the Work's manifest was made from; false: the Work's
+// name, and the label that says whose it is, are not those of its Works.
+func (w *Work) madeFrom() (k TemplateKey, is bool) {
+	label := w.Labels[LabelBinding]
+	if label == "" || len(w.Spec.Workload.Manifests) == 0 {
+		return k, false
+	}
+	var manifest struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &manifest); err != nil {
+		return k, false
+	}
+	k = TemplateKey{APIVersion: manifest.APIVersion, Kind: manifest.Kind, Namespace: manifest.Metadata.Namespace, Name: manifest.Metadata.Name}
+	binding := BindingOf(k)
+	return k, label == BindingLabel(binding) && w.mayBeOf(binding)
+}

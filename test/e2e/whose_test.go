@@ -1,0 +1,87 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Whose a binding or a Work is does not depend on words in it, which somebody may edit.
+
+// whose is what a binding says of its template, but for the version of its content.
+func (s *scenario) whose(b thing) string {
+	s.Helper()
+	spec, _ := s.Live(b).Object["spec"].(map[string]any)
+	r, _ := spec["resource"].(map[string]any)
+	delete(r, "resourceVersion")
+	return asJSON(r)
+}
+
+// What a binding says of its template is put right, and no member hears of it.
+func TestZ4BindingThatNamesAnotherTemplate(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).ClaimedBy(p).Binding(isCondition("FullyApplied", "True"))
+		s.Rest()
+		before, b := s.uids(nginx, members...), s.bindingOf(nginx)
+		was, made := s.whose(b), s.Live(b).GetUID()
+		for i, words := range []string{
+			fmt.Sprintf(`"apiVersion":"%s/v9"`, nginx.group), `"apiVersion":"extensions/v1beta1"`, `"apiVersion":"batch/v1"`, `"kind":"StatefulSet"`, `"name":"other"`,
+			`"apiVersion":"v1","kind":"ConfigMap","name":"other"`, `"uid":"other"`, `"uid":null`,
+		} {
+			s.Untouched(func() {
+				s.Patch(b, fmt.Sprintf(`{"spec":{"resource":{%s}}}`, words))
+				s.Eventually(func() error { return differs("what the binding names", s.whose(b), was) })
+			})
+			if live := s.Live(b); live.GetUID() != made {
+				s.Errorf("the binding was made anew")
+			}
+			if s.Failed() {
+				s.Fatalf("the binding names %s", words)
+			}
+			s.goesOn(nginx, int64(i+2), before, members...)
+		}
+		s.Patch(b, `{"spec":{"resource":{"apiVersion":"batch/v1"}}}`)
+		s.Delete(nginx)
+		s.Expect(nginx).Nowhere().Works()
+	})
+}
+
+// A Work of which somebody edited both its template and its binding is put right, gets the
+// next change and goes with its template.
+func TestZ34WorkThatNamesAnotherTemplateAndBinding(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Work("member2", isCondition("Applied", "True"))
+		before, w := s.uids(nginx, members...), asThing(works, s.Expect(nginx).work("member2"))
+		binding := "resourcebinding.karmada.io/"
+		if nginx.namespace() == "" {
+			binding = "cluster" + binding
+		}
+		was, made := s.Live(w).GetAnnotations(), s.Live(w).GetUID()
+		other := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","namespace":%q,"name":"other"}`, s.ns)
+		edit := func(key string) {
+			s.Patch(w, fmt.Sprintf(`{"metadata":{"annotations":{"sluice.dev/template":%q,%q:"another"}}}`, other, binding+key))
+		}
+		for i, key := range []string{"name", "namespace"} {
+			if was[binding+key] == "" {
+				continue // a cluster's binding has no namespace
+			}
+			s.Untouched(func() {
+				edit(key)
+				s.Eventually(func() error { return differs("the annotations", asJSON(s.Live(w).GetAnnotations()), asJSON(was)) })
+			})
+			if s.Live(w).GetUID() != made {
+				s.Error("the Work was made anew")
+			}
+			s.goesOn(nginx, int64(i+2), before, members...)
+			s.Rest()
+			was = s.Live(w).GetAnnotations()
+		}
+		edit("name")
+		s.Delete(nginx)
+		s.Expect(nginx).Nowhere().Works()
+	})
+}
