@@ -33,6 +33,14 @@ func (s serves) Look(ctx context.Context, ref member.Ref, how member.Looking) (a
 	return s.Member.Look(ctx, ref, how)
 }
 
+// Known is nothing of a version that is not served.
+func (s serves) Known(ref member.Ref) *applying.Observed {
+	if ref.APIVersion != s.version {
+		return nil
+	}
+	return s.Member.Known(ref)
+}
+
 // An object leaves in the version in which it was applied, where the member does not serve
 // the one that the Work has for its template: somebody edited that, and the template is
 // gone. Where it serves neither, the object stays.
