@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -60,19 +62,34 @@ func TestAPlaceThatIsMissingIsAnError(t *testing.T) {
 	}
 }
 
-// TestFieldsAreThoseOfTheTypes: a list that names what no type has is out of date.
+// TestFieldsAreThoseOfTheTypes: a list that names what no type has is out of date, and so
+// is one that lacks a field: each is in the table of those that change nothing yet, or
+// among those that are acted on.
 func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 	for name, of := range map[string]any{
 		"policies": policyv1alpha1.PropagationPolicy{}, "bindings": workv1alpha2.ResourceBinding{},
 		"works": workv1alpha1.Work{}, "clusters": clusterv1alpha1.Cluster{},
 	} {
+		kind, listed := reflect.TypeOf(of), map[string]bool{}
+		for _, path := range strings.Fields(actedOn[name]) {
+			listed[path] = true
+		}
 		for _, f := range tables[name] {
-			if missing := lacks(reflect.TypeOf(of), strings.Split(f.path, ".")); missing != "" {
+			if missing := lacks(kind, strings.Split(f.path, ".")); missing != "" {
 				t.Errorf("%s: %s: there is no field %s", name, f.path, missing)
 			}
 			if f.today == "" || f.by == "" {
 				t.Errorf("%s: %s: say what happens today, and who will act on it", name, f.path)
 			}
+		}
+		for _, path := range leaves(kind, "") {
+			if !listed[path] && !slices.ContainsFunc(tables[name], func(f row) bool { return f.covers(path) }) {
+				t.Errorf("%s: %s: is it acted on? Then actedOn has it, otherwise the lists of pkg/core/propagation", name, path)
+			}
+			delete(listed, path)
+		}
+		for path := range listed {
+			t.Errorf("%s: %s is acted on, and no field", name, path)
 		}
 	}
 	for _, vain := range []string{"spec.noSuch", "spec.placement.clusterTolerations[].noSuch"} {
@@ -80,6 +97,15 @@ func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 			t.Errorf("%s is found", vain)
 		}
 	}
+}
+
+// covers reports whether the row is about the whole field at that path, or what it is in.
+func (f row) covers(path string) bool {
+	if f.part != "" {
+		return false
+	}
+	own := strings.TrimSuffix(f.path, "[]")
+	return path == own || strings.HasPrefix(path, own+".") || strings.HasPrefix(path, own+"[]")
 }
 
 // TestWhatIsSetInVainIsMarked: the page says of which fields an object tells by itself.
@@ -111,6 +137,35 @@ func lacks(of reflect.Type, path []string) string {
 		}
 	}
 	return name
+}
+
+// leaves are the paths of all fields of a kind, as far as its types are ours, without its
+// metadata.
+func leaves(of reflect.Type, path string) []string {
+	list := false
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		list = list || of.Kind() == reflect.Slice
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || !strings.HasPrefix(of.PkgPath(), "sluice.dev/apis/") {
+		return []string{path}
+	}
+	if list {
+		path += "[]"
+	}
+	var all []string
+	for f := range fieldsOf(of) {
+		switch tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case tag == "" && f.Type.PkgPath() == reflect.TypeFor[metav1.TypeMeta]().PkgPath(), tag == "metadata":
+		case tag == "": // inline
+			all = append(all, leaves(f.Type, path)...)
+		case path == "":
+			all = append(all, leaves(f.Type, tag)...)
+		default:
+			all = append(all, leaves(f.Type, path+"."+tag)...)
+		}
+	}
+	return all
 }
 
 func fieldsOf(of reflect.Type) func(func(reflect.StructField) bool) {

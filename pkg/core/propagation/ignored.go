@@ -83,6 +83,7 @@ var PolicyFields = []Field[policyv1alpha1.PropagationSpec]{
 // BindingFields are the fields of bindings.
 var BindingFields = []Field[workv1alpha2.ResourceBindingSpec]{
 	{Path: "spec.replicaRequirements", Today: "`resourceRequest` is filled in where replicas are divided by room. The rest is not, and kept where somebody else does", By: byEstimator},
+	{Path: "spec.failover", Today: "copied from the policy; nobody moves anything", By: byEvictor},
 	{Path: "spec.components", Today: "not filled in; kept where somebody else does", By: byEstimator},
 	{
 		Path: "spec.gracefulEvictionTasks", By: byEvictor, Instead: "a cluster that a task names is chosen no more; nobody waits for the grace, or ends the task",
@@ -120,7 +121,8 @@ var ClusterFields = []Field[clusterv1alpha1.ClusterSpec]{
 		Today: "ignored",
 		Vain:  func(s *clusterv1alpha1.ClusterSpec) bool { return len(s.ResourceModels) > 0 },
 	},
-	{Path: "status.resourceSummary", Part: "allocating, allocatableModelings", Today: "not written. `allocatable` and `allocated` are, of CPU and memory, where they changed by a twentieth", By: "an estimator"},
+	{Path: "status.resourceSummary.allocating", Today: "not written. `allocatable` and `allocated` are, of CPU and memory, where they changed by a twentieth", By: "an estimator"},
+	{Path: "status.resourceSummary.allocatableModelings", Today: "not written", By: "an estimator"},
 	{Path: "status.nodeSummary", Today: "not written", By: "an estimator"},
 	{Path: "status.remedyActions", Today: "not written", By: noPlan},
 	{Path: "spec.taints", Part: "cluster.karmada.io/not-ready, cluster.karmada.io/unreachable", Today: "nobody sets them; they are respected like any other", By: byEvictor},
