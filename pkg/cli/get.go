@@ -128,9 +128,13 @@ func (o *getOptions) run(ctx context.Context) error {
 		return o.placements(ctx, h)
 	}
 	lines, err := o.lines(ctx, h)
-	if err != nil {
+	if without := (*unlisted)(nil); err != nil && !errors.As(err, &without) {
 		return err
 	}
+	return errors.Join(o.show(ctx, h, lines), err)
+}
+
+func (o *getOptions) show(ctx context.Context, h *hub.Hub, lines []summary) error {
 	switch o.format {
 	case formatName:
 		for _, l := range lines {
@@ -148,6 +152,7 @@ func (o *getOptions) run(ctx context.Context) error {
 	}
 	shown := false
 	if o.kind == nil {
+		var err error
 		if shown, err = o.beside(ctx, h, len(lines) > 0); err != nil {
 			return err
 		}
@@ -173,7 +178,8 @@ func (o *getOptions) nothing() error {
 	return nil
 }
 
-// lines returns summaries of the requested templates.
+// lines returns summaries of the requested templates. With an error that is unlisted
+// come all but those of the kinds that could not be listed.
 func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	namespace, err := o.namespace()
 	if err != nil {
@@ -201,11 +207,16 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 		}
 		lines = append(lines, summaryOf(b))
 	}
-	if lines, err = o.selected(ctx, namespace, lines); err != nil {
-		return nil, err
+	without := &unlisted{kinds: map[schema.GroupVersionKind]bool{}, what: "that was never propagated"}
+	if !o.selector.Empty() {
+		without.what = "with these labels"
 	}
+	lines = o.selected(ctx, namespace, lines, without)
 	o.datesOf(ctx, lines)
-	waiting, err := o.waiting(ctx, h, namespace, bindings)
+	waiting, err := o.waiting(ctx, h, namespace, bindings, without)
+	if err == nil {
+		err = without.err()
+	}
 	return append(lines, waiting...), err
 }
 
@@ -261,7 +272,12 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 	const pageSize = 500
 	seen := map[types.UID]bool{}
 	for cont := ""; ; {
-		page, next, err := h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
+		var page []*propagation.Template
+		var next string
+		err := inTime(ctx, func(ctx context.Context) (err error) {
+			page, next, err = h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
+			return err
+		})
 		if errors.Is(err, outcome.ErrNotServed) {
 			return nil
 		}
