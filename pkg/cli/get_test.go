@@ -18,6 +18,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
@@ -109,6 +110,26 @@ func TestGet(t *testing.T) {
 				t.Errorf("said %q", a.err)
 			}
 		})
+	}
+}
+
+// An override that fails leaves members with what they have, which is not all there is
+// to say.
+func TestGetAndExplainNameAFailedOverride(t *testing.T) {
+	hub := shopInEachState(t)
+	b := hub.propagated(fixture.Deployment("fine"), fixture.Policy("web").Kind().Lazy().To("member1", "member2"))
+	why := "member1: override shop/extra: no such field"
+	b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{Type: rendering.ConditionRendered, Status: metav1.ConditionFalse, Reason: rendering.ReasonOverrideFailed, Message: why})
+	hub.binding(b)
+	a := run(t, hub, "get", "deploy/fine", "-o", "wide")
+	a.wants(t, "")
+	if line := strings.Join(strings.Fields(a.out), " "); !strings.Contains(line, "2/2 2/2 OverrideFailed") || !strings.Contains(line, why) {
+		t.Errorf("get says\n%s", a.out)
+	}
+	a = run(t, hub, "explain", "deploy/fine")
+	a.wants(t, "")
+	if lines := strings.Join(strings.Fields(a.out), " "); !strings.Contains(lines, "member1 2 Applied Healthy OverrideFailed: "+why+" member2 2 Applied Healthy -") {
+		t.Errorf("explain says\n%s", a.out)
 	}
 }
 
