@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -157,17 +158,21 @@ func (o *getOptions) show(ctx context.Context, h *hub.Hub, lines []summary) erro
 			return err
 		}
 	}
-	if len(lines) == 0 && !shown {
-		return o.nothing()
+	if len(lines) == 0 {
+		return o.nothing(ctx, shown)
 	}
 	return nil
 }
 
-func (o *getOptions) nothing() error {
+// nothing says that there are no templates; shown: there are placements.
+func (o *getOptions) nothing(ctx context.Context, shown bool) error {
 	namespace, err := o.namespace()
 	switch {
 	case err != nil:
 		return err
+	case !o.all && (o.kind == nil || o.kind.Scope.Name() != meta.RESTScopeNameRoot) && o.lacks(ctx, namespace):
+		o.screen.Note("There is no namespace %s: 'kubectl get namespaces' lists them.", namespace)
+	case shown:
 	case o.selectorArg != "":
 		o.screen.Note("Nothing that is propagated has the labels %s.", o.selectorArg)
 	case o.all:
@@ -176,6 +181,16 @@ func (o *getOptions) nothing() error {
 		o.screen.Note("Nothing is propagated in namespace %s. -A shows every namespace, a KIND shows what waits.", namespace)
 	}
 	return nil
+}
+
+// lacks reports whether the hub says that it has no such namespace.
+func (o *getOptions) lacks(ctx context.Context, namespace string) bool {
+	kube, err := o.kube()
+	if err != nil {
+		return false
+	}
+	_, err = kube.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
 }
 
 // lines returns summaries of the requested templates. With an error that is unlisted
