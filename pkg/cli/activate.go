@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -239,7 +238,7 @@ func (o *activateOptions) choose(ctx context.Context, h *hub.Hub) ([]explaining.
 	if !o.policyKey.IsZero() {
 		p, err := h.Policy(ctx, o.policyKey)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w: 'kubectl get %s -A' lists them", policyRef(o.policyKey), err, shortNames[o.policyKey.Scope])
+			return nil, noPolicy(o.policyKey, err)
 		}
 		f = concerning(p)
 	} else {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"sluice.dev/pkg/cli/joining"
 	"sluice.dev/pkg/cli/screen"
 )
 
@@ -102,7 +103,10 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // explainError adds the next step to errors that commonly need one.
 func explainError(err error) string {
+	var ofMember joining.MemberError
 	switch {
+	case errors.As(err, &ofMember): // the rest is about the hub
+		return err.Error()
 	case clientcmd.IsEmptyConfig(err):
 		return "no kubeconfig: name the hub's with --kubeconfig FILE, or set KUBECONFIG"
 	case utilnet.IsConnectionRefused(err):

@@ -168,17 +168,48 @@ func pairOf(ctx context.Context, h *hub.Hub, planned *propagation.Template) (pai
 
 // showRewrites shows which members would change, and how.
 func (o *diffOptions) showRewrites(all []explaining.Rewrite, untouched int) {
-	templates := 0
+	var count tally
 	var last propagation.TemplateKey
 	for _, r := range all {
 		if r.Template != last {
 			o.screen.Println(o.screen.Paint(screen.Bold, where(r.Template)))
 			last = r.Template
-			templates++
+			count.next()
 		}
+		count.add(r)
 		o.showRewrite("  ", r)
 	}
-	o.screen.Printf("%s; %s.\n", noun(templates, "template changes in members", "templates change in members"), noun(untouched, "other stays as it is", "others stay as they are"))
+	o.screen.Println(count.says("template changes in members", "templates change in members", untouched))
+}
+
+// tally counts what changes, and what only cannot be rendered, and so changes nothing.
+type tally struct {
+	changed, failed int
+	// counted: the present one changes
+	counted bool
+}
+
+// next begins with another template, or placement.
+func (t *tally) next() {
+	t.failed++
+	t.counted = false
+}
+
+func (t *tally) add(r explaining.Rewrite) {
+	if r.What == explaining.Fails || t.counted {
+		return
+	}
+	t.changed++
+	t.failed--
+	t.counted = true
+}
+
+func (t *tally) says(one, many string, untouched int) string {
+	parts := []string{noun(t.changed, one, many)}
+	if t.failed > 0 {
+		parts = append(parts, noun(t.failed, "cannot be rendered", "cannot be rendered"))
+	}
+	return strings.Join(append(parts, noun(untouched, "other stays as it is", "others stay as they are")), "; ") + "."
 }
 
 // showRewrite shows which members would change, and how, indented by indent.

@@ -200,7 +200,7 @@ func TestDiffOfAnOverride(t *testing.T) {
 		"that is there":          {overrideFile("labels", "silver", "member2"), "0 templates change in members; 2 others stay as they are."},
 		"that is for another":    {overrideFile("labels", "gold", "member1"), both(gets("member1") + loses)},
 		"that selects nothing":   {strings.Replace(overrideFile("new", "gold", "member1"), "kind: Deployment", "kind: StatefulSet", 1), "0 templates change in members; 0 others stay as they are."},
-		"that fails":             {`{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: all}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: nginx}], overrideRules: [{overriders: {plaintext: [{path: /spec/none/x, operator: replace, value: 1}]}}]}}`, "deployment/nginx in shop\nmember1, member2 would keep what it has, for it cannot be rendered\noverride cluster policy all: path /spec/none/x: there is no \"none\"\n1 template changes in members; 0 others stay as they are."},
+		"that fails":             {`{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterOverridePolicy, metadata: {name: all}, spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: nginx}], overrideRules: [{overriders: {plaintext: [{path: /spec/none/x, operator: replace, value: 1}]}}]}}`, "deployment/nginx in shop\nmember1, member2 would keep what it has, for it cannot be rendered\noverride cluster policy all: path /spec/none/x: there is no \"none\"\n0 templates change in members; 1 cannot be rendered; 0 others stay as they are."},
 		"and a template at once": {overrideFile("new", "gold", "member1") + "\n---\n" + nginxFile(""), ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -91,6 +91,9 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 	if _, ok := hub.PlacementKeyOf(key); ok {
 		return o.explainPlacement(ctx, h, key)
 	}
+	if err := explainedElsewhere(key); err != nil {
+		return err
+	}
 	sub, err := subject(ctx, h, key)
 	if errors.Is(err, outcome.ErrGone) {
 		if kept, failed := o.explainKept(ctx, h, key); kept || failed != nil {
@@ -118,6 +121,24 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 		return o.screen.Encode(o.format, report)
 	}
 	o.show(report, o.claimedAt(ctx, sub.Template))
+	return nil
+}
+
+// explainedElsewhere returns an error for what other commands tell about: members and
+// overrides.
+func explainedElsewhere(key propagation.TemplateKey) error {
+	_, member := hub.ClusterOf(key)
+	_, override := hub.OverrideKeyOf(key)
+	_, ofCluster := hub.ClusterOverrideKeyOf(key)
+	_, inName := hub.NamespaceOverrideKeyOf(key)
+	switch {
+	case member, key.GroupVersionKind() == hub.MemberKind():
+		return usagef("%s is a member and no template: '%s get clusters' tells how it is", refOf(key), name)
+	case override:
+		return usagef("%s is an override and no template: '%s render KIND/NAME --cluster MEMBER' shows what a member gets with it, and with '--with FILE' what it would get with another", refOf(key), name)
+	case ofCluster, inName:
+		return usagef("%s is an override and no template: '%s render crp/NAME --cluster MEMBER' shows what a member gets with it, and with '--with FILE' what it would get with another", refOf(key), name)
+	}
 	return nil
 }
 

@@ -24,11 +24,8 @@ func (o *explainOptions) explainPolicy(ctx context.Context, h *hub.Hub, key prop
 		return err
 	}
 	p, err := h.Policy(ctx, key)
-	if errors.Is(err, outcome.ErrGone) {
-		return fmt.Errorf("%s not found: 'kubectl get %s%s' lists them", policyRef(key), shortNames[key.Scope], inNamespace(key.Namespace))
-	}
 	if err != nil {
-		return err
+		return noPolicy(key, err)
 	}
 	subjects, err := subjects(ctx, h, concerning(p))
 	if err != nil {
@@ -40,6 +37,14 @@ func (o *explainOptions) explainPolicy(ctx context.Context, h *hub.Hub, key prop
 	}
 	o.showPolicy(r)
 	return nil
+}
+
+// noPolicy says how to list policies if that is the one that does not exist.
+func noPolicy(key propagation.PolicyKey, err error) error {
+	if errors.Is(err, outcome.ErrGone) {
+		return fmt.Errorf("%s not found: 'kubectl get %s%s' lists them", policyRef(key), shortNames[key.Scope], inNamespace(key.Namespace))
+	}
+	return err
 }
 
 func (o *explainOptions) showPolicy(r explaining.PolicyReport) {

@@ -153,7 +153,7 @@ func TestZ14ExplainAPolicyOfAVersionThatIsNotServedAnyMore(t *testing.T) {
 }
 
 func TestExplainOfWhatIsNeverATemplate(t *testing.T) {
-	a := run(t, serve(t, "hub").shop(), "explain", "cluster/member1")
+	a := run(t, serve(t, "hub").shop(), "explain", "ns/kube-system")
 	a.wants(t, "")
 	if out := strings.Join(strings.Fields(a.out), " "); !strings.Contains(out, "Gate NeverTemplate") || strings.Contains(out, "NoPolicy") {
 		t.Error(a.out)

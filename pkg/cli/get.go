@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -128,9 +129,13 @@ func (o *getOptions) run(ctx context.Context) error {
 		return o.placements(ctx, h)
 	}
 	lines, err := o.lines(ctx, h)
-	if err != nil {
+	if without := (*unlisted)(nil); err != nil && !errors.As(err, &without) {
 		return err
 	}
+	return errors.Join(o.show(ctx, h, lines), err)
+}
+
+func (o *getOptions) show(ctx context.Context, h *hub.Hub, lines []summary) error {
 	switch o.format {
 	case formatName:
 		for _, l := range lines {
@@ -148,21 +153,26 @@ func (o *getOptions) run(ctx context.Context) error {
 	}
 	shown := false
 	if o.kind == nil {
+		var err error
 		if shown, err = o.beside(ctx, h, len(lines) > 0); err != nil {
 			return err
 		}
 	}
-	if len(lines) == 0 && !shown {
-		return o.nothing()
+	if len(lines) == 0 {
+		return o.nothing(ctx, shown)
 	}
 	return nil
 }
 
-func (o *getOptions) nothing() error {
+// nothing says that there are no templates; shown: there are placements.
+func (o *getOptions) nothing(ctx context.Context, shown bool) error {
 	namespace, err := o.namespace()
 	switch {
 	case err != nil:
 		return err
+	case !o.all && (o.kind == nil || o.kind.Scope.Name() != meta.RESTScopeNameRoot) && o.lacks(ctx, namespace):
+		o.screen.Note("There is no namespace %s: 'kubectl get namespaces' lists them.", namespace)
+	case shown:
 	case o.selectorArg != "":
 		o.screen.Note("Nothing that is propagated has the labels %s.", o.selectorArg)
 	case o.all:
@@ -173,7 +183,18 @@ func (o *getOptions) nothing() error {
 	return nil
 }
 
-// lines returns summaries of the requested templates.
+// lacks reports whether the hub says that it has no such namespace.
+func (o *getOptions) lacks(ctx context.Context, namespace string) bool {
+	kube, err := o.kube()
+	if err != nil {
+		return false
+	}
+	_, err = kube.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
+}
+
+// lines returns summaries of the requested templates. With an error that is unlisted
+// come all but those of the kinds that could not be listed.
 func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 	namespace, err := o.namespace()
 	if err != nil {
@@ -201,11 +222,16 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 		}
 		lines = append(lines, summaryOf(b))
 	}
-	if lines, err = o.selected(ctx, namespace, lines); err != nil {
-		return nil, err
+	without := &unlisted{kinds: map[schema.GroupVersionKind]bool{}, what: "that was never propagated"}
+	if !o.selector.Empty() {
+		without.what = "with these labels"
 	}
+	lines = o.selected(ctx, namespace, lines, without)
 	o.datesOf(ctx, lines)
-	waiting, err := o.waiting(ctx, h, namespace, bindings)
+	waiting, err := o.waiting(ctx, h, namespace, bindings, without)
+	if err == nil {
+		err = without.err()
+	}
 	return append(lines, waiting...), err
 }
 
@@ -261,7 +287,12 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 	const pageSize = 500
 	seen := map[types.UID]bool{}
 	for cont := ""; ; {
-		page, next, err := h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
+		var page []*propagation.Template
+		var next string
+		err := inTime(ctx, func(ctx context.Context) (err error) {
+			page, next, err = h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
+			return err
+		})
 		if errors.Is(err, outcome.ErrNotServed) {
 			return nil
 		}

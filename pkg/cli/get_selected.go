@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,9 +14,9 @@ import (
 // selected returns the lines of templates with the requested labels. A binding does not
 // have its template's labels, so the API server is asked which objects of each kind
 // have them. A template that is gone, or whose kind is, has none.
-func (o *getOptions) selected(ctx context.Context, namespace string, lines []summary) ([]summary, error) {
+func (o *getOptions) selected(ctx context.Context, namespace string, lines []summary, without *unlisted) []summary {
 	if o.selector.Empty() {
-		return lines, nil
+		return lines
 	}
 	found := map[schema.GroupVersionKind]map[types.NamespacedName]metav1.ObjectMeta{}
 	var out []summary
@@ -25,13 +24,12 @@ func (o *getOptions) selected(ctx context.Context, namespace string, lines []sum
 		gvk := l.GroupVersionKind()
 		if _, asked := found[gvk]; !asked {
 			var err error
-			if found[gvk], err = o.created(ctx, gvk, namespace, o.selector.String()); err != nil && !meta.IsNoMatchError(err) {
-				return nil, err
-			}
+			found[gvk], err = o.created(ctx, gvk, namespace, o.selector.String())
+			without.add(gvk, err)
 		}
 		if _, has := found[gvk][types.NamespacedName{Namespace: l.Namespace, Name: l.Name}]; has {
 			out = append(out, l)
 		}
 	}
-	return out, nil
+	return out
 }

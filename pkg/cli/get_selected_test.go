@@ -12,6 +12,7 @@ import (
 
 func TestGetByLabels(t *testing.T) {
 	hub := shopInEachState(t)
+	hub.put("v1/Namespace/shop", map[string]any{})
 	label := func(ref string) {
 		u := hub.get(ref)
 		labels := u.GetLabels()

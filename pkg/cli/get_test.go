@@ -18,6 +18,7 @@ import (
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/gating"
+	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
@@ -102,13 +103,35 @@ func TestGet(t *testing.T) {
 		"nothing, and what to do": {args: "get -n empty", want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := run(t, shopInEachState(t), strings.Fields(tc.args)...)
+			hub := shopInEachState(t)
+			hub.put("v1/Namespace/empty", map[string]any{})
+			a := run(t, hub, strings.Fields(tc.args)...)
 			a.wants(t, "")
 			wantText(t, tc.want, a.out)
 			if tc.want == "" && !strings.Contains(a.err, "Nothing is propagated in namespace empty. -A shows every namespace") {
 				t.Errorf("said %q", a.err)
 			}
 		})
+	}
+}
+
+// An override that fails leaves members with what they have, which is not all there is
+// to say.
+func TestGetAndExplainNameAFailedOverride(t *testing.T) {
+	hub := shopInEachState(t)
+	b := hub.propagated(fixture.Deployment("fine"), fixture.Policy("web").Kind().Lazy().To("member1", "member2"))
+	why := "member1: override shop/extra: no such field"
+	b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{Type: rendering.ConditionRendered, Status: metav1.ConditionFalse, Reason: rendering.ReasonOverrideFailed, Message: why})
+	hub.binding(b)
+	a := run(t, hub, "get", "deploy/fine", "-o", "wide")
+	a.wants(t, "")
+	if line := strings.Join(strings.Fields(a.out), " "); !strings.Contains(line, "2/2 2/2 OverrideFailed") || !strings.Contains(line, why) {
+		t.Errorf("get says\n%s", a.out)
+	}
+	a = run(t, hub, "explain", "deploy/fine")
+	a.wants(t, "")
+	if lines := strings.Join(strings.Fields(a.out), " "); !strings.Contains(lines, "member1 2 Applied Healthy OverrideFailed: "+why+" member2 2 Applied Healthy -") {
+		t.Errorf("explain says\n%s", a.out)
 	}
 }
 
@@ -133,18 +156,22 @@ func TestGetForMachines(t *testing.T) {
 func TestGetRefuses(t *testing.T) {
 	hub := shopInEachState(t)
 	for args, want := range map[string]string{
-		"get deploy/none":         "deployment/none not found in namespace shop: name another namespace with -n",
-		"get gadgets":             `the hub serves no kind "gadgets"`,
-		"get deploy/fine -A":      "an object has one namespace",
-		"get -o xml":              "want one of wide, name, json, yaml",
-		"history deploy/late":     "deployment/late was never propagated: 'kubectl sluice explain deployment/late -n shop' says why",
-		"explain fine":            `"fine" names no object: want KIND/NAME, as in deployment/nginx`,
-		"explain pp/none":         "pp/none not found: 'kubectl get pp -n shop' lists them",
-		"activate":                "nothing is chosen",
-		"activate deploy/x -l a":  "not by both",
-		"activate --policy cm/x":  `"cm/x" names no policy: want pp/NAME or cpp/NAME`,
-		"activate all --rate ten": "--rate ten: want a number a second, minute or hour, as in 10/m",
-		"activate all -o json":    "-o json goes with --dry-run",
+		"get deploy/none":                        "deployment/none not found in namespace shop: name another namespace with -n",
+		"activate --policy pp/no":                "pp/no not found: 'kubectl get pp -n shop' lists them",
+		"explain op/extra":                       "overridepolicy.policy.karmada.io/extra is an override and no template: 'kubectl sluice render KIND/NAME --cluster MEMBER' shows",
+		"explain clusterresourceoverrides/extra": "is an override and no template: 'kubectl sluice render crp/NAME --cluster MEMBER' shows",
+		"explain clusters/member1":               "cluster.cluster.karmada.io/member1 is a member and no template: 'kubectl sluice get clusters' tells how it is",
+		"get gadgets":                            `the hub serves no kind "gadgets"`,
+		"get deploy/fine -A":                     "an object has one namespace",
+		"get -o xml":                             "want one of wide, name, json, yaml",
+		"history deploy/late":                    "deployment/late was never propagated: 'kubectl sluice explain deployment/late -n shop' says why",
+		"explain fine":                           `"fine" names no object: want KIND/NAME, as in deployment/nginx`,
+		"explain pp/none":                        "pp/none not found: 'kubectl get pp -n shop' lists them",
+		"activate":                               "nothing is chosen",
+		"activate deploy/x -l a":                 "not by both",
+		"activate --policy cm/x":                 `"cm/x" names no policy: want pp/NAME or cpp/NAME`,
+		"activate all --rate ten":                "--rate ten: want a number a second, minute or hour, as in 10/m",
+		"activate all -o json":                   "-o json goes with --dry-run",
 	} {
 		t.Run(args, func(t *testing.T) { run(t, hub, strings.Fields(args)...).wants(t, want) })
 	}
@@ -171,6 +198,17 @@ func TestWithoutSluicesKinds(t *testing.T) {
 	hub := serve(t, "hub")
 	hub.refuse = failing("bindings", 404)
 	run(t, hub, "get").wants(t, "install them with 'kubectl apply -f config/300-crds'")
+}
+
+func TestGetOfNoNamespace(t *testing.T) {
+	hub := shopInEachState(t)
+	for _, args := range []string{"get -n nope", "get deploy -n nope"} {
+		a := run(t, hub, strings.Fields(args)...)
+		a.wants(t, "")
+		if a.out != "" || a.err != "There is no namespace nope: 'kubectl get namespaces' lists them.\n" {
+			t.Errorf("%s says %q, %q", args, a.out, a.err)
+		}
+	}
 }
 
 func TestGetSaysWhatTheGateSays(t *testing.T) {

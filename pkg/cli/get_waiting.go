@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,34 +20,31 @@ import (
 
 // waiting returns the templates that a policy holds and that were never propagated: of
 // the kind that the arguments name, or of those that policies name.
-func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bindings []*propagation.Binding) ([]summary, error) {
+func (o *getOptions) waiting(ctx context.Context, h *hub.Hub, namespace string, bindings []*propagation.Binding, without *unlisted) ([]summary, error) {
 	bound, named := map[string]bool{}, map[propagation.BindingKey]*propagation.Binding{}
 	for _, b := range bindings {
 		bound[b.Template().ID()], named[b.Key] = true, b
 	}
 	waits := func(id string, claim propagation.Claim) bool { return claim.Held() && !bound[id] }
-	kinds, err := o.kindsWaiting(ctx, h, namespace, waits)
+	kinds, err := o.kindsWaiting(ctx, h, namespace, waits, without)
 	if err != nil {
 		return nil, err
 	}
 	var all []explaining.Subject
 	for _, gvk := range kinds {
-		err := eachTemplate(ctx, h, gvk, namespace, func(t *propagation.Template) {
+		without.add(gvk, eachTemplate(ctx, h, gvk, namespace, func(t *propagation.Template) {
 			if waits(t.Key.ID(), t.Claim) && o.selector.Matches(labels.Set(t.Labels)) {
 				bound[t.Key.ID()] = true // policies may name several versions of its kind
 				all = append(all, explaining.Subject{Template: t, Binding: named[propagation.BindingOf(t.Key)]})
 			}
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
 	return unbound(ctx, h, all)
 }
 
 // kindsWaiting returns the kinds of which something waits. If no kind is named, the
 // metadata of the objects tells that. What the user may not read is left out.
-func (o *getOptions) kindsWaiting(ctx context.Context, h *hub.Hub, namespace string, waits func(id string, claim propagation.Claim) bool) ([]schema.GroupVersionKind, error) {
+func (o *getOptions) kindsWaiting(ctx context.Context, h *hub.Hub, namespace string, waits func(id string, claim propagation.Claim) bool, without *unlisted) ([]schema.GroupVersionKind, error) {
 	if o.kind != nil {
 		return []schema.GroupVersionKind{o.kind.GroupVersionKind}, nil
 	}
@@ -61,10 +57,11 @@ func (o *getOptions) kindsWaiting(ctx context.Context, h *hub.Hub, namespace str
 	}
 	var kinds []schema.GroupVersionKind
 	for _, gvk := range slices.SortedFunc(maps.Keys(concerning(policies...).kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) }) {
-		objects, err := o.created(ctx, gvk, namespace, o.selector.String())
-		if err != nil && !meta.IsNoMatchError(err) && unlessForbidden(err) != nil {
-			return nil, err
+		if without.kinds[gvk] {
+			continue
 		}
+		objects, err := o.created(ctx, gvk, namespace, o.selector.String())
+		without.add(gvk, unlessForbidden(err))
 		for n, m := range objects {
 			k := propagation.TemplateKey{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: n.Namespace, Name: n.Name}
 			if waits(k.ID(), propagation.ClaimFrom(m.Labels, m.Annotations)) {

@@ -116,7 +116,7 @@ func TestInterpretAsTheHubSays(t *testing.T) {
 // The example is what it says it is.
 func TestInterpretOfTheExample(t *testing.T) {
 	const dir = "../../examples/interpreter/"
-	a := offline(t, nil, "interpret -f "+dir+"widget.yaml --with "+dir+"interpreter.yaml --members "+dir+"member1.yaml,"+dir+"member2.yaml -o json")
+	a := offline(t, nil, "interpret -f "+dir+"object/widget.yaml --with "+dir+"interpreter.yaml --members "+dir+"members/member1.yaml,"+dir+"members/member2.yaml -o json")
 	a.wants(t, "")
 	for _, want := range []string{`"replicas": 6`, `"configmap/colours in default"`, `"ready": 5`, `"spec.paused"`} {
 		if !strings.Contains(a.out, want) {

@@ -86,15 +86,23 @@ func (o *orphansOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, failed := []orphan{}, error(nil)
+	all, answered, failed := []orphan{}, 0, error(nil)
 	for _, name := range names {
 		found, err := o.of(ctx, h, name)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
+		} else {
+			answered++
 		}
 		all, failed = append(all, found...), errors.Join(failed, err)
 	}
 	slices.SortFunc(all, func(a, b orphan) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.ID(), b.ID())) })
+	if len(all) == 0 && failed != nil && !o.forMachines() {
+		if answered > 0 {
+			o.screen.Note("Of the members that answered, none has anything that this hub has no template for.")
+		}
+		return failed
+	}
 	return errors.Join(o.show(all), failed)
 }
 

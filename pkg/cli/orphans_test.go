@@ -109,3 +109,23 @@ func asAny(t *testing.T, v any) (out any) {
 	}
 	return out
 }
+
+// What a member does not accept is not said of the hub.
+func TestAMemberThatKnowsNobodyIsNotTheHub(t *testing.T) {
+	for _, args := range []string{"get orphans", "unjoin member1 --purge", "join member2 --cluster-kubeconfig FILE"} {
+		t.Run(args, func(t *testing.T) {
+			hub, member := joined(t)
+			member.refuse = failing("/", 401)
+			a := run(t, hub, strings.Fields(strings.Replace(args, "FILE", member.kubeconfig(), 1))...)
+			a.wants(t, "the member at "+member.url+" does not accept the credentials of ")
+			if strings.Contains(a.err, "The hub does not accept") || strings.Contains(a.err, "none has anything") || strings.Contains(a.err, "No member has anything") {
+				t.Errorf("it says\n%s", a.err)
+			}
+		})
+	}
+	hub, _ := joined(t)
+	other := serve(t, "two")
+	run(t, hub, "join", "member2", "--cluster-kubeconfig", other.kubeconfig(), "--wait=false").wants(t, "")
+	other.refuse = failing("/", 401)
+	run(t, hub, "get", "orphans").wants(t, "Of the members that answered, none has anything that this hub has no template for.\nerror: member2: the member at "+other.url)
+}

@@ -80,7 +80,26 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	o.showRuns(r)
 	o.showEvictions(r)
 	o.showStages(r)
+	o.showMembers(r)
+	o.showObjects("Failed", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "REASON", "MESSAGE"), r.Failed)
+	o.showObjects("Differs", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "WHERE"), r.Differs)
+	return nil
+}
+
+// undecided is said in place of an empty table.
+const undecided = "  not decided yet"
+
+func (o *explainOptions) showMembers(r explaining.PlacementReport) {
 	o.screen.Println("Clusters")
+	switch {
+	case len(r.Members) > 0:
+	case len(r.Stages) == 0:
+		o.screen.Println(undecided)
+		return
+	default:
+		o.screen.Println("  none")
+		return
+	}
 	var rows [][]screen.Cell
 	for _, m := range r.Members {
 		picked := "no"
@@ -92,13 +111,14 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 		})
 	}
 	o.screen.Table("  ", screen.Columns("CLUSTER", "PICKED", "WHY", "STATE", "SNAPSHOT", "WAITS FOR"), rows, o.wide())
-	o.showObjects("Failed", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "REASON", "MESSAGE"), r.Failed)
-	o.showObjects("Differs", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "WHERE"), r.Differs)
-	return nil
 }
 
 func (o *explainOptions) showStages(r explaining.PlacementReport) {
 	o.screen.Println("Status")
+	if len(r.Stages) == 0 {
+		o.screen.Println(undecided)
+		return
+	}
 	var rows [][]screen.Cell
 	for _, st := range r.Stages {
 		status := screen.Cell{Text: st.Status, Paint: screen.Good}

@@ -171,3 +171,17 @@ func TestNotFoundSaysHowToListThem(t *testing.T) {
 		t.Run(args, func(t *testing.T) { run(t, hub, strings.Fields(args)...).wants(t, want) })
 	}
 }
+
+// Nobody has looked at a placement in the moment after it was made.
+func TestExplainOfAPlacementThatIsNotDecided(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	hub.put(crpRef+"shop", map[string]any{})
+	a := run(t, hub, "explain", "crp/shop")
+	a.wants(t, "")
+	wantText(t, `
+		Placement shop: 0 objects, newest snapshot none yet
+		Status
+		not decided yet
+		Clusters
+		not decided yet`, a.out)
+}

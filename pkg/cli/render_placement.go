@@ -269,15 +269,17 @@ func (o *diffOptions) placedRewrites(ctx context.Context, h *hub.Hub, overrides 
 
 // showPlacedRewrites shows which members would change, and how.
 func (o *diffOptions) showPlacedRewrites(all []explaining.Rewrite, untouched int) {
-	changed, last := 0, ""
+	var count tally
+	last := ""
 	for _, r := range all {
 		if r.Placement != last {
 			o.screen.Printf("Placement   %s, at the pace of its rollout\n", r.Placement)
 			last = r.Placement
-			changed++
+			count.next()
 		}
+		count.add(r)
 		o.screen.Println("  " + o.screen.Paint(screen.Bold, where(r.Template)))
 		o.showRewrite("    ", r)
 	}
-	o.screen.Printf("%s; %s.\n", noun(changed, "placement changes in members", "placements change in members"), noun(untouched, "other stays as it is", "others stay as they are"))
+	o.screen.Println(count.says("placement changes in members", "placements change in members", untouched))
 }

@@ -64,16 +64,24 @@ func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.Templa
 	if lifted, err := s.lift(ctx, h, key, sub, clusters); lifted || err != nil {
 		return err
 	}
-	if len(clusters) > 0 {
-		return usagef("nobody suspended %s alone: its policy says itself where its templates are suspended", refOf(key))
-	}
 	b := sub.Binding
-	if b == nil || explaining.Suspended(b.Spec.Suspension) == "none" {
+	free := b == nil || explaining.Suspended(b.Spec.Suspension) == "none"
+	var p *propagation.Policy
+	if !free || len(clusters) > 0 {
+		if p, err = holder(ctx, h, sub.Template); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(clusters) > 0 && p != nil:
+		return usagef("nobody suspended %s alone: its policy says itself where its templates are suspended", refOf(key))
+	case len(clusters) > 0 && !free:
+		return usagef("a policy that holds %s no longer suspended it in %s: without --cluster, all of that is resumed", refOf(key), explaining.Suspended(b.Spec.Suspension))
+	case free:
 		s.screen.Println(refOf(key) + " is not suspended")
 		return nil
-	}
-	if err := holds(ctx, h, sub.Template, b); err != nil {
-		return err
+	case p != nil:
+		return suspendedBy(p, b)
 	}
 	next := *b
 	next.Spec.Suspension = nil
@@ -87,18 +95,20 @@ func (s *session) resume(ctx context.Context, h *hub.Hub, key propagation.Templa
 	return nil
 }
 
-// holds returns an error if a policy holds the template.
-func holds(ctx context.Context, h *hub.Hub, t *propagation.Template, b *propagation.Binding) error {
+// holder returns the policy that holds the template; nil: none does.
+func holder(ctx context.Context, h *hub.Hub, t *propagation.Template) (*propagation.Policy, error) {
 	if !t.Claim.Held() {
-		return nil
+		return nil, nil
 	}
 	p, err := h.Policy(ctx, t.Claim.Policy)
 	if errors.Is(err, outcome.ErrGone) || err == nil && !t.Claim.By(p) {
-		return nil
+		return nil, nil
 	}
-	if err != nil {
-		return err
-	}
+	return p, err
+}
+
+// suspendedBy returns the error that a policy holds the template and suspends it.
+func suspendedBy(p *propagation.Policy, b *propagation.Binding) error {
 	if all, names := p.Spec.Suspension.Dispatch(); all || len(names) > 0 {
 		return fmt.Errorf("%s suspends it (%s): edit spec.suspension there, 'kubectl edit %s%s'",
 			p.Key, explaining.Suspended(b.Spec.Suspension), policyRef(p.Key), inNamespace(p.Key.Namespace))

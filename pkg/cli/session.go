@@ -111,7 +111,11 @@ func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, name
 	if err != nil {
 		return nil, err
 	}
-	list, err := client.Resource(mapping.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	var list *metav1.PartialObjectMetadataList
+	err = inTime(ctx, func(ctx context.Context) (err error) {
+		list, err = client.Resource(mapping.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", mapping.Resource.Resource, err)
 	}

@@ -15,6 +15,8 @@ import (
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/core/reporting"
 )
 
 // summary is one line about a template.
@@ -28,7 +30,7 @@ type summary struct {
 	// Applied and Available count clusters.
 	Applied   int `json:"applied"`
 	Available int `json:"available"`
-	// Pending says why a change waits; empty: none does.
+	// Pending says why a change waits, or cannot be rendered; empty: none does.
 	Pending string `json:"pending,omitempty"`
 	// Suspended says in which clusters dispatching is suspended: "none", "all", or
 	// names.
@@ -70,6 +72,9 @@ func summaryOf(b *propagation.Binding) summary {
 	}
 	if c := meta.FindStatusCondition(b.Status.Conditions, gating.ConditionActive); c != nil && c.Status == metav1.ConditionFalse {
 		g.Pending, g.Message = c.Reason, c.Message
+	}
+	if c := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered); g.Pending == "" && reporting.Unrendered(b) {
+		g.Pending = c.Reason // Failure has its message
 	}
 	if failure, failed := explaining.Failure(b); failed {
 		g.Failed, g.Message = true, failure.Message

@@ -178,7 +178,11 @@ func (s *session) rewrite(ctx context.Context, key propagation.TemplateKey, revi
 		if _, err := h.CommitContent(ctx, sub.Template, r.Content); err != nil {
 			return err
 		}
-		s.screen.Printf("%s says again what revision %d says: it is let through as its policy says\n", refOf(key), revision)
+		let := "it is let through as its policy says"
+		if p, err := holder(ctx, h, sub.Template); err == nil && p == nil {
+			let = string(gating.NoPolicy) + ": no policy holds it, so members keep what they have until one does"
+		}
+		s.screen.Printf("%s says again what revision %d says: %s\n", refOf(key), revision, let)
 		return nil
 	})
 }

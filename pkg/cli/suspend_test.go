@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,6 +33,38 @@ func TestWordsThatNameNothingChangeNothing(t *testing.T) {
 			run(t, hub, tc.args...).wants(t, tc.want)
 			if d := cmp.Diff(before, hub.get("cluster.karmada.io/v1alpha1/Cluster/member1")); d != "" {
 				t.Errorf("the Cluster changed: %s", d)
+			}
+		})
+	}
+}
+
+// Of a template that no policy holds, it is not said what its policy does.
+func TestWordsOfATemplateWithoutPolicy(t *testing.T) {
+	p := fixture.Policy("web").Kind().To("member1").Suspending("member1")
+	suspended := func() *api {
+		hub := serve(t, "hub").shop()
+		hub.propagated(fixture.Deployment("nginx"), p)
+		return hub
+	}
+	free := serve(t, "hub").shop()
+	free.propagated(fixture.Deployment("nginx"), fixture.Policy("web").Kind().To("member1"))
+	held := suspended()
+	held.policy(p)
+	for name, tc := range map[string]struct {
+		hub               *api
+		args, says, fails string
+	}{
+		"rolled back":                           {free, "rollback deploy/nginx --to-revision 1", "deployment/nginx says again what revision 1 says: NoPolicy: no policy holds it, so members keep what they have until one does\n", ""},
+		"rolled back, with a policy":            {held, "rollback deploy/nginx --to-revision 1", "deployment/nginx says again what revision 1 says: it is let through as its policy says\n", ""},
+		"resumed somewhere, and not suspended":  {free, "resume deploy/nginx --cluster member1", "deployment/nginx is not suspended\n", ""},
+		"resumed where its policy suspended it": {suspended(), "resume deploy/nginx --cluster member1", "", "a policy that holds deployment/nginx no longer suspended it in member1: without --cluster, all of that is resumed"},
+		"resumed where its policy suspends it":  {held, "resume deploy/nginx --cluster member1", "", "its policy says itself where its templates are suspended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := run(t, tc.hub, strings.Fields(tc.args)...)
+			a.wants(t, tc.fails)
+			if a.out != tc.says {
+				t.Errorf("it says %q, want %q", a.out, tc.says)
 			}
 		})
 	}

@@ -153,6 +153,9 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 		c.State = Applying
 	case applied.Status == metav1.ConditionTrue:
 		c.State = Applied
+		if why := unrendered(b, c.Name); why != nil { // as with an override that failed since
+			c.Reason, c.Message = why.Reason, why.Message
+		}
 	default:
 		c.State, c.Reason, c.Message = Failed, applied.Reason, applied.Message
 	}
@@ -166,10 +169,20 @@ func (c Cluster) unless(b *propagation.Binding) Cluster {
 	if why := meta.FindStatusCondition(b.Status.Conditions, gating.ConditionActive); b.ActedHash() == "" && why != nil && why.Status == metav1.ConditionFalse {
 		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message
 	}
-	if why := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered); reporting.Unrendered(b) && rendering.Concerns(*why, c.Name) {
+	if why := unrendered(b, c.Name); why != nil {
 		c.State, c.Reason, c.Message = NotRendered, why.Reason, why.Message
 	}
 	return c
+}
+
+// unrendered returns the condition that the cluster's Work cannot be rendered; nil: it
+// can.
+func unrendered(b *propagation.Binding, cluster string) *metav1.Condition {
+	why := meta.FindStatusCondition(b.Status.Conditions, rendering.ConditionRendered)
+	if !reporting.Unrendered(b) || !rendering.Concerns(*why, cluster) {
+		return nil
+	}
+	return why
 }
 
 // health returns the health of the least healthy object of the Work; empty: not known.

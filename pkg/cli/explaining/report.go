@@ -145,6 +145,9 @@ func (w World) Explain(s Subject) Report {
 		NotChosen: w.notChosen(in.Binding),
 		Gates:     w.Unknown,
 	}
+	r.NotChosen = slices.DeleteFunc(r.NotChosen, func(n Cluster) bool { // it is listed as what it is
+		return slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return c.Name == n.Name && c.State == Held })
+	})
 	if p := w.foremost(in.Policy, s.Template); p != nil {
 		r.NotGranted = notGranted(p)
 		if fields := reporting.FieldsIgnored(propagation.PolicyFields, &p.Spec); fields != "" {

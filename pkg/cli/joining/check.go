@@ -32,7 +32,8 @@ type Identity struct {
 
 // Check asks the member whether it is ready, whether the credentials may do what Sluice
 // does, and for its identity.
-func (c *Credentials) Check(ctx context.Context) (Identity, error) {
+func (c *Credentials) Check(ctx context.Context) (id Identity, err error) {
+	defer func() { err = c.ofMember(err) }()
 	client, err := c.client()
 	if err != nil {
 		return Identity{}, err
@@ -44,7 +45,7 @@ func (c *Credentials) Check(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	id, err := SystemID(ctx, client)
+	uid, err := SystemID(ctx, client)
 	if err != nil {
 		return Identity{}, fmt.Errorf("ask the member who it is: %w", err)
 	}
@@ -52,7 +53,23 @@ func (c *Credentials) Check(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("ask the member for its version: %w", err)
 	}
-	return Identity{ID: id, Version: version.GitVersion, Without: without}, nil
+	return Identity{ID: uid, Version: version.GitVersion, Without: without}, nil
+}
+
+// MemberError is what went wrong with a member, and says nothing about the hub.
+type MemberError struct{ error }
+
+func (e MemberError) Unwrap() error { return e.error }
+
+// ofMember returns the error as one of the member; nil stays nil.
+func (c *Credentials) ofMember(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsUnauthorized(err):
+		err = fmt.Errorf("the member at %s does not accept the credentials of %s: are they still valid? %w", c.Endpoint, c.source, err)
+	}
+	return MemberError{err}
 }
 
 func (c *Credentials) client() (*kubernetes.Clientset, error) {
@@ -69,7 +86,7 @@ func (c *Credentials) ready(ctx context.Context, client kubernetes.Interface) er
 	case err == nil, apierrors.IsForbidden(err): // it answers; the rights are checked next
 		return nil
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("the member at %s does not accept the credentials of %s: are they still valid? %w", c.Endpoint, c.source, err)
+		return err
 	case len(raw) > 0:
 		return fmt.Errorf("the member at %s is not ready: %s", c.Endpoint, strings.Join(strings.Fields(string(raw)), " "))
 	}

@@ -37,6 +37,7 @@ type listed struct {
 // credentials may not list are returned as unseen. Objects that other controllers
 // derive from an object may have its labels, but not the hub's mark.
 func (c *Credentials) Orphans(ctx context.Context, hub string) (orphans []Orphan, unseen []string, err error) {
+	defer func() { err = c.ofMember(err) }()
 	client, err := c.client()
 	if err != nil {
 		return nil, nil, err

@@ -54,7 +54,8 @@ func ObjectsOf(works []*propagation.Work) []Object {
 
 // Purge deletes objects from the member, if they still have the label of their Work. It
 // calls deleted for each.
-func (c *Credentials) Purge(ctx context.Context, objects []Object, deleted func(Object)) error {
+func (c *Credentials) Purge(ctx context.Context, objects []Object, deleted func(Object)) (err error) {
+	defer func() { err = c.ofMember(err) }()
 	client, err := c.client()
 	if err != nil {
 		return err
