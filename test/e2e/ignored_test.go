@@ -48,7 +48,7 @@ func TestFieldsIgnored(t *testing.T) {
 		s.explains("of the binding, stored and not acted on yet: spec.gracefulEvictionTasks", ref)
 		s.Rest()
 		policy, binding := s.Live(p).GetResourceVersion(), s.Live(b).GetResourceVersion()
-		s.Sweep()
+		s.Settle()
 		if s.Live(p).GetResourceVersion() != policy || s.Live(b).GetResourceVersion() != binding {
 			s.Error("the same was written again")
 		}
@@ -75,7 +75,7 @@ func TestFieldsIgnoredOfACluster(t *testing.T) {
 		s.Expect(nginx).In("member3")
 		s.Rest()
 		version := s.Live(member).GetResourceVersion()
-		s.Sweep()
+		s.Settle()
 		if s.Live(member).GetResourceVersion() != version {
 			s.Error("the same was written again")
 		}
