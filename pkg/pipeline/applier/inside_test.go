@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -384,6 +385,52 @@ func TestWhatIsSaidWhileAWorkIsSeenOffHolds(t *testing.T) {
 				if left < 20 || left > 36 {
 					reason, message := telling.Stays(d.work().Results[0])
 					t.Errorf("%d of 40 objects are left: %s %s", left, reason, message)
+				}
+			})
+		})
+	}
+}
+
+// A member falls silent while it gets a Work for the first time, and the placement is
+// deleted before it answers again: what it got leaves, also what it never said that it had.
+func TestC102WhatAMemberGotBeforeItFellSilentLeaves(t *testing.T) {
+	for name, suspended := range map[string]bool{"it falls silent": false, "it is suspended in the midst": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDistant(t, 40, 300*time.Millisecond)
+				var applied atomic.Int32
+				var silent atomic.Bool
+				d.m.Lost = func(context.Context, pipelinetest.Request) bool {
+					if applied.Add(1) < 25 {
+						return false
+					}
+					if suspended {
+						p := d.p.DeepCopy()
+						p.Annotations = map[string]string{propagation.AnnotationSuspended: "m1"}
+						d.hub.Put(p)
+						return false
+					}
+					silent.Store(true)
+					return true
+				}
+				d.m.Ask = func(context.Context, pipelinetest.Request) error {
+					if silent.Load() {
+						return errors.New("no answer")
+					}
+					return nil
+				}
+				d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)
+				if has := len(d.m.Objects()); has < 20 || has == 40 {
+					t.Fatalf("the member got %d objects", has)
+				}
+				silent.Store(false)
+				d.m.Lost = nil
+				d.leave()
+				if ended, _ := d.through(d.first(events.WorkRemoved, ""), nil); !slices.Equal(ended, []string{events.WorkDeleted}) {
+					t.Errorf("it ends with %v", ended)
+				}
+				if left := len(d.m.Objects()); left > 0 {
+					t.Errorf("%d objects are left", left)
 				}
 			})
 		})

@@ -37,14 +37,17 @@ func (s *Stage) placed(ctx context.Context, w *propagation.Work, at string) (res
 		return result{event: events.WorkHeld, reason: "PlacementGone", message: "the placement is gone, and its Works follow"}, nil
 	}
 	if w.Suspended() || propagation.PlacementSuspended(p.Annotations, w.Key.Cluster) {
-		return s.holdPlaced(ctx, w)
+		return s.holdPlaced(ctx, w, w.Results)
 	}
 	return s.applyPlaced(ctx, w, startOf(w, at), seenOf(w, at))
 }
 
-func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, error) {
+// holdPlaced writes to the Work's status, beside the results, that it is suspended.
+func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work, results []placementv1.ManifestCondition) (result, error) {
 	const why = "the placement is suspended"
-	if _, err := s.hub.CommitWorkResults(ctx, w, telling.Suspended(w, why, s.now())); err != nil {
+	status := telling.Suspended(w, why, s.now())
+	status.ManifestConditions = results
+	if _, err := s.hub.CommitWorkResults(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
@@ -55,7 +58,7 @@ func (s *Stage) holdPlaced(ctx context.Context, w *propagation.Work) (result, er
 func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen int) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil {
-		return s.unreached(ctx, w, err)
+		return s.unreached(ctx, w, w.Results, err)
 	}
 	contents, err := s.contents(ctx, w)
 	if err != nil {
@@ -71,9 +74,9 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	next += done
 	switch {
 	case errors.Is(err, errSuspended):
-		return s.holdPlaced(ctx, w)
+		return s.holdPlaced(ctx, w, telling.Tried(w, outcomes))
 	case err != nil && !errors.Is(err, errLater):
-		return s.unreached(ctx, w, err)
+		return s.unreached(ctx, w, telling.Tried(w, outcomes), err)
 	}
 	known, kindsErr := s.kinds(ctx)
 	if kindsErr != nil {
@@ -83,7 +86,7 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	rest, to := remains{left: telling.Former(w, status.ManifestConditions)}, &heirs{}
 	if err == nil {
 		if rest, err = s.removeAll(ctx, m, w, identity, rest.left, seen, to); err != nil && !errors.Is(err, errLater) {
-			return s.unreached(ctx, w, err)
+			return s.unreached(ctx, w, telling.Tried(w, outcomes), err)
 		}
 		if err != nil {
 			status.Conditions = telling.InProgress(w, fmt.Sprintf("%d objects have still to leave", len(rest.left)), s.now())
@@ -155,13 +158,16 @@ func (s *Stage) reach(ctx context.Context, w *propagation.Work) (Member, string,
 	return m, identity, err
 }
 
-// unreached writes to the Work's status that its member could not be asked.
-func (s *Stage) unreached(ctx context.Context, w *propagation.Work, failure error) (result, error) {
+// unreached writes to the Work's status, beside the results, that its member could not be
+// asked.
+func (s *Stage) unreached(ctx context.Context, w *propagation.Work, results []placementv1.ManifestCondition, failure error) (result, error) {
 	reason := reasonOf(failure)
 	if reason == "" {
 		return result{}, failure
 	}
-	if _, err := s.hub.CommitWorkResults(ctx, w, telling.Unreachable(w, reason, failure.Error(), s.now())); err != nil {
+	status := telling.Unreachable(w, reason, failure.Error(), s.now())
+	status.ManifestConditions = results
+	if _, err := s.hub.CommitWorkResults(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	return result{event: events.WorkFailed, reason: reason, message: failure.Error()}, nil
@@ -221,6 +227,9 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	}
 	now, err := s.put(ctx, m, in)
 	if err != nil {
+		if unknown := (*member.Unreachable)(nil); o.State == nil && errors.As(err, &unknown) {
+			o.State = &placementv1.AppliedState{} // the member may have it
+		}
 		return s.failed(o, err)
 	}
 	o.Reason, o.Object = telling.ReasonApplied, now.Object

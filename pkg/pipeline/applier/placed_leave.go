@@ -32,7 +32,7 @@ import (
 func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (result, error) {
 	m, identity, err := s.reach(ctx, w)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
-		return s.unreached(ctx, w, err)
+		return s.unreached(ctx, w, w.Results, err)
 	}
 	to := &heirs{}
 	if err == nil {
@@ -41,7 +41,7 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (res
 		case errors.Is(err, errLater):
 			return s.leavesLater(ctx, w, rest, to)
 		case err != nil:
-			return s.unreached(ctx, w, err)
+			return s.unreached(ctx, w, w.Results, err)
 		case rest.wanted:
 			return result{event: events.WorkFailed, reason: string(applying.ReasonWanted), message: "its placement gives it to the member"}, nil
 		case len(rest.left) > 0:

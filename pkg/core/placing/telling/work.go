@@ -313,6 +313,29 @@ func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placemen
 	return out
 }
 
+// Tried returns the Work's results and, for each object that was applied, or may have
+// been, and that they do not tell of, one that says so: applying the Work was broken off,
+// and whatever becomes of it, what the member has must be known. The outcomes are those of
+// the Work's manifests.
+func Tried(w *propagation.Work, outcomes []Outcome) []placementv1.ManifestCondition {
+	results := w.Results
+	for i, o := range outcomes {
+		if o.State == nil || o.Manifest == nil {
+			continue
+		}
+		id := Identify(i, o.Manifest)
+		if known := ResultOf(results, id); known != nil && known.Applied != nil {
+			continue
+		} else if known != nil {
+			results = slices.Clone(results)
+			ResultOf(results, id).Applied = o.State
+			continue
+		}
+		results = append(slices.Clip(results), placementv1.ManifestCondition{Identifier: id, Applied: o.State})
+	}
+	return results
+}
+
 // Unrecorded returns the objects that were applied and of which the Work does not tell:
 // neither its manifests nor its results have them.
 func Unrecorded(w *propagation.Work, applied []placementv1.ManifestCondition) []placementv1.ManifestCondition {
