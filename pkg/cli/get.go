@@ -222,7 +222,7 @@ func (o *getOptions) lines(ctx context.Context, h *hub.Hub) ([]summary, error) {
 		}
 		lines = append(lines, summaryOf(b))
 	}
-	without := &unlisted{kinds: map[schema.GroupVersionKind]bool{}, what: "that was never propagated"}
+	without := &unlisted{kinds: map[schema.GroupVersionKind]bool{}, what: "that were never propagated"}
 	if !o.selector.Empty() {
 		without.what = "with these labels"
 	}

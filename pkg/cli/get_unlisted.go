@@ -32,7 +32,7 @@ func (u *unlisted) add(gvk schema.GroupVersionKind, err error) {
 		return
 	}
 	u.kinds[gvk] = true
-	u.why = append(u.why, fmt.Errorf("not shown is %s %s: %w", gvk.GroupKind(), u.what, err))
+	u.why = append(u.why, fmt.Errorf("templates of %s %s are not shown: %w", gvk.GroupKind(), u.what, err))
 }
 
 // err is nil if every kind was listed.

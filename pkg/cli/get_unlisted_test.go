@@ -32,26 +32,26 @@ func TestGetShowsWhatCanBeListed(t *testing.T) {
 		"all that is propagated, though its kind fails": {
 			refuse: failing("/deployments", 500), args: "get -A -o name",
 			want: "deployment.apps/broken deployment.apps/fine deployment.apps/waits clusterrole.rbac.authorization.k8s.io/shop",
-			says: "not shown is Deployment.apps that was never propagated: list deployments: ",
+			says: "templates of Deployment.apps that were never propagated are not shown: list deployments: ",
 		},
 		"a kind by its name": {
 			refuse: failing("/deployments", 500), args: "get deploy -o name",
 			want: "deployment.apps/broken deployment.apps/fine deployment.apps/waits",
-			says: "not shown is Deployment.apps that was never propagated: ",
+			says: "templates of Deployment.apps that were never propagated are not shown: ",
 		},
 		"nothing else": {
 			refuse: failing("/deployments", 500), args: "get -n empty -o name",
-			says: "not shown is Deployment.apps that was never propagated: list deployments: ",
+			says: "templates of Deployment.apps that were never propagated are not shown: list deployments: ",
 		},
 		"by labels, of which the kind's are not known": {
 			refuse: failing("/deployments", 500), args: "get -A -l tier!=web -o name",
 			want: "clusterrole.rbac.authorization.k8s.io/shop",
-			says: "not shown is Deployment.apps with these labels: list deployments: ",
+			says: "templates of Deployment.apps with these labels are not shown: list deployments: ",
 		},
 		"no answer at all": {
 			refuse: hangs, args: "get -A -o name",
 			want: "deployment.apps/broken deployment.apps/fine deployment.apps/waits clusterrole.rbac.authorization.k8s.io/shop",
-			says: "not shown is Deployment.apps that was never propagated: list deployments: no complete answer within 300ms",
+			says: "templates of Deployment.apps that were never propagated are not shown: list deployments: no complete answer within 300ms",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestGetShowsWhatCanBeListed(t *testing.T) {
 			if got := strings.Join(strings.Fields(a.out), " "); got != tc.want {
 				t.Errorf("it shows %q, want %q", got, tc.want)
 			}
-			if strings.Count(a.err, "not shown") != 1 || strings.Count(strings.TrimSpace(a.err), "\n") != 0 {
+			if strings.Count(a.err, "are not shown") != 1 || strings.Count(strings.TrimSpace(a.err), "\n") != 0 {
 				t.Errorf("it says\n%s", a.err)
 			}
 		})

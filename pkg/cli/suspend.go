@@ -179,7 +179,11 @@ func (s *session) rewrite(ctx context.Context, key propagation.TemplateKey, revi
 			return err
 		}
 		let := "it is let through as its policy says"
-		if p, err := holder(ctx, h, sub.Template); err == nil && p == nil {
+		switch p, err := holder(ctx, h, sub.Template); {
+		case err != nil || p != nil:
+		case len(sub.Binding.Spec.RequiredBy) > 0:
+			let = "it follows the templates that refer to it"
+		default:
 			let = string(gating.NoPolicy) + ": no policy holds it, so members keep what they have until one does"
 		}
 		s.screen.Printf("%s says again what revision %d says: %s\n", refOf(key), revision, let)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
@@ -48,6 +49,10 @@ func TestWordsOfATemplateWithoutPolicy(t *testing.T) {
 	}
 	free := serve(t, "hub").shop()
 	free.propagated(fixture.Deployment("nginx"), fixture.Policy("web").Kind().To("member1"))
+	follows := serve(t, "hub").shop()
+	b := follows.propagated(fixture.Deployment("nginx"), fixture.Policy("web").Kind().To("member1"))
+	b.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: "shop", Name: "other"}}
+	follows.binding(b)
 	held := suspended()
 	held.policy(p)
 	for name, tc := range map[string]struct {
@@ -55,6 +60,7 @@ func TestWordsOfATemplateWithoutPolicy(t *testing.T) {
 		args, says, fails string
 	}{
 		"rolled back":                           {free, "rollback deploy/nginx --to-revision 1", "deployment/nginx says again what revision 1 says: NoPolicy: no policy holds it, so members keep what they have until one does\n", ""},
+		"rolled back, and others refer to it":   {follows, "rollback deploy/nginx --to-revision 1", "deployment/nginx says again what revision 1 says: it follows the templates that refer to it\n", ""},
 		"rolled back, with a policy":            {held, "rollback deploy/nginx --to-revision 1", "deployment/nginx says again what revision 1 says: it is let through as its policy says\n", ""},
 		"resumed somewhere, and not suspended":  {free, "resume deploy/nginx --cluster member1", "deployment/nginx is not suspended\n", ""},
 		"resumed where its policy suspended it": {suspended(), "resume deploy/nginx --cluster member1", "", "a policy that holds deployment/nginx no longer suspended it in member1: without --cluster, all of that is resumed"},
