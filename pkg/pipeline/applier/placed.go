@@ -227,14 +227,20 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	}
 	now, err := s.put(ctx, m, in)
 	if err != nil {
-		if unknown := (*member.Unreachable)(nil); o.State == nil && errors.As(err, &unknown) {
-			o.State = &placementv1.AppliedState{} // the member may have it
-		}
-		return s.failed(o, err)
+		return s.failed(maybe(o, err), err)
 	}
 	o.Reason, o.Object = telling.ReasonApplied, now.Object
 	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID}
 	return o, nil
+}
+
+// maybe returns the outcome of an object that was sent to the member: if that does not
+// say that it has it, it may have it.
+func maybe(o telling.Outcome, err error) telling.Outcome {
+	if unknown := (*member.Unreachable)(nil); o.State == nil && errors.As(err, &unknown) {
+		o.State = &placementv1.AppliedState{}
+	}
+	return o
 }
 
 // inputOf returns the input of the decision about the manifest, except for what is read
