@@ -296,9 +296,9 @@ func (r *Registrar) report(ctx context.Context, c *clusterv1alpha1.Cluster, a an
 }
 
 // identified returns the Cluster with its identity. A member that does not say who it is
-// is asked again by the next sweep.
+// is asked again as often as its nodes are read.
 func (r *Registrar) identified(ctx context.Context, c *clusterv1alpha1.Cluster, a answer) (*clusterv1alpha1.Cluster, error) {
-	if r.identities == nil || a.failure != nil || c.Spec.ID != "" || c.DeletionTimestamp != nil {
+	if r.identities == nil || a.failure != nil || c.Spec.ID != "" || c.DeletionTimestamp != nil || !looks(c.Name, a.last, r.now()) {
 		return c, nil
 	}
 	id, err := r.identity(ctx, c.Name)
