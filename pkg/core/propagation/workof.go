@@ -6,7 +6,6 @@ package propagation
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // Whose a Work is, its annotations say, and its name, which ends in a hash of its binding's
@@ -34,8 +33,11 @@ func (w *Work) bindingNamed() BindingKey {
 	return BindingKey{Namespace: w.Annotations[AnnotationBindingNamespace], Name: w.Annotations[AnnotationBindingName]}
 }
 
-// mayBeOf reports whether the binding's Works have the Work's name.
-func (w *Work) mayBeOf(key BindingKey) bool { return slices.Contains(WorkNames(key), w.Key.Name) }
+// mayBeOf reports whether the binding's Works have the Work's name. Nearly all have the
+// present one, and each name costs a hash.
+func (w *Work) mayBeOf(key BindingKey) bool {
+	return w.Key.Name == WorkName(key) || w.Key.Name == FormerWorkName(key)
+}
 
 // IsOf reports whether the Work is of the binding, or names none. A Work of another
 // binding has the name of this one's Works by a collision of hashes, which somebody may
