@@ -168,46 +168,37 @@ func pairOf(ctx context.Context, h *hub.Hub, planned *propagation.Template) (pai
 
 // showRewrites shows which members would change, and how.
 func (o *diffOptions) showRewrites(all []explaining.Rewrite, untouched int) {
-	var count tally
+	count := newTally()
 	var last propagation.TemplateKey
 	for _, r := range all {
 		if r.Template != last {
 			o.screen.Println(o.screen.Paint(screen.Bold, where(r.Template)))
 			last = r.Template
-			count.next()
 		}
-		count.add(r)
+		count.add(r.Template.ID(), r)
 		o.showRewrite("  ", r)
 	}
 	o.screen.Println(count.says("template changes in members", "templates change in members", untouched))
 }
 
-// tally counts what changes, and what only cannot be rendered, and so changes nothing.
-type tally struct {
-	changed, failed int
-	// counted: the present one changes
-	counted bool
-}
+// tally counts templates, or placements, that are rewritten: those that change, and those
+// that only cannot be rendered, and so change nothing.
+type tally struct{ shown, changed map[string]bool }
 
-// next begins with another template, or placement.
-func (t *tally) next() {
-	t.failed++
-	t.counted = false
-}
+func newTally() tally { return tally{map[string]bool{}, map[string]bool{}} }
 
-func (t *tally) add(r explaining.Rewrite) {
-	if r.What == explaining.Fails || t.counted {
-		return
+// add counts the rewrite of the one of that name.
+func (t tally) add(name string, r explaining.Rewrite) {
+	t.shown[name] = true
+	if r.What != explaining.Fails {
+		t.changed[name] = true
 	}
-	t.changed++
-	t.failed--
-	t.counted = true
 }
 
-func (t *tally) says(one, many string, untouched int) string {
-	parts := []string{noun(t.changed, one, many)}
-	if t.failed > 0 {
-		parts = append(parts, noun(t.failed, "cannot be rendered", "cannot be rendered"))
+func (t tally) says(one, many string, untouched int) string {
+	parts := []string{noun(len(t.changed), one, many)}
+	if failed := len(t.shown) - len(t.changed); failed > 0 {
+		parts = append(parts, noun(failed, "cannot be rendered", "cannot be rendered"))
 	}
 	return strings.Join(append(parts, noun(untouched, "other stays as it is", "others stay as they are")), "; ") + "."
 }

@@ -269,15 +269,13 @@ func (o *diffOptions) placedRewrites(ctx context.Context, h *hub.Hub, overrides 
 
 // showPlacedRewrites shows which members would change, and how.
 func (o *diffOptions) showPlacedRewrites(all []explaining.Rewrite, untouched int) {
-	var count tally
-	last := ""
+	count, last := newTally(), ""
 	for _, r := range all {
 		if r.Placement != last {
 			o.screen.Printf("Placement   %s, at the pace of its rollout\n", r.Placement)
 			last = r.Placement
-			count.next()
 		}
-		count.add(r)
+		count.add(r.Placement, r)
 		o.screen.Println("  " + o.screen.Paint(screen.Bold, where(r.Template)))
 		o.showRewrite("    ", r)
 	}

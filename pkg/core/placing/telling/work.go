@@ -324,14 +324,13 @@ func Tried(w *propagation.Work, outcomes []Outcome) []placementv1.ManifestCondit
 			continue
 		}
 		id := Identify(i, o.Manifest)
-		if known := ResultOf(results, id); known != nil && known.Applied != nil {
-			continue
-		} else if known != nil {
+		switch known := ResultOf(results, id); {
+		case known == nil:
+			results = append(slices.Clip(results), placementv1.ManifestCondition{Identifier: id, Applied: o.State})
+		case known.Applied == nil:
 			results = slices.Clone(results)
 			ResultOf(results, id).Applied = o.State
-			continue
 		}
-		results = append(slices.Clip(results), placementv1.ManifestCondition{Identifier: id, Applied: o.State})
 	}
 	return results
 }
