@@ -55,12 +55,7 @@ func TestGateBetweenBindingAndContent(t *testing.T) {
 			if tt.policy != nil {
 				builder = tt.policy(builder)
 			}
-			policy := builder.Policy()
-			h.PutPolicy(policy.Key, policy.Spec)
-			policy = h.LivePolicy(policy.Key)
-			if _, err := h.CommitClaim(ctx, h.Live(key), policy.Claim(), ""); err != nil {
-				t.Fatal(err)
-			}
+			policy := holding(t, h, key, builder)
 
 			var removed []string
 			h.Wrote = func(_ context.Context, w pipelinetest.Write) {
@@ -128,12 +123,7 @@ func TestZ4ABindingThatGoesWhileItIsChanged(t *testing.T) {
 		h.Apply(key, func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": replicas} })
 	}
 	put(1)
-	policy := fixture.Policy("p").To("m1").Policy()
-	h.PutPolicy(policy.Key, policy.Spec)
-	policy = h.LivePolicy(policy.Key)
-	if _, err := h.CommitClaim(ctx, h.Live(key), policy.Claim(), ""); err != nil {
-		t.Fatal(err)
-	}
+	policy := holding(t, h, key, fixture.Policy("p").To("m1"))
 	if err := deliver(ctx, s, key, policy.Key); err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +146,18 @@ func TestZ4ABindingThatGoesWhileItIsChanged(t *testing.T) {
 	if b := h.LiveBinding(was.Key); b == nil || b.UID == was.UID || b.ActedHash() != h.Live(key).Hash {
 		t.Errorf("the binding is %v, want another with the present content", b)
 	}
+}
+
+// holding makes a policy that holds the template.
+func holding(t *testing.T, h *pipelinetest.Hub, key propagation.TemplateKey, builder fixture.PolicyBuilder) *propagation.Policy {
+	t.Helper()
+	policy := builder.Policy()
+	h.PutPolicy(policy.Key, policy.Spec)
+	policy = h.LivePolicy(policy.Key)
+	if _, err := h.CommitClaim(t.Context(), h.Live(key), policy.Claim(), ""); err != nil {
+		t.Fatal(err)
+	}
+	return policy
 }
 
 func deliver(ctx context.Context, s *gate.Stage, key propagation.TemplateKey, policy propagation.PolicyKey) error {
