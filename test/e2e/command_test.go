@@ -6,6 +6,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,14 +24,21 @@ import (
 // Sluice runs kubectl-sluice against the hub, in the scenario's namespace.
 func (s *scenario) Sluice(args ...string) (string, error) {
 	s.Helper()
-	bin := filepath.Join(s.lab.dir, "bin", "kubectl-sluice")
-	if _, err := os.Stat(bin); err != nil {
+	cmd := s.lab.program(s.Context(), append(args, "-n", s.ns)...)
+	if _, err := os.Stat(cmd.Path); err != nil {
 		s.Skip("kubectl-sluice is not built: make build")
 	}
-	cmd := exec.CommandContext(s.Context(), bin, append(args, "--kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"), "-n", s.ns)...) //nolint:gosec // own program
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+// program is 'kubectl sluice' on the hub.
+func (l *lab) program(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, filepath.Join(l.dir, "bin", "kubectl-sluice"), append(args, "--kubeconfig", l.kubeconfig("hub"))...) //nolint:gosec // own program
+}
+
+// kubeconfig is the file for a cluster.
+func (l *lab) kubeconfig(cluster string) string { return filepath.Join(l.dir, "kubeconfig", cluster) }
 
 // held back by the gate: three templates of pp and one of another policy.
 func (s *scenario) heldBack() (mine []template, others template) {

@@ -15,16 +15,21 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // alone runs the steps once for each form, side by side, and with no other test
 // beside them: for steps that do harm to everybody. What harms is done once for
-// all forms, when each of them has come to it (party).
+// all forms, when each of them has come to it (party). A member that steps which failed
+// left unjoined joins again, so that what comes after them tells of itself.
 func alone(t *testing.T, want gating, forms []form, steps func(s *scenario)) {
 	t.Helper()
 	needLab(t)
 	p := &party{guests: len(forms)}
 	p.turn = sync.NewCond(&p.mu)
+	defer theLab.reunite(t)
 	t.Run("alone", func(t *testing.T) {
 		for _, f := range forms {
 			t.Run(f.name, func(t *testing.T) {
@@ -37,6 +42,19 @@ func alone(t *testing.T, want gating, forms []form, steps func(s *scenario)) {
 			})
 		}
 	})
+}
+
+// reunite lets members that are unjoined join again.
+func (l *lab) reunite(t *testing.T) {
+	t.Helper()
+	for _, name := range members {
+		if _, err := l.hub.on(clusters, "").Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			continue
+		}
+		if out, err := l.program(t.Context(), "join", name, "--cluster-kubeconfig", l.kubeconfig(name)).CombinedOutput(); err != nil {
+			t.Errorf("join %s again: %v\n%s", name, err, out)
+		}
+	}
 }
 
 // party lets several scenarios do one thing together.

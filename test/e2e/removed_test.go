@@ -273,7 +273,7 @@ func (s *scenario) kubectl(args ...string) (string, error) {
 	if _, err := os.Stat(bin); err != nil {
 		s.Fatalf("the lab has no kubectl: %v", err)
 	}
-	cmd := exec.CommandContext(s.Context(), bin, append(args, "--kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"))...) //nolint:gosec // own program
+	cmd := exec.CommandContext(s.Context(), bin, append(args, "--kubeconfig", s.lab.kubeconfig("hub"))...) //nolint:gosec // own program
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -305,7 +305,7 @@ func TestZ11InstalledAnew(t *testing.T) {
 			}
 			for _, m := range members {
 				s.Eventually(func() error {
-					if out, err := s.Sluice("join", m, "--cluster-kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", m)); err != nil {
+					if out, err := s.Sluice("join", m, "--cluster-kubeconfig", s.lab.kubeconfig(m)); err != nil {
 						return fmt.Errorf("join: %w\n%s", err, out)
 					}
 					return nil

@@ -178,7 +178,7 @@ func (s *scenario) second() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", filepath.Join(s.lab.dir, "kubeconfig", "hub"), "--listen", address, "--webhook=false") //nolint:gosec // own program
+	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", s.lab.kubeconfig("hub"), "--listen", address, "--webhook=false") //nolint:gosec // own program
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}

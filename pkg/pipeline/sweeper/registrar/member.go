@@ -178,7 +178,11 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 	if err != nil || bound {
 		return false, err // the scheduler removes them, and this is called again
 	}
-	if _, err := r.members.CommitMember(ctx, m, mirroring.Released(m)); err != nil && !errors.Is(err, outcome.ErrGone) {
+	_, err = r.members.CommitMember(ctx, m, mirroring.Released(m))
+	if errors.Is(err, outcome.ErrGone) {
+		return true, nil // somebody else let it go, and counted it
+	}
+	if err != nil {
 		return false, fmt.Errorf("let MemberCluster %s go: %w", m.Name, err)
 	}
 	leaves.WithLabelValues("true").Inc()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,6 +81,9 @@ func (f *fleet) Members(context.Context) ([]*memberclusterv1.MemberCluster, erro
 func (f *fleet) CommitMember(_ context.Context, old, next *memberclusterv1.MemberCluster) (*memberclusterv1.MemberCluster, error) {
 	if old != nil && cmp.Equal(old, next) {
 		return old, nil
+	}
+	if old != nil && f.member == nil {
+		return nil, outcome.ErrGone
 	}
 	f.note("member")
 	if f.member = next; next.DeletionTimestamp != nil && len(next.Finalizers) == 0 {
@@ -364,6 +368,42 @@ func TestAMemberClusterGoesWithItsCluster(t *testing.T) {
 	if err := s.widowed(t.Context(), nil, out); err != nil || len(f.take()) > 0 || f.member == nil {
 		t.Errorf("one that nobody made for a Cluster is somebody else's: %v", err)
 	}
+}
+
+// Who leaves is counted once, by whom lets it go: its Cluster's event, its MemberCluster's
+// and the sweep may come to it at once.
+func TestC104AMemberThatLeavesIsCountedOnce(t *testing.T) {
+	f := &fleet{member: &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{
+		Name: "member1", Finalizers: []string{memberclusterv1.Finalizer}, DeletionTimestamp: &metav1.Time{Time: began},
+	}}}
+	now := began
+	s := mirroringStage(f, &now)
+	read, before := f.member, counted(t, "leave_result_counter")
+	for range 2 {
+		if gone, err := s.leave(t.Context(), nil, read); !gone || err != nil {
+			t.Fatalf("it does not leave: %v", err)
+		}
+	}
+	if n := counted(t, "leave_result_counter") - before; n != 1 {
+		t.Errorf("%v left, want 1", n)
+	}
+}
+
+// counted is the value of a counter, whatever its labels.
+func counted(t *testing.T, name string) (n float64) {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
 }
 
 // A Cluster is read, its member is asked, and meanwhile somebody unjoins it.
