@@ -172,13 +172,13 @@ func TestY8AtOnce(t *testing.T) {
 
 // second starts another process of the pipeline beside that of the lab, with a Redis
 // of its own, and returns when it is ready.
-func (s *scenario) second() {
+func (s *scenario) second(hub string) {
 	s.Helper()
 	address, err := ports.Free()
 	if err != nil {
 		s.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", s.lab.kubeconfig("hub"), "--listen", address, "--webhook=false") //nolint:gosec // own program
+	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", hub, "--listen", address, "--webhook=false") //nolint:gosec // own program
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (s *scenario) second() {
 // other decides as well, one write wins, and both come to rest.
 func TestY8TwoProcesses(t *testing.T) {
 	alone(t, gatesOff, everyForm, func(s *scenario) {
-		s.party.together(s.second)
+		s.party.together(func() { s.second(s.lab.kubeconfig("hub")) })
 		log := s.auditLog()
 		mark := s.sizeOf(log)
 		p, nginx := s.spread()
