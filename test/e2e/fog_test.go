@@ -5,11 +5,15 @@ package e2e
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,16 +27,16 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// fog is a way to the hub on which the hub answers like one that has just started, or
+// fog is a way to a cluster on which that answers like one that has just started, or
 // whose roles were lost.
 type fog struct {
-	hub http.Handler
-	// refused counts what was not let through.
-	refused atomic.Int64
-	mu      sync.Mutex
-	answer  fogAnswer
-	clear   context.Context //nolint:containedctx // of all requests under way
-	end     context.CancelFunc
+	cluster http.Handler
+	// passed and refused count requests.
+	passed, refused atomic.Int64
+	mu              sync.Mutex
+	answer          fogAnswer
+	clear           context.Context //nolint:containedctx // of all requests under way
+	end             context.CancelFunc
 }
 
 // fogAnswer is what a request gets in place of the hub's answer; 0: it passes.
@@ -42,19 +46,19 @@ type fogAnswer func(path string) int
 func clearly(string) int { return 0 }
 
 // fogged starts one, and returns a kubeconfig that leads through it.
-func (s *scenario) fogged() (*fog, string) {
+func (s *scenario) fogged(c *cluster) (*fog, string) {
 	s.Helper()
 	f := &fog{}
 	f.become(clearly)
-	to, err := url.Parse(s.lab.hub.config.Host)
+	to, err := url.Parse(c.config.Host)
 	if err != nil {
 		s.Fatal(err)
 	}
-	transport, err := rest.TransportFor(s.lab.hub.config)
+	transport, err := rest.TransportFor(c.config)
 	if err != nil {
 		s.Fatal(err)
 	}
-	f.hub = &httputil.ReverseProxy{
+	f.cluster = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		Transport:     transport,
 		FlushInterval: -1, // watches
@@ -66,9 +70,9 @@ func (s *scenario) fogged() (*fog, string) {
 		server.Close()
 	})
 	config := clientcmdapi.NewConfig()
-	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: server.URL}
-	config.Contexts["hub"] = &clientcmdapi.Context{Cluster: "hub"}
-	config.CurrentContext = "hub"
+	config.Clusters["fog"] = &clientcmdapi.Cluster{Server: server.URL}
+	config.Contexts["fog"] = &clientcmdapi.Context{Cluster: "fog"}
+	config.CurrentContext = "fog"
 	file := filepath.Join(s.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		s.Fatal(err)
@@ -94,7 +98,8 @@ func (f *fog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if code == 0 {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer context.AfterFunc(clear, cancel)()
-		f.hub.ServeHTTP(w, r.WithContext(ctx))
+		f.passed.Add(1)
+		f.cluster.ServeHTTP(w, r.WithContext(ctx))
 		return
 	}
 	f.refused.Add(1)
@@ -129,7 +134,7 @@ func TestZ1AHubThatCannotTell(t *testing.T) {
 		s.whileAway(func() {
 			s.party.together(func() {
 				var way string
-				hub, way = s.fogged()
+				hub, way = s.fogged(s.lab.hub)
 				s.second(way)
 			})
 			for i, tc := range []struct {
@@ -163,5 +168,53 @@ func TestZ1AHubThatCannotTell(t *testing.T) {
 		})
 		s.goesOn(nginx, 9, before, members...)
 		s.same(cm, aside, members...)
+	})
+}
+
+// A member that does not find anything for some seconds may have everything: what is to
+// leave it leaves it afterwards.
+func TestZ1AMemberThatCannotTell(t *testing.T) {
+	const where = "member3"
+	var (
+		member *fog
+		kept   string
+		secret = newThing(secrets, systemNamespace, where)
+	)
+	reach := func(s *scenario, kubeconfig string) {
+		s.Patch(secret, fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, kubeconfig))
+	}
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		defer s.party.together(func() { reach(s, kept) })
+		s.party.together(func() {
+			kept = text(s.Live(secret).Object, "data.kubeconfig")
+			var way string
+			member, way = s.fogged(s.lab.clusters[where])
+			raw, err := os.ReadFile(way) //nolint:gosec // the test's own
+			if err != nil {
+				s.Fatal(err)
+			}
+			reach(s, base64.StdEncoding.EncodeToString(raw))
+			s.Eventually(func() error {
+				if member.passed.Load() == 0 {
+					return errors.New("nobody goes this way")
+				}
+				return nil
+			})
+		})
+		p, stays, goes := s.Policy("pp").toAll(), s.Template("stays"), s.Template("goes")
+		s.Apply(p.Selecting(stays, goes), stays, goes)
+		s.Expect(stays).In(members...)
+		s.Expect(goes).In(members...)
+		s.Rest()
+		before := s.uids(stays, members...)
+		s.party.together(func() { member.become(func(string) int { return http.StatusNotFound }) })
+		s.Delete(goes)
+		s.Expect(goes).In(where)
+		s.party.together(func() {
+			pause(s.Context(), 5*time.Second)
+			member.become(clearly)
+		})
+		s.Expect(goes).Nowhere().Works()
+		s.goesOn(stays, 2, before, members...)
 	})
 }
