@@ -40,13 +40,13 @@ func TestZ27ManyThatFailForGood(t *testing.T) {
 func TestZ30NeverHealthy(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) { // who else loads the machine has no part in the ten seconds
 		s.Apply(s.Policy("pp").SelectingKind(s.Deployment("any")).toAll())
-		const many = 30
+		const many = 200
 		ailing := make([]template, many)
 		for i := range ailing {
 			ailing[i] = s.Deployment(fmt.Sprintf("ailing-%03d", i)).set("spec.template.spec.nodeSelector", map[string]any{"there-is": "none"})
 		}
 		s.Apply(asApplied(ailing)...)
-		if err := s.within(12*time.Second, func() error {
+		if err := s.within(15*time.Second, func() error {
 			for _, d := range ailing {
 				for _, m := range members {
 					w := s.Expect(d).work(m)
