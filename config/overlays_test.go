@@ -201,7 +201,7 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 }
 
 // A Broker that finds no channel makes one, which answers only when everybody has
-// (broker-channel.yaml): what comes too late is not heeded any more.
+// (broker-channel.yaml): what comes too late has no effect any more.
 func TestTheChannelIsThereBeforeItsBroker(t *testing.T) {
 	for _, overlays := range []string{"locked", "oidc", "redis-external", "hub-kubeconfig", "hub-kubeconfig oidc locked"} {
 		var ids []string

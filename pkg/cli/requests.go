@@ -68,8 +68,8 @@ func (o *approveOptions) approveRequests(ctx context.Context, h *hub.Hub, names 
 	return nil
 }
 
-// waits returns an error if the run of the request does not wait any more. Who may not
-// read runs is not told.
+// waits returns an error if the run of the request does not wait any more. A person
+// who may not read runs gets no error.
 func waits(ctx context.Context, h *hub.Hub, r *placementv1.ClusterApprovalRequest) error {
 	run, err := h.UpdateRun(ctx, r.Spec.TargetUpdateRun)
 	switch {

@@ -7,8 +7,8 @@
 //
 // Invariants:
 //   - All that Sluice tells about one template has one lane.
-//   - Versions, reasons and messages tell nothing: who handles an event reads the
-//     live state.
+//   - Versions, reasons and messages tell nothing: the handler of an event reads
+//     the live state.
 //   - An event of a type that is not in the contract tells the same as itself
 //     alone.
 //

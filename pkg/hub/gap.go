@@ -33,8 +33,8 @@ func (s *store[T]) setGap(open bool) {
 }
 
 // settle waits for the end of a gap, but no longer than longestGap after its beginning.
-// An API server that is busy ends the watch of whoever does not keep up: if all reads went
-// live then, it would be busier still.
+// An API server that is busy ends watches that do not keep up: if all reads were live
+// then, it would be busier still.
 func (s *store[T]) settle(ctx context.Context) {
 	if s == nil {
 		return

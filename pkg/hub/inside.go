@@ -19,8 +19,8 @@ import (
 const (
 	// aggregated asks for everything that is served in one answer.
 	aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	// askAgain is how long the list of all kinds is cached. It is short, for whoever
-	// installs a new kind waits for it to be found.
+	// askAgain is how long the list of all kinds is cached. It is short, for people
+	// who install a kind wait until it is found.
 	askAgain = 2 * time.Second
 )
 

@@ -20,11 +20,11 @@ type sharing[T any] struct {
 }
 
 type shared[T any] struct {
-	users int           // who asks, and who waits
+	users int           // callers that ask or wait
 	begun int           // how many requests were begun
-	turn  chan struct{} // held by who asks
-	// answered is which request the answer is of; 0: there is no answer. Only who holds the
-	// turn may look at it.
+	turn  chan struct{} // held by the caller that asks
+	// answered is which request the answer is of; 0: there is no answer. Only the holder of
+	// the turn may look at it.
 	answered int
 	value    T
 	err      error

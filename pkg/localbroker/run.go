@@ -85,7 +85,7 @@ func (b *Broker) dispatch(q *queue) {
 	}
 }
 
-// reply is what a stage emitted, and who takes it.
+// reply is an event that a stage emitted, and the queues that take it.
 type reply struct {
 	hint
 	takers []*queue

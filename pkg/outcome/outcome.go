@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// ErrGone says that what was asked for does not exist: who serves its kind says
-// so of this very object. Stages turn it into "done": it is never an answer.
+// ErrGone says that what was asked for does not exist: the server of its kind
+// says so of this very object. Stages turn it into "done": it is never an answer.
 var ErrGone = errors.New("gone")
 
 // ErrNotServed says that the API serves no such kind, group or version, or not

@@ -4,7 +4,7 @@
 // Package redact takes out of an API server's error about a Secret what may
 // quote the Secret.
 //
-// Invariant: reason, code and fields stay, so that who looks at them decides as
+// Invariant: reason, code and fields stay, so that callers decide by them as
 // before.
 package redact
 

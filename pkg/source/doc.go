@@ -7,8 +7,8 @@
 // In the process that runs all stages, pkg/hub and pkg/member watch:
 //
 //  1. Where a kind is served says discovery, a group and version at a time.
-//  2. A loop of watch lists the kind, watches it, and goes on from where it was whatever
-//     befalls the line or the API server.
+//  2. A loop of watch lists the kind, watches it, and continues from where it was after
+//     the connection or the API server failed.
 //  3. The stores of pkg/hub and pkg/member take what the loop tells, and let through what
 //     somebody else did: what the process wrote itself it knows. They differ in what they
 //     have to know of an object (docs/decisions/0049).
@@ -25,6 +25,6 @@
 //     replay and members of pkg/pipeline/sweeper ask with each tick for what happened since
 //     a position in Redis (watch's Since, by way of pkg/hub and pkg/member), and tell that.
 //
-// Who receives an event learns a key, and reads the rest: pkg/localbroker and the functions
+// The receiver of an event learns a key, and reads the rest: pkg/localbroker and the functions
 // let an event that waits stand for all that tell the same (pkg/coalesce).
 package source

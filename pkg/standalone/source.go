@@ -25,7 +25,7 @@ import (
 // retryPause is waited before the hub is tried again.
 const retryPause = 500 * time.Millisecond
 
-// always are watched whoever selects them: the gates are in a ConfigMap, and whether a
+// always are watched, even if no policy selects them: the gates are in a ConfigMap, and whether a
 // namespace is protected is asked for each template.
 var always = []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Namespace"}}
 

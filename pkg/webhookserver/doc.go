@@ -6,7 +6,7 @@
 //
 // The certificate signs itself, so there is no authority whose key could be
 // lost. Its names are those by which the webhook configurations call it. All
-// replicas share it through a Secret, and so do lives of one process; it is made
+// replicas share it through a Secret, and one process reads it after a restart; it is made
 // anew when a third of its life is left, or when it is called by another name, and its
 // predecessor is trusted on until then.
 //

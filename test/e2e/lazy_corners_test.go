@@ -104,7 +104,7 @@ func TestL52ThereAndBack(t *testing.T) {
 		s.Rest()
 		mark := s.mark()
 		s.Touch(nginx)
-		s.Expect(nginx).Labelled("member1", "refresh-time", fmt.Sprint(s.turns.Load()))
+		s.Expect(nginx).Labelled("member1", "refresh-time", fmt.Sprint(s.refreshes.Load()))
 		s.Settle()
 		for _, c := range s.writesSince(mark) {
 			if c.kind != watch.Modified {

@@ -65,9 +65,9 @@ const sweep = tick + quiet/2
 // canary sends one and waits until it has arrived.
 func (s *scenario) canary() {
 	s.Helper()
-	c := s.ConfigMap(canary).At(s.turns.Add(1))
+	c := s.ConfigMap(canary).At(s.refreshes.Add(1))
 	s.Apply(s.NamespacedPolicy(canary).Selecting(c).To(s.alive()), c)
-	s.Expect(c).At(s.turns.Load(), s.alive())
+	s.Expect(c).At(s.refreshes.Load(), s.alive())
 }
 
 // alive is a member that is never stopped.

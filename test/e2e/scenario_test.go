@@ -48,10 +48,10 @@ var (
 type scenario struct {
 	*testing.T
 	form
-	lab   *lab
-	ns    string
-	start time.Time
-	turns atomic.Int64
+	lab       *lab
+	ns        string
+	start     time.Time
+	refreshes atomic.Int64
 	// owned is what has to be deleted beside the namespace, used are the kinds of
 	// what was applied; owning guards them.
 	owning sync.Mutex
@@ -256,7 +256,7 @@ func (s *scenario) patch(c *cluster, a applied, manager, patch string, subresour
 // Touch updates a label of the template, as the seeds' diagrams do.
 func (s *scenario) Touch(a applied) {
 	s.Helper()
-	s.Patch(a, fmt.Sprintf("{\"metadata\":{\"labels\":{\"refresh-time\":\"%d\"}}}", s.turns.Add(1)))
+	s.Patch(a, fmt.Sprintf("{\"metadata\":{\"labels\":{\"refresh-time\":\"%d\"}}}", s.refreshes.Add(1)))
 }
 
 // Delete deletes an object of the hub and returns when it is gone.

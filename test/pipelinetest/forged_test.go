@@ -86,12 +86,12 @@ func newWorld(t *testing.T) *world {
 		w.members[name] = m
 		w.hub.Join(name)
 	}
-	index, flags := claims.New(w.redis), suspension.New(w.redis)
+	index, suspensions := claims.New(w.redis), suspension.New(w.redis)
 	sweeps := sweeper.New(w.hub, index, positions.New(w.redis), func(_ context.Context, c string) (string, error) { return w.members[c].Probe() }, w.time)
 	for _, s := range []function.Stage{
-		detector.New(w.hub, index, index, flags), preemptor.New(w.hub, index), gate.New(w.hub, w.time), dependencies.New(w.hub, flags),
+		detector.New(w.hub, index, index, suspensions), preemptor.New(w.hub, index), gate.New(w.hub, w.time), dependencies.New(w.hub, suspensions),
 		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time), renderer.New(w.hub, w.time),
-		applier.New(w.hub, flags, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
+		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		sweeps,
 	} {

@@ -392,12 +392,12 @@ func (w *world) checkRedis() {
 			w.fail("Redis does not know %s", t.Key)
 		}
 	}
-	flags := w.redis.HGetAll(w.ctx, schema.PolicySuspensions).Val()
+	suspensions := w.redis.HGetAll(w.ctx, schema.PolicySuspensions).Val()
 	for _, p := range w.hub.LivePolicies() {
-		_, flag, _ := strings.Cut(flags[p.Key.ID()], "\n")
+		_, says, _ := strings.Cut(suspensions[p.Key.ID()], "\n")
 		all, names := p.Spec.Suspension.Dispatch()
-		if suspended := all || len(names) > 0; suspended != (flag != "") {
-			w.fail("%s is suspended: %t, its suspension in Redis is set: %t", p.Key, suspended, flag != "")
+		if suspended := all || len(names) > 0; suspended != (says != "") {
+			w.fail("%s is suspended: %t, its suspension in Redis is set: %t", p.Key, suspended, says != "")
 		}
 	}
 }

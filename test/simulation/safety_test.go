@@ -20,8 +20,8 @@ import (
 
 // safety is what is known for the checks at each write.
 type safety struct {
-	// flags are the suspensions that were set since the policy last said otherwise.
-	flags map[propagation.PolicyKey]suspension.Suspension
+	// suspensions are those that were set since the policy last said otherwise.
+	suspensions map[propagation.PolicyKey]suspension.Suspension
 	// contents are all that people ever wrote.
 	contents contents
 	// through are what the gate let through, and to which clusters.
@@ -46,7 +46,7 @@ type safety struct {
 type passed struct{ uid, normal, cluster string }
 
 func (s *safety) init() {
-	s.flags, s.contents, s.through = map[propagation.PolicyKey]suspension.Suspension{}, newContents(), map[passed]bool{}
+	s.suspensions, s.contents, s.through = map[propagation.PolicyKey]suspension.Suspension{}, newContents(), map[passed]bool{}
 	s.proofs, s.repels, s.let = newProofs(), map[string]int{}, map[string]letting{}
 	s.owner, s.acts, s.claims = map[string]string{}, map[string]int{}, map[string]int{}
 }
@@ -61,7 +61,7 @@ type suspending struct {
 func (b suspending) SetPolicy(ctx context.Context, key propagation.PolicyKey, f suspension.Suspension) error {
 	err := b.Map.SetPolicy(ctx, key, f)
 	if err == nil {
-		b.w.safety.flags[key] = f
+		b.w.safety.suspensions[key] = f
 	}
 	return err
 }
@@ -98,14 +98,14 @@ func (w *world) reasons(work *propagation.Work) map[string]bool {
 	if t == nil || !t.Claim.Held() {
 		return found
 	}
-	// A flag follows the claim map, into which a new claim, or none, is written
+	// A suspension in Redis follows the claim map, into which a new claim, or none, is written
 	// first; what the former policy suspended stays so with the binding until the
 	// gate acts.
 	if v, err := w.claims.Look(w.ctx, t.Key); err == nil && v.Holder != t.Claim {
 		return found
 	}
 	p := w.hub.LivePolicy(t.Claim.Policy)
-	if p != nil && t.Claim.By(p) && suspends(p.Spec.Suspension, work.Key.Cluster) && flagged(w.safety.flags[p.Key], work.Key.Cluster) {
+	if p != nil && t.Claim.By(p) && suspends(p.Spec.Suspension, work.Key.Cluster) && held(w.safety.suspensions[p.Key], work.Key.Cluster) {
 		found[p.Key.String()] = true
 	}
 	return found
@@ -116,7 +116,7 @@ func suspends(s *policyv1alpha1.Suspension, cluster string) bool {
 	return all || slices.Contains(names, cluster)
 }
 
-func flagged(f suspension.Suspension, cluster string) bool {
+func held(f suspension.Suspension, cluster string) bool {
 	return f.All || slices.Contains(f.Clusters, cluster)
 }
 

@@ -7,7 +7,7 @@
 // Every event is a CloudEvent 1.0. Its type is one of the constants here, in
 // the past tense; its extensions serve to filter; its data is one JSON object,
 // Data, that carries keys, versions and the reason, never the content of an
-// object. Events are hints: who receives one reads the live state.
+// object. Events are hints: the receiver reads the live state.
 //
 // Invariants:
 //   - The id of an event is derived from what it tells, so that a redelivery is

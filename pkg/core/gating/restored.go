@@ -20,8 +20,8 @@ const unknown = 0
 // a lost binding is then made again as if its form were not known.
 const maxForm = 16 << 10
 
-// Form is what is in force of a policy, as AnnotationActiveForm holds it: who the policy
-// is, and what of its spec acts (snapshot).
+// Form is what is in force of a policy, as AnnotationActiveForm holds it: which policy
+// it is, and what of its spec acts (snapshot).
 type Form struct {
 	Policy     propagation.PolicyKey          `json:"policy"`
 	ID         string                         `json:"id"`

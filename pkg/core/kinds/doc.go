@@ -16,12 +16,13 @@
 //   - matching and placing know what is never carried; placing, the order of applying.
 //   - dependencies knows which kinds can follow a template.
 //   - propagation and rendering know Secrets, whose data is kept apart, and envelopes.
-//   - applying, and pkg/member for it, knows what an object is to its member: what it
-//     contains, node ports, who scales it, that its namespace has to be created.
+//   - applying, and pkg/member for it, knows what an object contains in its member, node
+//     ports, who scales it, that its namespace has to be created.
 //
-// Invariants:
-//   - The answer follows from the object alone.
-//   - A field of the wrong form counts as absent, and never causes a panic.
+// Health is not that of kstatus (sigs.k8s.io/cli-utils), which reads the clock, takes a
+// kind of a team's with Available False and an autoscaler that cannot scale for healthy,
+// and needs 12 µs and 28 allocations where this needs 1.4 µs and 3.
 //
-// It must not know clusters, policies or Works; of versions of an API it knows none.
+// The answer follows from the object alone; a field of the wrong form counts as absent,
+// and never causes a panic. It must not know clusters, policies, Works or versions.
 package kinds

@@ -107,6 +107,7 @@ func TestHealth(t *testing.T) {
 		"a team's kind that is not":                      {thing(`{conditions: [{type: Ready, status: "False"}]}`), "Unhealthy"},
 		"a team's kind that does not know":               {thing(`{conditions: [{type: Ready, status: Unknown}]}`), "Unhealthy"},
 		"a team's kind that is available":                {thing(`{conditions: [{type: Available, status: "True"}]}`), "Healthy"},
+		"a team's kind that is not available":            {thing(`{conditions: [{type: Available, status: "False"}]}`), "Unhealthy"},
 		"Ready says more than Available":                 {thing(`{conditions: [{type: Available, status: "True"}, {type: Ready, status: "False"}]}`), "Unhealthy"},
 		"what it says is of an earlier form":             {thing(`{observedGeneration: 1, conditions: [{type: Ready, status: "True"}]}`), "Unhealthy"},
 		"what it says is of this form":                   {thing(`{observedGeneration: 2, conditions: [{type: Ready, status: "True"}]}`), "Healthy"},

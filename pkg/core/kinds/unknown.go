@@ -15,8 +15,8 @@ var unknown = Kind{
 
 // healthByConditions takes the health from the condition Ready, or else Available; an
 // object that is Reconciling or Stalled is unhealthy. Without any of these the health
-// is Unknown. (The conventions are those of sigs.k8s.io/cli-utils/pkg/kstatus, which
-// counts an object without conditions as healthy.)
+// is Unknown. The conventions are those of kstatus (sigs.k8s.io/cli-utils), which asks
+// neither for Available nor for any condition: without Ready an object is healthy there.
 func healthByConditions(obj map[string]any) Health {
 	ready := condition(obj, "Ready")
 	if ready == "" {

@@ -24,9 +24,7 @@ func Exempt(k propagation.TemplateKey) string {
 		return "group " + gvk.Group + " is Sluice's own"
 	case neverTemplates[gvk.Group+"/"+gvk.Kind]:
 		return "kind " + gvk.Kind + " belongs to the cluster it is in"
-	case gvk.Group == "" && gvk.Kind == "ConfigMap" && k.Name == "kube-root-ca.crt",
-		gvk.Group == "" && gvk.Kind == "ServiceAccount" && k.Name == "default",
-		gvk.Group == "" && gvk.Kind == "Service" && k.Namespace == "default" && k.Name == "kubernetes":
+	case inEveryCluster(k):
 		return "every cluster makes its own " + gvk.Kind + " " + k.Name
 	}
 	return ""
@@ -49,6 +47,8 @@ func Bootstrapped(k propagation.TemplateKey, obj map[string]any) string {
 	gvk := k.GroupVersionKind()
 	own := false
 	switch gvk.Group {
+	case "":
+		own = inEveryCluster(k)
 	case "rbac.authorization.k8s.io":
 		own = labels["kubernetes.io/bootstrapping"] != nil
 	case "flowcontrol.apiserver.k8s.io":
@@ -62,6 +62,19 @@ func Bootstrapped(k propagation.TemplateKey, obj map[string]any) string {
 		return "every cluster makes its own " + gvk.Kind + " " + k.Name
 	}
 	return ""
+}
+
+// inEveryCluster reports whether every cluster has an object of the kind and name.
+func inEveryCluster(k propagation.TemplateKey) bool {
+	switch k.APIVersion + " " + k.Kind {
+	case "v1 ConfigMap":
+		return k.Name == "kube-root-ca.crt"
+	case "v1 ServiceAccount":
+		return k.Name == "default"
+	case "v1 Service":
+		return k.Namespace == "default" && k.Name == "kubernetes"
+	}
+	return false
 }
 
 func reservedNamespace(ns string) bool {

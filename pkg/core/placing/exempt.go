@@ -4,8 +4,6 @@
 package placing
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/matching"
@@ -14,19 +12,13 @@ import (
 
 // ExemptNamespace returns why nothing in the namespace is ever placed; empty if it may
 // be.
-func ExemptNamespace(name string) string {
-	if name == "default" || strings.HasPrefix(name, "fleet-") {
-		return "namespace " + name + " is reserved"
-	}
-	return matching.Exempt(propagation.TemplateKey{APIVersion: "v1", Kind: "Namespace", Name: name})
-}
+func ExemptNamespace(name string) string { return matching.Exempt(NamespaceKey(name)) }
 
-// ExemptKind reports whether objects of the kind are never placed: kinds whose objects
-// each cluster creates for itself, and Sluice's own kinds.
+// ExemptKind reports whether objects of the kind are never placed: those that are never
+// templates of policies, but for three that people create, too, and some more.
 func ExemptKind(gk schema.GroupKind) bool {
 	switch gk.Group {
-	case "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io", "networking.fleet.azure.com",
-		"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io":
+	case "networking.fleet.azure.com", "metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io":
 		return true
 	}
 	return exemptKinds[gk.Group+"/"+gk.Kind] ||
@@ -35,8 +27,7 @@ func ExemptKind(gk schema.GroupKind) bool {
 }
 
 var exemptKinds = map[string]bool{
-	"/Pod": true, "/Node": true, "/Event": true, "events.k8s.io/Event": true, "coordination.k8s.io/Lease": true,
-	"coordination.k8s.io/LeaseCandidate": true, "certificates.k8s.io/CertificateSigningRequest": true,
+	"/Pod": true, "coordination.k8s.io/LeaseCandidate": true, "certificates.k8s.io/CertificateSigningRequest": true,
 }
 
 // Kinds whose objects are mostly created by controllers, but by people too.
@@ -67,9 +58,6 @@ func Exempt(key propagation.TemplateKey, obj map[string]any, hasService bool) st
 		return ExemptNamespace(key.Namespace)
 	case gk == namespaces && ExemptNamespace(key.Name) != "":
 		return ExemptNamespace(key.Name)
-	case gk == schema.GroupKind{Kind: "ConfigMap"} && key.Name == "kube-root-ca.crt",
-		gk == schema.GroupKind{Kind: "ServiceAccount"} && key.Name == "default":
-		return "every cluster makes its own " + gk.Kind + " " + key.Name
 	case gk == schema.GroupKind{Kind: "Secret"} && obj["type"] == "kubernetes.io/service-account-token":
 		return "each cluster makes tokens of its own"
 	case gk == endpoints && hasService,

@@ -57,8 +57,8 @@ func Seal(p *placementv1.ClusterResourcePlacement, m *metav1.ObjectMeta, hash st
 
 // GenuineSnapshots separates the stored snapshots that the placer wrote for the
 // placement from others that claim to be. The generation shows whether somebody edited
-// the content. Whether the content has the recorded hash is not checked here, but by
-// whoever reads it (Held).
+// the content. Whether the content has the recorded hash is not checked here, but when
+// it is read (Held).
 func GenuineSnapshots(p *placementv1.ClusterResourcePlacement, stored []*placementv1.ClusterResourceSnapshot) ([]*placementv1.ClusterResourceSnapshot, []Forged[*placementv1.ClusterResourceSnapshot]) {
 	return genuine(stored, func(s *placementv1.ClusterResourceSnapshot) (index int, sealed bool, why string) {
 		part, ok := PartOf(&s.ObjectMeta)

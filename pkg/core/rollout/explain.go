@@ -13,7 +13,7 @@ import (
 // maxNamed is how many members a message names; it counts the others.
 const maxNamed = 5
 
-// explain says what those wait for who are not changed now.
+// explain says what the members that are not changed now wait for.
 func (p *planner) explain() {
 	if len(p.result.Waits) == 0 {
 		return

@@ -184,8 +184,9 @@ func (p *planner) sort() {
 	slices.SortFunc(p.subjects, func(a, b *subject) int { return cmp.Compare(a.cluster, b.cluster) })
 }
 
-// count finds out who is available, and who has the placement. A member where only what
-// holds others is left does not count: that may stay for as long as nobody approves.
+// count counts the members that are available, and those that have the placement. A
+// member with nothing left but what holds others does not count: that stays until
+// somebody approves its deletion.
 func (p *planner) count() {
 	for _, s := range p.subjects {
 		if s.leaving != nil && Given(s.leaving) && !held(s.leaving) {
@@ -218,8 +219,8 @@ func Given(b *placementv1.ClusterResourceBinding) bool {
 		b.Spec.State == placementv1.BindingStateUnscheduled && b.Annotations[placementv1.AnnotationPreviousBindingState] == string(placementv1.BindingStateBound)
 }
 
-// decide says who may be changed now: first who goes, then who gets another
-// snapshot, and who gets the placement.
+// decide says which members may be changed now: first those that lose the placement,
+// then those that get another snapshot, then those that get the placement.
 func (p *planner) decide() {
 	if p.Placement.Spec.Strategy.External() {
 		p.follow()
@@ -247,8 +248,8 @@ func (p *planner) decide() {
 	}
 }
 
-// spend takes one of those that may become unavailable. Who is so already takes
-// none.
+// spend takes one of the members that may become unavailable. One that is unavailable
+// already takes none.
 func (p *planner) spend(s *subject) bool {
 	if !s.state.available {
 		return true

@@ -9,9 +9,9 @@ type Run struct {
 	// of each.
 	Snapshot  string
 	Overrides map[string]Overrides
-	// Turns are the members that get it now; Leaves are those that lose the placement
+	// Updating are the members that get it now; Deleting those that lose the placement
 	// now, if they are not picked.
-	Turns, Leaves map[string]bool
+	Updating, Deleting map[string]bool
 	// Message says what the run does, or waits for.
 	Message string
 }
@@ -31,15 +31,15 @@ func (r *Run) message() string {
 	return r.Message
 }
 
-// follow says who may be changed now: whose turn it is in the run. Who has nothing
-// needs no turn to leave.
+// follow says which members may be changed now: those that the run updates, or deletes
+// from. One that has nothing may be left at any time.
 func (p *planner) follow() {
 	for _, s := range p.subjects {
 		_, picked := p.picked[s.cluster]
 		switch {
 		case !picked && s.old != nil:
-			s.move = !Given(s.old) || p.Run != nil && p.Run.Leaves[s.cluster]
-		case picked && s.leaving == nil && p.Run != nil && p.Run.Turns[s.cluster]:
+			s.move = !Given(s.old) || p.Run != nil && p.Run.Deleting[s.cluster]
+		case picked && s.leaving == nil && p.Run != nil && p.Run.Updating[s.cluster]:
 			s.move = s.old == nil || !Given(s.old) || p.stale(s)
 		}
 	}

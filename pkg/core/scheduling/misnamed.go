@@ -18,8 +18,8 @@ import (
 // the template because no term names it, while one of the terms names a cluster that is
 // not joined. That is what a misspelled name looks like. Empty: they are acted on.
 //
-// Who leaves for another reason (it is excluded by name, tainted, leaving, or the
-// replicas do not reach it) leaves.
+// A cluster that leaves for another reason (excluded by name, tainted, leaving, or without
+// a share of the replicas) does leave.
 func misnamed(b *propagation.Binding, terms []policyv1alpha1.ClusterAffinityTerm, clusters []*clusterv1alpha1.Cluster, targets []workv1alpha2.TargetCluster) string {
 	var names, left []string
 	for _, t := range terms {

@@ -49,9 +49,10 @@ type Decision struct {
 // fit and yet the placement cannot be satisfied, names a cluster that is not joined
 // in place of one that has the template, or finds no room for the replicas, the targets
 // stay as they are.
-// What cannot be scheduled is not moved: who commits leaves it where it is. That there
-// is no room in one term's clusters is no reason to go to those of the next: when there
-// is some again, all replicas would move back.
+//
+// What cannot be scheduled is not moved: the caller leaves it where it is. A lack of room
+// in the clusters of one term is no reason to try those of the next: once there is room
+// again, all replicas would move back.
 func Decide(in Input) Decision {
 	spec := &in.Binding.Spec
 	switch {

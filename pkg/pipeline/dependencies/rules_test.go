@@ -65,7 +65,7 @@ func TestWhatFollowsAsARuleSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dependencies.New(h, flags{}).Handle(ctx, e); err != nil {
+			if _, err := dependencies.New(h, suspensions{}).Handle(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 			if got := core.Recorded(h.LiveBinding(b.Key)); !slices.Equal(got, tc.want) {

@@ -53,7 +53,7 @@ func TestABindingGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := dependencies.New(h, flags{}).Handle(ctx, e)
+			out, err := dependencies.New(h, suspensions{}).Handle(ctx, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestZ9WhatFollowedABindingThatIsMissingStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dependencies.New(h, flags{}).Handle(ctx, e); err != nil {
+			if _, err := dependencies.New(h, suspensions{}).Handle(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 			b := h.LiveBinding(follower.Key)
@@ -177,7 +177,7 @@ func TestZ11WhatFollowsATemplateThatWentWithItsKindStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dependencies.New(h, flags{}).Handle(ctx, e); err != nil {
+			if _, err := dependencies.New(h, suspensions{}).Handle(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 			b := h.LiveBinding(follower.Key)

@@ -21,7 +21,7 @@
 // others wrote to bindings, Works, Clusters and policies.
 // Commits and emits: what the rooms do.
 //
-// Twice is safe: a sweep announces, and who receives an announcement reads the live
+// Twice is safe: a sweep announces, and the receiver reads the live
 // state. What it writes is conditional. Its state is in Redis, so any replica
 // continues. A failure for one object does not end the sweep for others.
 //

@@ -17,31 +17,31 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// library is a crowded hub whose bindings come by pages, and which counts how many it
+// pagedHub is a crowded hub whose bindings come by pages, and which counts how many it
 // has given.
-type library struct {
+type pagedHub struct {
 	crowded
 	given, lists int
 }
 
-func (l *library) Bindings(context.Context) ([]*propagation.Binding, error) {
+func (l *pagedHub) Bindings(context.Context) ([]*propagation.Binding, error) {
 	l.lists++
 	return l.bindings, nil
 }
 
-func (l *library) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+func (l *pagedHub) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
 	some, next := fixture.Page(l.bindings, limit, cont)
 	l.given += len(some)
 	return some, next, nil
 }
 
-func (l *library) RemovingBindings(context.Context) ([]*propagation.Binding, error) { return nil, nil }
+func (l *pagedHub) RemovingBindings(context.Context) ([]*propagation.Binding, error) { return nil, nil }
 
 // TestAtRestASweepAsksForAPageOfBindings: and once it has had all of them, it has looked
 // at each.
 func TestAtRestASweepAsksForAPageOfBindings(t *testing.T) {
 	const templates = 10_000
-	l := &library{crowded: crowded{clusters: []string{"m1"}}}
+	l := &pagedHub{crowded: crowded{clusters: []string{"m1"}}}
 	for i := range templates {
 		l.add(fmt.Sprintf("t%05d", i), time.Hour, nil)
 	}

@@ -20,7 +20,7 @@
 //     a newer reading.
 //   - This needs three things of callers: Look comes first, then the template is
 //     read from the hub, and the policies that Look named, at Candidate.Version
-//     or newer; IndexPolicy comes before Waiting; and whoever found something
+//     or newer; IndexPolicy comes before Waiting; and a caller that found something
 //     gone reads once more after Drop or RemovePolicy.
 //   - What is indexed may say too much (a candidate that does not match, a policy
 //     that is gone), never too little. Whoever asks checks against the hub.
@@ -176,8 +176,8 @@ func (m *Map) Says(ctx context.Context, p *propagation.Policy) (bool, error) {
 }
 
 // PositionHub is the position (pkg/redis/positions) that holds the newest version of the
-// hub that is known. Whoever looks at the hub raises it, and so does whoever is about to
-// write to a member, with the version of what is written (pkg/redis/suspension).
+// hub that is known. A look at the hub raises it, and so does the applier
+// before it writes to a member, with the version of what is written (pkg/redis/suspension).
 const PositionHub = schema.PositionHub
 
 // NoticeBack is the notice that the hub was restored to an earlier state. It stays

@@ -25,8 +25,8 @@ type Selector struct {
 	Namespace string
 	// Name: empty is any.
 	Name string
-	// Labelled tells that a label selector narrows it further. Labels are
-	// matched by whoever asks; the index takes such a selector for any name.
+	// Labelled tells that a label selector narrows it further. The caller
+	// matches labels; the index takes such a selector for any name.
 	Labelled bool
 }
 

@@ -102,48 +102,48 @@ func (m *Map) Check(ctx context.Context, t propagation.TemplateKey, b propagatio
 }
 
 func (m *Map) check(ctx context.Context, t propagation.TemplateKey, b propagation.BindingKey, cluster string, version uint64) (Verdict, error) {
-	f, err := m.flags(ctx, t.ID(), b.ID(), version)
+	s, err := m.state(ctx, t.ID(), b.ID(), version)
 	if err != nil {
 		return Verdict{}, err
 	}
-	byPolicy, err := covers(f.ofPolicy, cluster)
+	byPolicy, err := covers(s.ofPolicy, cluster)
 	if err != nil {
 		return Verdict{}, err
 	}
 	if byPolicy {
-		policy, err := propagation.ParsePolicyID(f.policy)
+		policy, err := propagation.ParsePolicyID(s.policy)
 		return Verdict{Suspended: true, By: policy.String()}, err
 	}
-	byBinding, err := covers(f.ofBinding, cluster)
+	byBinding, err := covers(s.ofBinding, cluster)
 	if err != nil || !byBinding {
 		return Verdict{}, err
 	}
 	return Verdict{Suspended: true, By: b.String()}, nil
 }
 
-// flags is what Redis says of a template at one moment.
-type flags struct {
+// state is what Redis says of a template at one moment.
+type state struct {
 	policy              string // id of the policy that holds it; empty: none does
 	ofPolicy, ofBinding string // their suspensions
 	known               uint64 // the hub's version
 }
 
-// flags reads until it has read, at one moment, which policy holds the template and what
+// state reads until it has read, at one moment, which policy holds the template and what
 // that policy says, and until Redis knows the version.
-func (m *Map) flags(ctx context.Context, template, binding string, version uint64) (f flags, err error) {
+func (m *Map) state(ctx context.Context, template, binding string, version uint64) (s state, err error) {
 	for first := true; ; first = false {
-		raise := !first && f.known < version // once Redis is known to be built
-		before := f.policy
-		f, err = m.read(ctx, template, before, binding, raise, version)
-		if err != nil || f.policy == before && (raise || f.known >= version) {
-			return f, err
+		raise := !first && s.known < version // once Redis is known to be built
+		before := s.policy
+		s, err = m.read(ctx, template, before, binding, raise, version)
+		if err != nil || s.policy == before && (raise || s.known >= version) {
+			return s, err
 		}
 	}
 }
 
 // read reads at one moment what is said of the template and its binding, and of a policy;
 // if raise is set, it makes the hub's version known first.
-func (m *Map) read(ctx context.Context, template, policy, binding string, raise bool, version uint64) (flags, error) {
+func (m *Map) read(ctx context.Context, template, policy, binding string, raise bool, version uint64) (state, error) {
 	var record, ofPolicy, ofBinding *redis.StringCmd
 	var known *redis.FloatCmd
 	_, err := m.guard.Read(ctx, m.rdb, func(p redis.Pipeliner) {
@@ -156,7 +156,7 @@ func (m *Map) read(ctx context.Context, template, policy, binding string, raise 
 		ofBinding = p.HGet(ctx, schema.BindingSuspensions, binding)
 	})
 	if err != nil {
-		return flags{}, err
+		return state{}, err
 	}
 	// The second line of what is kept of a template is the policy that holds it, and of a
 	// suspension what it says.
@@ -164,7 +164,7 @@ func (m *Map) read(ctx context.Context, template, policy, binding string, raise 
 	holder, _, _ := strings.Cut(rest, "\n")
 	_, says, _ := strings.Cut(ofPolicy.Val(), "\n")
 	_, too, _ := strings.Cut(ofBinding.Val(), "\n")
-	return flags{policy: holder, ofPolicy: says, ofBinding: too, known: uint64(known.Val())}, nil
+	return state{policy: holder, ofPolicy: says, ofBinding: too, known: uint64(known.Val())}, nil
 }
 
 func (m *Map) set(ctx context.Context, key, id string, v Suspension) error {

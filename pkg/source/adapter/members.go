@@ -108,8 +108,8 @@ type fleet struct {
 	run func(ctx context.Context, member string, kubeconfig []byte) error
 }
 
-// Start tells of the members until ctx ends. Who the members are is read once: another
-// one is another pod.
+// Start tells of the members until ctx ends. The list of members is read once:
+// a change of it is another pod.
 func (f *fleet) Start(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(f.dir, "*", kubeconfig))
 	if err != nil {

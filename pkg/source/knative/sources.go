@@ -355,8 +355,8 @@ func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, w
 	return true, s.patch(ctx, ContainerSources, u, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}})
 }
 
-// patch writes if the object still is as it was read. Who was beaten looks again
-// with the next tick.
+// patch writes if the object still is as it was read. After a lost race the next
+// tick tries again.
 func (s *Sources) patch(ctx context.Context, r schema.GroupVersionResource, u *unstructured.Unstructured, patch map[string]any) error {
 	patch["metadata"] = map[string]any{"resourceVersion": u.GetResourceVersion()}
 	raw, err := json.Marshal(patch)

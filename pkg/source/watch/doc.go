@@ -7,10 +7,10 @@
 //
 // Invariants of a Loop:
 //   - It lists by pages, watches from the version of the list, and goes on from the last
-//     version that it was told, also after the line was cut. Where the API server has
-//     forgotten that version everything is listed again, behind a pause. So it is, for who
-//     wants that, where the next watch is not opened at once: who answers behind a pause
-//     may be another.
+//     version that it was told, also after the connection was cut. Where the API server has
+//     forgotten that version everything is listed again, behind a pause. A
+//     caller may have the same done where the next watch cannot be opened at once: after
+//     a pause another API server may answer.
 //   - A resumed watch is trusted only once the API server has reached its version: a
 //     server that was restored from a backup would report nothing until then.
 //   - An API server that cannot be asked costs a request now and then: the pauses double to

@@ -61,7 +61,7 @@ func (o Objects) Since(ctx context.Context, since string, most int64, f func(wha
 	return until, err
 }
 
-// ended tells whether a watch was read to its end, or to where the line was cut.
+// ended tells whether a watch was read to its end, or until the connection was cut.
 func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -147,7 +147,7 @@ func (p *planner) clusters(s *placementv1.StageUpdatingStatus, limit int) *pause
 		}
 	}
 	for _, name := range w.under {
-		p.allows.Turns[name] = true
+		p.allows.Updating[name] = true
 	}
 	if len(w.under) == 0 && left == 0 {
 		return nil
@@ -245,7 +245,7 @@ func (p *planner) remove(s *placementv1.StageUpdatingStatus) *pause {
 		p.set(&c.Conditions, placementv1.ConditionStarted, metav1.ConditionTrue, placementv1.ReasonClusterUpdatingStarted, "the removal has started")
 		if slices.ContainsFunc(p.Bindings, func(b *placementv1.ClusterResourceBinding) bool { return b.Spec.TargetCluster == c.ClusterName }) {
 			open = append(open, c.ClusterName)
-			p.allows.Leaves[c.ClusterName] = true
+			p.allows.Deleting[c.ClusterName] = true
 			continue
 		}
 		p.set(&c.Conditions, placementv1.ConditionSucceeded, metav1.ConditionTrue, placementv1.ReasonClusterUpdatingSucceeded, "the placement is removed")

@@ -135,7 +135,7 @@ func Index(r *placementv1.ClusterStagedUpdateRun, latest string) string {
 // Next returns how the run goes on.
 func Next(in Input) Plan {
 	p := &planner{Input: in, plan: Plan{Status: *in.Run.Status.DeepCopy()}, allows: &rollout.Run{
-		Snapshot: in.Snapshot, Overrides: map[string]rollout.Overrides{}, Turns: map[string]bool{}, Leaves: map[string]bool{},
+		Snapshot: in.Snapshot, Overrides: map[string]rollout.Overrides{}, Updating: map[string]bool{}, Deleting: map[string]bool{},
 	}}
 	if Ended(in.Run) {
 		return p.plan

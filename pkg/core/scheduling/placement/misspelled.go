@@ -22,12 +22,12 @@ const ReasonHeld = "keeps the placement, as nothing moves for a label or propert
 // maxTold is how many words or members a message names.
 const maxTold = 5
 
-// heedLabels is the decision where the required affinity asks for a label, or a property,
-// that no member has, or for what no member has together, which is what a misspelled one
-// looks like. A member that has the placement, and that the affinity alone would take it
-// from, has nothing taken: nothing moves. Where nobody loses it, or only who is one too many
-// for the number that is wanted, it is told if nobody is picked.
-func (s *surveyed) heedLabels(d Decision) Decision {
+// checkLabels returns the decision, unless the required affinity asks for a label or a
+// property that no member has, or for a combination that none has, which is what a
+// misspelled one looks like. Then nothing moves if a member would lose the placement by
+// the affinity alone. If none would, or only members beyond the wanted number, the
+// decision stands, and its message names the label if no member is picked.
+func (s *surveyed) checkLabels(d Decision) Decision {
 	matches := s.required()
 	unknown := s.unknown()
 	if len(unknown) == 0 && len(s.members) > 0 && !s.any(func(m *memberclusterv1.MemberCluster) bool { return matches(m) == "" }) {
@@ -52,8 +52,8 @@ func (s *surveyed) heedLabels(d Decision) Decision {
 	return d
 }
 
-// held is the decision by which whoever has the placement keeps it, and nobody else gets
-// it.
+// held is the decision by which the members that have the placement keep it, and no
+// other gets it.
 func (s *surveyed) held(d Decision, why string) Decision {
 	next := Decision{Condition: fulfilled(false)}
 	next.Condition.Message += ": " + why

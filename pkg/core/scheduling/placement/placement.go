@@ -56,16 +56,16 @@ func Decide(in Input) Decision {
 	case placementv1.PickFixedPlacementType:
 		return s.pickFixed()
 	case placementv1.PickNPlacementType:
-		return s.heedLabels(s.pickN(wanted(in.Policy)))
+		return s.checkLabels(s.pickN(wanted(in.Policy)))
 	}
-	return s.heedLabels(s.pickAll())
+	return s.checkLabels(s.pickAll())
 }
 
 // maxDecisions is how many decisions the snapshot of a policy holds.
 const maxDecisions = 1000
 
 // Status is what the snapshot of the policy says of the decision, but for the
-// condition. Who is picked has to be told: of the others as many are as there is room for.
+// condition. All clusters that are picked are in it, and as many others as fit.
 func (d Decision) Status(generation int64) placementv1.SchedulingPolicySnapshotStatus {
 	return placementv1.SchedulingPolicySnapshotStatus{
 		ObservedCRPGeneration: generation,

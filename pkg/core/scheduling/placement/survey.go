@@ -15,8 +15,8 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 )
 
-// surveyed is the input as the ways to pick want it: who keeps its place, and who
-// may be picked.
+// surveyed is the input as the ways to pick want it: which clusters keep their
+// place, and which may be picked.
 type surveyed struct {
 	policy  *placementv1.PlacementPolicy
 	members []*memberclusterv1.MemberCluster // by name, each once
@@ -103,8 +103,8 @@ func (s *surveyed) find(name string) *memberclusterv1.MemberCluster {
 	return s.members[i]
 }
 
-// filter is the step Filter: who of those that are not kept may be picked, and why
-// the others may not.
+// filter is the step Filter: which of the members that are not kept may be picked, and
+// why the others may not.
 func (s *surveyed) filter(rules ...rule) (passed []*candidate, refused []placementv1.ClusterDecision) {
 	for _, m := range s.members {
 		if _, stays := s.kept[m.Name]; stays {

@@ -27,8 +27,8 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// shelved is a large fleet whose bindings come by pages.
-type shelved struct {
+// pagedFleet is a large fleet whose bindings come by pages.
+type pagedFleet struct {
 	*large
 	lists int
 	// writes: all bindings are written between any two sweeps.
@@ -36,23 +36,23 @@ type shelved struct {
 	wrote  int
 }
 
-func (s *shelved) Bindings(context.Context) ([]*propagation.Binding, error) {
+func (s *pagedFleet) Bindings(context.Context) ([]*propagation.Binding, error) {
 	s.lists++
 	return s.bindings, nil
 }
 
-func (s *shelved) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+func (s *pagedFleet) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
 	some, next := fixture.Page(s.bindings, limit, cont)
 	return some, next, nil
 }
 
-func (s *shelved) LinkedBindings(_ context.Context, namespace string) ([]*propagation.Binding, error) {
+func (s *pagedFleet) LinkedBindings(_ context.Context, namespace string) ([]*propagation.Binding, error) {
 	return slices.DeleteFunc(slices.Clone(s.bindings), func(b *propagation.Binding) bool {
 		return b.Key.Namespace != namespace || b.Labels[propagation.LabelLinked] == ""
 	}), nil
 }
 
-func (s *shelved) Binding(_ context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
+func (s *pagedFleet) Binding(_ context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
 	for _, b := range s.bindings {
 		if b.Key == key {
 			if s.writes {
@@ -69,7 +69,7 @@ func (s *shelved) Binding(_ context.Context, key propagation.BindingKey) (*propa
 
 // sweep is one by a replica that has just started; it returns what it announces, each as
 // "type name".
-func (s *shelved) sweep(t interface{ Fatal(args ...any) }, at map[string]string, size, atOnce int) map[string]bool {
+func (s *pagedFleet) sweep(t interface{ Fatal(args ...any) }, at map[string]string, size, atOnce int) map[string]bool {
 	one := tick.New(event.New(), maps.Clone(at), noon)
 	a := New(s, nil, func() time.Time { return noon }).Paging()
 	a.atOnce = atOnce
@@ -87,7 +87,7 @@ func (s *shelved) sweep(t interface{ Fatal(args ...any) }, at map[string]string,
 	if err := p.Turn(one, Room); err != nil {
 		t.Fatal(err)
 	}
-	if err := one.Save(context.Background(), stored(at)); err != nil {
+	if err := one.Save(context.Background(), fixture.Positions(at)); err != nil {
 		t.Fatal(err)
 	}
 	out, err := one.Out.Events()
@@ -122,7 +122,7 @@ func TestByPagesNothingIsMissedInTheLongRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members, works := rapid.IntRange(1, 4).Draw(t, "members"), rapid.IntRange(0, 12).Draw(t, "works")
 		size, atOnce := rapid.IntRange(1, 9).Draw(t, "size"), rapid.SampledFrom([]int{1, 15, 1000}).Draw(t, "at once")
-		s, at, want := &shelved{large: fleetOf(members, works)}, map[string]string{}, map[string]bool{}
+		s, at, want := &pagedFleet{large: fleetOf(members, works)}, map[string]string{}, map[string]bool{}
 		for i, b := range s.bindings {
 			if works := s.works[b.Spec.Clusters[0].Name]; !slices.ContainsFunc(works, func(w *propagation.Work) bool { return w.IsOf(b.Key) }) {
 				want[events.TemplateTouched+" "+b.Key.Name+" Unrendered"] = true
@@ -177,7 +177,7 @@ func TestByPagesNothingIsMissedInTheLongRun(t *testing.T) {
 
 // What the page says is not the last word: whoever wrote a binding since is at it.
 func TestWhatWasWrittenSinceThePageWasListedIsNotAnnounced(t *testing.T) {
-	s, at := &shelved{large: fleetOf(1, 3), writes: true}, map[string]string{}
+	s, at := &pagedFleet{large: fleetOf(1, 3), writes: true}, map[string]string{}
 	for range 20 {
 		for what := range s.sweep(t, at, 2, 1000) {
 			if !isWork(what) {
@@ -236,7 +236,7 @@ func TestPlacementsAreLookedAtByTurns(t *testing.T) {
 	s.orphans = []*propagation.Work{{
 		Key: propagation.WorkKey{Cluster: "m004", Name: "gone-work", Form: propagation.PlacementForm}, Labels: map[string]string{placementv1.LabelParentCRP: "gone"},
 	}}
-	hub, at, seen := &shelved{large: &large{ready: map[string]bool{}, works: map[string][]*propagation.Work{}}}, map[string]string{}, map[string]bool{}
+	hub, at, seen := &pagedFleet{large: &large{ready: map[string]bool{}, works: map[string][]*propagation.Work{}}}, map[string]string{}, map[string]bool{}
 	for _, c := range s.clusters {
 		hub.ready[c] = true
 	}

@@ -18,6 +18,7 @@ import (
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/pipeline/sweeper/page"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
+	"sluice.dev/test/pipelinetest/fixture"
 )
 
 // unasked is what a test is not asked for.
@@ -36,19 +37,10 @@ func (p *placed) PlacementBindings(context.Context) ([]*placementv1.ClusterResou
 	return p.bindings, nil
 }
 
-// stored are positions.
-type stored map[string]string
-
-func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
-func (s stored) Save(_ context.Context, name, position string) error {
-	s[name] = position
-	return nil
-}
-
 // told is what a sweep announces, which is then at its end.
 func told(t *testing.T, now *tick.Tick, at map[string]string) []event.Event {
 	t.Helper()
-	if err := now.Save(t.Context(), stored(at)); err != nil {
+	if err := now.Save(t.Context(), fixture.Positions(at)); err != nil {
 		t.Fatal(err)
 	}
 	all, err := now.Out.Events()

@@ -65,16 +65,8 @@ func some(n int) *policies {
 	return p
 }
 
-type stored map[string]string
-
-func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
-func (s stored) Save(_ context.Context, name, position string) error {
-	s[name] = position
-	return nil
-}
-
 // sweep is one by a replica that has just started.
-func (p *policies) sweep(t *testing.T, at stored) error {
+func (p *policies) sweep(t *testing.T, at fixture.Positions) error {
 	t.Helper()
 	one := tick.New(event.New(), maps.Clone(at), p.now)
 	err := New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, page.All(nil), nil)
@@ -85,7 +77,7 @@ func (p *policies) sweep(t *testing.T, at stored) error {
 }
 
 func TestPoliciesAreCountedByTurnsWhoeverSweeps(t *testing.T) {
-	p, at := some(20), stored{}
+	p, at := some(20), fixture.Positions{}
 	p.slow = 300 * time.Millisecond
 	sweeps := 0
 	for ; len(p.wrote) < 20 && sweeps < 20; sweeps++ {
@@ -108,7 +100,7 @@ func TestPoliciesAreCountedByTurnsWhoeverSweeps(t *testing.T) {
 }
 
 func TestCountsAreWrittenEveryFewSecondsAtMost(t *testing.T) {
-	p, at := some(1), stored{}
+	p, at := some(1), fixture.Positions{}
 	for _, tc := range []struct {
 		after  time.Duration
 		writes int
@@ -124,7 +116,7 @@ func TestCountsAreWrittenEveryFewSecondsAtMost(t *testing.T) {
 }
 
 func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
-	p, at := some(3), stored{}
+	p, at := some(3), fixture.Positions{}
 	p.broken = "p001"
 	if err := p.sweep(t, at); !errors.Is(err, errBroken) || len(p.wrote) != 3 {
 		t.Errorf("%d written, %v; want all tried, and the failure told", len(p.wrote), err)
@@ -132,7 +124,7 @@ func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 }
 
 func TestNothingIsWrittenOnAPolicyBeforeRedisKnowsWhatItSelects(t *testing.T) {
-	p, at := some(3), stored{}
+	p, at := some(3), fixture.Positions{}
 	p.unknown = "p001"
 	if err := p.sweep(t, at); err != nil || p.wrote["p001"] != 0 || len(p.wrote) != 2 {
 		t.Errorf("written %v, %v; want all others", p.wrote, err)
@@ -143,25 +135,15 @@ func TestNothingIsWrittenOnAPolicyBeforeRedisKnowsWhatItSelects(t *testing.T) {
 	}
 }
 
-// shelf are bindings that come by pages.
-type shelf struct{ all []*propagation.Binding }
-
-func (s shelf) Bindings(context.Context) ([]*propagation.Binding, error) { return s.all, nil }
-
-func (s shelf) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
-	some, next := fixture.Page(s.all, limit, cont)
-	return some, next, nil
-}
-
 // Where bindings come by pages, policies say what a whole round has counted, and never
 // what a part of one has; a page that is looked at twice counts once.
 func TestARoundOfPagesIsCountedAsAWhole(t *testing.T) {
-	p, at, s := some(7), stored{}, shelf{}
+	p, at, s := some(7), fixture.Positions{}, &fixture.BindingLister{}
 	p.holding, p.slow = 0, 300*time.Millisecond
 	want := map[string]int32{}
 	for i := range 40 {
 		of := p.all[i%5]
-		s.all = append(s.all, &propagation.Binding{
+		s.All = append(s.All, &propagation.Binding{
 			Key:         propagation.BindingKey{Namespace: "shop", Name: fmt.Sprintf("t%02d", i)},
 			Labels:      map[string]string{propagation.ClaimLabelNamespaced: of.ID},
 			Annotations: map[string]string{propagation.ClaimNamespacedNamespace: of.Key.Namespace, propagation.ClaimNamespacedName: of.Key.Name},

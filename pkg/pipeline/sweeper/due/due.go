@@ -71,7 +71,7 @@ type gates struct {
 	// Since is when they were first seen with these values.
 	Since time.Time `json:"since"`
 	// Converged: no claim is left that was decided with other values.
-	Converged bool `json:"heeded,omitempty"`
+	Converged bool `json:"converged,omitempty"`
 	// Began is when the present check of all claims began, Found whether it found one
 	// that has to change, and Asked how far it came: the last one in each lane; nil: it
 	// is finished.
@@ -103,12 +103,12 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 		return fmt.Errorf("get gates: %w", err)
 	}
 	now := d.now()
-	g, unheeded := open(t, features, now)
+	g, pending := open(t, features, now)
 	if features.Missing && g.Since.Equal(now) { // the detector learns of a deletion; that the ConfigMap was missing from the start is reported here
 		_, unknown := propagation.FeaturesOf(nil)
 		d.hub.Record(ctx, hub.AboutFeatures(), hub.Warning, hub.ReasonGateNotUnderstood, strings.Join(unknown, "; "))
 	}
-	if !unheeded && !p.Whole {
+	if !pending && !p.Whole {
 		return d.turn(ctx, t, p, features)
 	}
 	p.Done(Room)
@@ -121,7 +121,7 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 		touch(t.Out, key)
 	}
 	left := pace - len(opened)
-	if left == 0 || !unheeded {
+	if left == 0 || !pending {
 		return failed
 	}
 	keys, err := d.gated(ctx, bindings, features)

@@ -92,16 +92,8 @@ func bindings(namespace string, n int, waiting bool) (all []*propagation.Binding
 	return all
 }
 
-type stored map[string]string
-
-func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
-func (s stored) Save(_ context.Context, name, position string) error {
-	s[name] = position
-	return nil
-}
-
 // sweep is one by a replica that has just started; it returns what it announces.
-func (g *gone) sweep(t *testing.T, at stored, all []*propagation.Binding, switched bool) (announced []string) {
+func (g *gone) sweep(t *testing.T, at fixture.Positions, all []*propagation.Binding, switched bool) (announced []string) {
 	t.Helper()
 	one := tick.New(event.New(), maps.Clone(at), g.now)
 	if switched {
@@ -127,7 +119,7 @@ func (g *gone) sweep(t *testing.T, at stored, all []*propagation.Binding, switch
 func TestWhatIsDueGoesAFewAtATime(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"gates that answer at once": 0, "gates that take their time": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
-			g, at := &gone{now: noon, slow: slow}, stored{}
+			g, at := &gone{now: noon, slow: slow}, fixture.Positions{}
 			all := append(bindings("shop", 100, true), bindings("bank", 1, true)...)
 			seen, first := map[string]bool{}, 0
 			for range 60 {
@@ -152,7 +144,7 @@ func TestWhatIsDueGoesAFewAtATime(t *testing.T) {
 // After a switch claims are looked at until nobody decides by the old gates any more,
 // and then no longer, whichever replica sweeps; a new switch begins it anew.
 func TestClaimsAreLookedAtUntilTheyConverge(t *testing.T) {
-	g, at := &gone{now: noon}, stored{}
+	g, at := &gone{now: noon}, fixture.Positions{}
 	unheld := bindings("shop", 1, false)
 	for _, tc := range []struct {
 		sentence string
@@ -183,7 +175,7 @@ func TestClaimsAreLookedAtUntilTheyConverge(t *testing.T) {
 
 // Gates that are not there are told of once, by whoever sweeps first.
 func TestZ12MissingGatesAreToldOfOnce(t *testing.T) {
-	g, at := &gone{now: noon, features: propagation.Features{Static: true, Missing: true}}, stored{}
+	g, at := &gone{now: noon, features: propagation.Features{Static: true, Missing: true}}, fixture.Positions{}
 	for range 3 {
 		g.sweep(t, at, nil, false)
 		g.now = g.now.Add(settling)
@@ -193,34 +185,18 @@ func TestZ12MissingGatesAreToldOfOnce(t *testing.T) {
 	}
 }
 
-// shelf are bindings that come by pages.
-type shelf struct {
-	all   []*propagation.Binding
-	lists int
-}
-
-func (s *shelf) Bindings(context.Context) ([]*propagation.Binding, error) {
-	s.lists++
-	return s.all, nil
-}
-
-func (s *shelf) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
-	some, next := fixture.Page(s.all, limit, cont)
-	return some, next, nil
-}
-
 // By pages each has its turn, too: a page stays until all that waits on it was asked about,
-// and all bindings are listed for as long as a switch is not heeded, and no longer.
+// and all bindings are listed for as long as claims may be of before a switch, and no longer.
 func TestWhatIsDueIsFoundPageByPage(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"gates that answer at once": 0, "gates that take their time": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
-			g, at := &gone{now: noon, slow: slow}, stored{}
-			s := &shelf{all: append(bindings("shop", 100, true), bindings("bank", 1, true)...)}
-			heeded, err := json.Marshal(gates{Converged: true, Since: noon})
+			g, at := &gone{now: noon, slow: slow}, fixture.Positions{}
+			s := &fixture.BindingLister{All: append(bindings("shop", 100, true), bindings("bank", 1, true)...)}
+			converged, err := json.Marshal(gates{Converged: true, Since: noon})
 			if err != nil {
 				t.Fatal(err)
 			}
-			at[position] = string(heeded)
+			at[position] = string(converged)
 			seen := map[string]bool{}
 			for range 60 {
 				one, began := tick.New(event.New(), maps.Clone(at), g.now), g.now
@@ -245,8 +221,8 @@ func TestWhatIsDueIsFoundPageByPage(t *testing.T) {
 					seen[e.Subject()] = true
 				}
 			}
-			if len(seen) != 101 || s.lists != 0 {
-				t.Errorf("%d of 101 had a turn, and all bindings were listed %d times", len(seen), s.lists)
+			if len(seen) != 101 || s.Lists != 0 {
+				t.Errorf("%d of 101 had a turn, and all bindings were listed %d times", len(seen), s.Lists)
 			}
 			g.features.Preemption = true
 			one := tick.New(event.New(), maps.Clone(at), g.now)
@@ -254,8 +230,8 @@ func TestWhatIsDueIsFoundPageByPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, p); err != nil || s.lists != 1 {
-				t.Errorf("after a switch all were listed %d times: %v", s.lists, err)
+			if err := New(g, g, func() time.Time { return g.now }).Sweep(t.Context(), one, p); err != nil || s.Lists != 1 {
+				t.Errorf("after a switch all were listed %d times: %v", s.Lists, err)
 			}
 		})
 	}

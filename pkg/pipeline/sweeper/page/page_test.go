@@ -19,48 +19,31 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// shelf is a hub of bindings, which counts what is asked of it.
-type shelf struct {
-	all          []*propagation.Binding
-	pages, lists int
-	// forgot: the next list begins anew.
-	forgot bool
+// lister is a hub that has bindings.
+type lister struct {
+	fixture.BindingLister
+	// expired: the token of the next list is too old, and the list begins anew.
+	expired bool
 }
 
-func (s *shelf) Bindings(context.Context) ([]*propagation.Binding, error) {
-	s.lists++
-	return s.all, nil
-}
-
-func (s *shelf) ListBindings(_ context.Context, _ string, limit int64, cont string) ([]*propagation.Binding, string, error) {
-	s.pages++
-	if s.forgot {
-		s.forgot, cont = false, ""
+func (l *lister) ListBindings(ctx context.Context, namespace string, limit int64, cont string) ([]*propagation.Binding, string, error) {
+	if l.expired {
+		l.expired, cont = false, ""
 	}
-	some, next := fixture.Page(s.all, limit, cont)
-	return some, next, nil
+	return l.BindingLister.ListBindings(ctx, namespace, limit, cont)
 }
 
-func (s *shelf) put(namespace, name string) {
-	s.all = append(s.all, &propagation.Binding{Key: propagation.BindingKey{Namespace: namespace, Name: name}})
-}
-
-// stored are positions.
-type stored map[string]string
-
-func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
-func (s stored) Save(_ context.Context, name, position string) error {
-	s[name] = position
-	return nil
+func (l *lister) put(namespace, name string) {
+	l.All = append(l.All, &propagation.Binding{Key: propagation.BindingKey{Namespace: namespace, Name: name}})
 }
 
 // fatal is testing.T and rapid.T.
 type fatal interface{ Fatal(args ...any) }
 
 // sweep opens a page, as a replica does that has just started.
-func (s *shelf) sweep(t fatal, at stored, size int, look func(*page.Page)) {
+func (l *lister) sweep(t fatal, at fixture.Positions, size int, look func(*page.Page)) {
 	one := tick.New(event.New(), maps.Clone(at), time.Time{})
-	p, err := page.Open(context.Background(), one, s, size)
+	p, err := page.Open(context.Background(), one, l, size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,19 +62,19 @@ var kinds = []string{"", "a", "a-b", "b"}
 // comes and goes meanwhile; and what would be on a page, Spans tells.
 func TestEachBindingIsOnOnePageOfARound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, at, size := &shelf{}, stored{}, rapid.IntRange(1, 7).Draw(t, "size")
+		l, at, size := &lister{}, fixture.Positions{}, rapid.IntRange(1, 7).Draw(t, "size")
 		n := rapid.IntRange(0, 40).Draw(t, "bindings")
 		for i := range n {
-			s.put(rapid.SampledFrom(kinds).Draw(t, "namespace"), fmt.Sprintf("t%02d", i))
+			l.put(rapid.SampledFrom(kinds).Draw(t, "namespace"), fmt.Sprintf("t%02d", i))
 		}
-		staying := append([]*propagation.Binding(nil), s.all...)
+		staying := append([]*propagation.Binding(nil), l.All...)
 		for range 2 {
 			seen, spanned, ended := map[propagation.BindingKey]int{}, map[propagation.BindingKey]int{}, false
 			for sweeps := 0; !ended; sweeps++ {
 				if sweeps > 2*(n+20)/size+2 {
 					t.Fatal("the round does not end")
 				}
-				s.sweep(t, at, size, func(p *page.Page) {
+				l.sweep(t, at, size, func(p *page.Page) {
 					p.Done("a")
 					p.Done("b")
 					for _, b := range p.Bindings {
@@ -104,8 +87,8 @@ func TestEachBindingIsOnOnePageOfARound(t *testing.T) {
 					}
 					ended = p.Last
 				})
-				if len(s.all) < n+20 && rapid.Bool().Draw(t, "comes") {
-					s.put(rapid.SampledFrom(kinds).Draw(t, "namespace"), fmt.Sprintf("new%03d", len(s.all)))
+				if len(l.All) < n+20 && rapid.Bool().Draw(t, "comes") {
+					l.put(rapid.SampledFrom(kinds).Draw(t, "namespace"), fmt.Sprintf("new%03d", len(l.All)))
 				}
 			}
 			for _, b := range staying {
@@ -114,16 +97,16 @@ func TestEachBindingIsOnOnePageOfARound(t *testing.T) {
 				}
 			}
 		}
-		if s.lists > 0 {
-			t.Fatalf("all are listed %d times", s.lists)
+		if l.Lists > 0 {
+			t.Fatalf("all are listed %d times", l.Lists)
 		}
 	})
 }
 
 func TestAPageStaysUntilAllRoomsAreThrough(t *testing.T) {
-	s, at := &shelf{}, stored{}
+	l, at := &lister{}, fixture.Positions{}
 	for i := range 4 {
-		s.put("shop", fmt.Sprintf("t%d", i))
+		l.put("shop", fmt.Sprintf("t%d", i))
 	}
 	for i, tc := range []struct {
 		done  []string
@@ -136,7 +119,7 @@ func TestAPageStaysUntilAllRoomsAreThrough(t *testing.T) {
 		{[]string{"a", "b"}, "t2", true},
 		{[]string{"a", "b"}, "t0", true},
 	} {
-		s.sweep(t, at, 2, func(p *page.Page) {
+		l.sweep(t, at, 2, func(p *page.Page) {
 			if got := p.Bindings[0].Key.Name; got != tc.first || p.Fresh != tc.fresh {
 				t.Errorf("sweep %d looks at the page of %s, fresh %t; want %s, %t", i, got, p.Fresh, tc.first, tc.fresh)
 			}
@@ -148,16 +131,16 @@ func TestAPageStaysUntilAllRoomsAreThrough(t *testing.T) {
 }
 
 func TestWhereTheHubHasForgottenTheListTheRoundBeginsAnew(t *testing.T) {
-	s, at := &shelf{}, stored{}
+	l, at := &lister{}, fixture.Positions{}
 	for i := range 6 {
-		s.put("shop", fmt.Sprintf("t%d", i))
+		l.put("shop", fmt.Sprintf("t%d", i))
 	}
 	for i, want := range []struct {
 		first string
 		is    bool
 	}{{"t0", true}, {"t2", false}, {"t0", true}, {"t2", false}} {
-		s.forgot = i == 2
-		s.sweep(t, at, 2, func(p *page.Page) {
+		l.expired = i == 2
+		l.sweep(t, at, 2, func(p *page.Page) {
 			if p.Bindings[0].Key.Name != want.first || p.First != want.is || !p.Spans(p.Bindings[0].Key) {
 				t.Errorf("sweep %d looks at the page of %s, the first %t", i, p.Bindings[0].Key.Name, p.First)
 			}
@@ -168,25 +151,25 @@ func TestWhereTheHubHasForgottenTheListTheRoundBeginsAnew(t *testing.T) {
 }
 
 func TestWhatFitsOnOnePageIsAWhole(t *testing.T) {
-	s := &shelf{}
-	s.put("shop", "t")
-	s.sweep(t, stored{}, 2, func(p *page.Page) {
+	l := &lister{}
+	l.put("shop", "t")
+	l.sweep(t, fixture.Positions{}, 2, func(p *page.Page) {
 		if all, err := p.All(); !p.Whole || !p.First || !p.Last || !p.Fresh || len(all) != 1 || err != nil {
 			t.Errorf("%+v, %v", p, err)
 		}
 	})
-	if s.lists != 0 || s.pages != 1 {
-		t.Errorf("%d lists and %d pages, want one page", s.lists, s.pages)
+	if l.Lists != 0 || l.Pages != 1 {
+		t.Errorf("%d lists and %d pages, want one page", l.Lists, l.Pages)
 	}
 }
 
 func TestAllAreListedOnceForWhoAsks(t *testing.T) {
-	s := &shelf{}
+	l := &lister{}
 	for i := range 4 {
-		s.put("shop", fmt.Sprintf("t%d", i))
+		l.put("shop", fmt.Sprintf("t%d", i))
 	}
-	s.sweep(t, stored{}, 2, func(p *page.Page) {
-		if p.Listed().Whole || s.lists != 0 {
+	l.sweep(t, fixture.Positions{}, 2, func(p *page.Page) {
+		if p.Listed().Whole || l.Lists != 0 {
 			t.Error("nobody has asked")
 		}
 		for range 2 {
@@ -194,8 +177,8 @@ func TestAllAreListedOnceForWhoAsks(t *testing.T) {
 				t.Errorf("all are %d, %v", len(all), err)
 			}
 		}
-		if all := p.Listed(); !all.Whole || len(all.Bindings) != 4 || s.lists != 1 {
-			t.Errorf("listed %d times: %d", s.lists, len(all.Bindings))
+		if all := p.Listed(); !all.Whole || len(all.Bindings) != 4 || l.Lists != 1 {
+			t.Errorf("listed %d times: %d", l.Lists, len(all.Bindings))
 		}
 	})
 }

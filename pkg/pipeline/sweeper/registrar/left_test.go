@@ -4,7 +4,6 @@
 package registrar
 
 import (
-	"context"
 	"maps"
 	"testing"
 	"time"
@@ -13,15 +12,8 @@ import (
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
+	"sluice.dev/test/pipelinetest/fixture"
 )
-
-type stored map[string]string
-
-func (s stored) Load(context.Context) (map[string]string, error) { return s, nil }
-func (s stored) Save(_ context.Context, name, position string) error {
-	s[name] = position
-	return nil
-}
 
 // Of a member that left its Works go, though nobody told: also one that comes late, and
 // where nobody knows any more who was registered. All Works are listed in that case alone.
@@ -33,7 +25,7 @@ func TestTheWorksOfAMemberThatLeftGo(t *testing.T) {
 			},
 		}
 	}
-	f, at, now, lists := &fleet{works: []*propagation.Work{policys("a")}}, stored{}, began, 0
+	f, at, now, lists := &fleet{works: []*propagation.Work{policys("a")}}, fixture.Positions{}, began, 0
 	sweep := func(registered ...string) {
 		t.Helper()
 		ready := map[string]bool{}
@@ -64,7 +56,7 @@ func TestTheWorksOfAMemberThatLeftGo(t *testing.T) {
 	if len(f.works) != 0 || lists != 1 {
 		t.Errorf("one that came late is there still, or all were listed: %d lists", lists)
 	}
-	f.works, at = append(f.works, policys("b")), stored{}
+	f.works, at = append(f.works, policys("b")), fixture.Positions{}
 	sweep("member2")
 	if len(f.works) != 0 || lists != 2 {
 		t.Errorf("without positions %d Works are left, %d lists", len(f.works), lists)

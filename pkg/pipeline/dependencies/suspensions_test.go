@@ -23,11 +23,11 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// flags are the clusters on which Redis says that bindings are suspended.
-type flags map[propagation.BindingKey][]string
+// suspensions are the clusters on which Redis says that bindings are suspended.
+type suspensions map[propagation.BindingKey][]string
 
-func (f flags) SetBinding(_ context.Context, key propagation.BindingKey, v suspension.Suspension) error {
-	f[key] = v.Clusters
+func (s suspensions) SetBinding(_ context.Context, key propagation.BindingKey, v suspension.Suspension) error {
+	s[key] = v.Clusters
 	return nil
 }
 
@@ -76,7 +76,7 @@ func TestNoInheritedSuspensionOutlivesWhatItIsInheritedFrom(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			set := flags{follower.Key: follower.InheritedSuspensions()}
+			set := suspensions{follower.Key: follower.InheritedSuspensions()}
 			for _, key := range tc.gone {
 				if err := h.DeleteBinding(ctx, h.LiveBinding(propagation.BindingOf(key))); err != nil {
 					t.Fatal(err)
