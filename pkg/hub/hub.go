@@ -241,11 +241,12 @@ func recordOf[T any](m *metav1.ObjectMeta, value T) record[T] {
 	}
 }
 
-// lastUserWrite is when somebody else last wrote anything but the status.
+// lastUserWrite is when somebody else last wrote anything but the status and the labels
+// and annotations that are the system's own, such as those that kubectl sluice sets.
 func lastUserWrite(m *metav1.ObjectMeta) time.Time {
 	last := time.Time{}
 	for _, f := range m.ManagedFields {
-		if f.Manager != propagation.FieldManager && f.Subresource == "" && f.Time != nil && f.Time.After(last) {
+		if f.Manager != propagation.FieldManager && f.Subresource == "" && f.Time != nil && f.Time.After(last) && !onlyMarks(f.FieldsV1) {
 			last = f.Time.Time
 		}
 	}
@@ -253,4 +254,29 @@ func lastUserWrite(m *metav1.ObjectMeta) time.Time {
 		return m.CreationTimestamp.Time
 	}
 	return last
+}
+
+// onlyMarks reports whether the fields are labels and annotations of the system, and
+// nothing else.
+func onlyMarks(fields *metav1.FieldsV1) bool {
+	var owned map[string]map[string]map[string]any
+	if fields == nil || utiljson.Unmarshal(fields.Raw, &owned) != nil {
+		return false
+	}
+	for in, parts := range owned {
+		if in != "f:metadata" {
+			return false
+		}
+		for part, keys := range parts {
+			if part != "f:labels" && part != "f:annotations" {
+				return false
+			}
+			for key := range keys {
+				if name, isKey := strings.CutPrefix(key, "f:"); isKey && !propagation.IsSystemKey(name) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }

@@ -366,7 +366,7 @@ func (h *Hub) Apply(key propagation.TemplateKey, edit func(obj map[string]any)) 
 		return false
 	}
 	written := old.LastUserWrite
-	if takes(withoutStatus(old.Object), withoutStatus(obj)) {
+	if takes(usersPart(old.Object), usersPart(obj)) {
 		written = h.second()
 	}
 	if gone(obj) {
@@ -384,9 +384,22 @@ func gone(obj map[string]any) bool {
 	return meta["deletionTimestamp"] != nil && len(finalizers) == 0
 }
 
-func withoutStatus(obj map[string]any) map[string]any {
+// usersPart is obj without its status, and without the labels and annotations of the
+// system.
+func usersPart(obj map[string]any) map[string]any {
 	out := maps.Clone(obj)
 	delete(out, "status")
+	meta, _ := obj["metadata"].(map[string]any)
+	meta = maps.Clone(meta)
+	for _, field := range []string{"labels", "annotations"} {
+		all, _ := meta[field].(map[string]any)
+		all = maps.Clone(all)
+		maps.DeleteFunc(all, func(key string, _ any) bool { return propagation.IsSystemKey(key) })
+		if meta[field] = all; len(all) == 0 {
+			delete(meta, field)
+		}
+	}
+	out["metadata"] = meta
 	return out
 }
 

@@ -22,7 +22,8 @@ type Policy struct {
 	ID      string
 	Created time.Time
 	// LastUserWrite is when somebody other than Sluice last wrote anything but the
-	// status, from managedFields, in whole seconds.
+	// status and the system's labels and annotations, from managedFields, in whole
+	// seconds.
 	LastUserWrite time.Time
 	Deleting      bool
 	Spec          policyv1alpha1.PropagationSpec

@@ -45,7 +45,8 @@ type Template struct {
 	ResourceVersion string
 	Created         time.Time
 	// LastUserWrite is when somebody other than Sluice last wrote anything but the
-	// status, from managedFields, in whole seconds.
+	// status and the system's labels and annotations, from managedFields, in whole
+	// seconds.
 	LastUserWrite time.Time
 	// Ours reports that the last write, of the status or anything else, was Sluice's
 	// own. It is false if somebody else may have written in the same second.
