@@ -178,6 +178,12 @@ func TestZ40AJoinThatFailsLeavesNoToken(t *testing.T) {
 	if d := cmp.Diff(before, member.tokens()); d != "" {
 		t.Errorf("the tokens are others (-want +got)\n%s", d)
 	}
+
+	// A member that does not answer is unjoined all the same.
 	member.refuse = failing("/sluice-reader/secrets", 503, http.MethodGet)
-	run(t, hub, "unjoin", "member1").wants(t, "")
+	a := run(t, hub, "unjoin", "member1")
+	a.wants(t, "")
+	if !strings.Contains(a.err, "the token with which its source read stays valid") {
+		t.Errorf("unjoin says %s%s", a.out, a.err)
+	}
 }

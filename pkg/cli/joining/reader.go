@@ -23,6 +23,9 @@ import (
 // labelHub, on a token in a member, is the identity of the hub that uses it.
 const labelHub = "sluice.dev/hub"
 
+// filledWithin is how long a member may take to make a token.
+const filledWithin = 30 * time.Second
+
 // Reader is a token of an account of the member that only reads.
 type Reader struct {
 	// Kubeconfig with the token.
@@ -112,7 +115,7 @@ func (r *Reader) token(ctx context.Context, client kubernetes.Interface, hub str
 	r.Token = made.Name
 	r.undo = append(r.undo, func(ctx context.Context) error { return secrets.Delete(ctx, made.Name, only(made)) })
 	token := ""
-	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, answerWithin, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, filledWithin, true, func(ctx context.Context) (bool, error) {
 		s, err := secrets.Get(ctx, made.Name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
