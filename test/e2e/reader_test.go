@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,8 +84,11 @@ func (s *scenario) unknown(client dynamic.Interface) {
 	s.Helper()
 	s.Eventually(func() error {
 		_, err := client.Resource(configMaps.gvr()).Namespace(s.ns).List(s.Context(), metav1.ListOptions{Limit: 1})
+		if err == nil {
+			return errors.New("the former token is still taken")
+		}
 		if !apierrors.IsUnauthorized(err) {
-			return fmt.Errorf("the former token is taken: %v", err)
+			return err
 		}
 		return nil
 	})
@@ -207,8 +209,11 @@ func TestZ40TheSourcesTokenCannotWrite(t *testing.T) {
 		s.gone("member1", read...)
 		s.Eventually(func() error {
 			_, err := s.lab.clusters["member1"].on(namespaces, "").Get(s.Context(), "sluice-reader", metav1.GetOptions{})
+			if err == nil {
+				return errors.New("the namespace is still there")
+			}
 			if !apierrors.IsNotFound(err) {
-				return fmt.Errorf("the namespace is still there: %w", err)
+				return err
 			}
 			return nil
 		})
