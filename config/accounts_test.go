@@ -122,6 +122,7 @@ func TestZ36EachAccountIsHeldToWhatItNeeds(t *testing.T) {
 		"makes one that has other Secrets":    {"sweeper", request{"create", ofMembers("members-8", "i:2", "password"), ""}, "sluice-sources-of-members"},
 		"makes another source":                {"sweeper", request{"create", ofMembers("others", "i:2", "kubeconfig"), ""}, "sluice-sources-of-members"},
 		"has a source tell of a member":       {"sweeper", request{"patch", told, has("kubeconfig")}, ""},
+		"has it read with a reader's":         {"sweeper", request{"patch", told, has("reader.kubeconfig")}, ""},
 		"gives a source another Secret":       {"sweeper", request{"patch", told, has("password")}, "sluice-sources"},
 		"gives a member's source a Secret":    {"sweeper", request{"patch", source, has("kubeconfig")}, "sluice-sources"},
 		"deletes a source of members":         {"sweeper", request{"delete", left, ""}, ""},

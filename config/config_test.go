@@ -309,7 +309,12 @@ func TestMembersSource(t *testing.T) {
 			if err := s.Validate(t.Context()); err != nil {
 				t.Error(err)
 			}
-			c := s.Spec.Template.Spec.Containers[0]
+			// Z40: the pod can ask for no Secret, and has those keys alone that are mounted.
+			pod := s.Spec.Template.Spec
+			if a := pod.AutomountServiceAccountToken; a == nil || *a || pod.ServiceAccountName != "" {
+				t.Errorf("the pod has the account %q, mounted: %v", pod.ServiceAccountName, a)
+			}
+			c := pod.Containers[0]
 			if c.Image != tc.image || s.Name != "members-2" {
 				t.Errorf("made %s of %s", s.Name, c.Image)
 			}

@@ -61,10 +61,12 @@ var served = []servedKind{
 	{"", "v1", "namespaces", "Namespace", "ns", false},
 	{"", "v1", "configmaps", "ConfigMap", "cm", true},
 	{"", "v1", "secrets", "Secret", "", true},
+	{"", "v1", "serviceaccounts", "ServiceAccount", "sa", true},
 	{"", "v1", "events", "Event", "", true},
 	{"apps", "v1", "deployments", "Deployment", "deploy", true},
 	{"apps", "v1", "controllerrevisions", "ControllerRevision", "", true},
 	{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", "", false},
+	{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", "", false},
 	{"rbac.authorization.k8s.io", "v1", "roles", "Role", "", true},
 	{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", "", true},
 	{"eventing.knative.dev", "v1", "brokers", "Broker", "", true},
@@ -383,6 +385,7 @@ func (a *api) create(r *http.Request, path string, body []byte) (int, any) {
 	if parts := strings.Split(path, "/"); len(parts) > 3 && parts[len(parts)-3] == "namespaces" {
 		u.SetNamespace(parts[len(parts)-2])
 	}
+	a.complete(u)
 	full := path + "/" + u.GetName()
 	if _, exists := a.objects[full]; exists {
 		return refused(apierrors.NewAlreadyExists(schema.GroupResource{Resource: u.GetKind()}, u.GetName()))

@@ -51,6 +51,11 @@ the functions that write to members may read the Secret, and a source watches
 the member; if Sluice runs on another cluster than the hub, the Secret is
 created there.
 
+On Knative the source reads with a token of the account sluice-reader in the
+member, which cannot write. If the member has no such account, and the
+credentials may make one, it gets one that reads all kinds. Joining again makes
+another token and revokes the former one; unjoin revokes the last.
+
 If anything fails, everything that was created is removed again.`,
 		Example: examples(`
 			kubectl sluice join member1 --cluster-kubeconfig member1.yaml

@@ -153,8 +153,8 @@ func TestZ40PrintRole(t *testing.T) {
 		args           []string
 		wants, mustNot []string
 	}{
-		"the kinds of most applications": {nil, []string{"deployments", "poddisruptionbudgets", "name: sluice-member-reader"}, []string{"cluster-admin", "'*'", "clusterroles"}},
-		"those that are asked for":       {[]string{"--kinds", "brokers.eventing.knative.dev,configmaps"}, []string{"brokers", "eventing.knative.dev", "configmaps"}, []string{"deployments", "secrets"}},
+		"the kinds of most applications": {nil, []string{"deployments", "poddisruptionbudgets", "name: sluice-reader"}, []string{"cluster-admin", "'*'", "clusterroles"}},
+		"those that are asked for":       {[]string{"--kinds", "brokers.eventing.knative.dev,configmaps"}, []string{"brokers", "eventing.knative.dev", "configmaps"}, []string{"deployments", "ingresses"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := run(t, serve(t, "hub"), append([]string{"join", "--print-role"}, tc.args...)...)

@@ -24,6 +24,7 @@ import (
 	"sluice.dev/config"
 	"sluice.dev/pkg/cli/joining"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/source/knative"
 )
 
 const (
@@ -45,6 +46,10 @@ type registration struct {
 	place  *eventing
 	member *joining.Credentials
 	id     joining.Identity
+	// reader is what the member's source reads with, for the hub of that identity; nil:
+	// it reads with the member's credentials.
+	reader *joining.Reader
+	hubID  string
 	// undo removes what was created, in reverse order.
 	undo []func(context.Context) error
 }
@@ -57,6 +62,7 @@ func (o *joinOptions) register(ctx context.Context, place *eventing, member *joi
 	r := &registration{joinOptions: o, kube: kube, place: place, member: member, id: id}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return r.namespace(ctx, propagation.SystemNamespace, nil) },
+		r.read,
 		r.secret,
 		func(ctx context.Context) error {
 			return r.namespace(ctx, propagation.WorkNamespace(o.name), map[string]string{labelCluster: o.name})
@@ -69,6 +75,7 @@ func (o *joinOptions) register(ctx context.Context, place *eventing, member *joi
 			return errors.Join(err, r.rollBack())
 		}
 	}
+	r.revoke(ctx)
 	return nil
 }
 
@@ -124,6 +131,9 @@ func (r *registration) secret(ctx context.Context) error {
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{keyKubeconfig: r.member.Kubeconfig},
 	}
+	if r.reader != nil {
+		s.Data[knative.KeyReader] = r.reader.Kubeconfig
+	}
 	made, err := secrets.Create(ctx, s, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		old, getErr := secrets.Get(ctx, r.name, metav1.GetOptions{})
@@ -145,17 +155,18 @@ func (r *registration) secret(ctx context.Context) error {
 
 // replace stores new credentials of a joined member, if they differ, once the member
 // has accepted them. It also does so if the Secret is gone, for example along with its
-// namespace.
+// namespace. On Knative, the member's source gets a new token each time.
 func (o *joinOptions) replace(ctx context.Context, place *eventing, c *clusterv1alpha1.Cluster, member *joining.Credentials) error {
 	kube, err := o.kube()
 	if err != nil {
 		return err
 	}
 	s, err := credentialsAt(place, kube).Get(ctx, o.name, metav1.GetOptions{})
+	same := err == nil && bytes.Equal(s.Data[keyKubeconfig], member.Kubeconfig)
 	switch ref := c.Spec.SecretRef; {
 	case apierrors.IsNotFound(err) && (ref == nil || ref.Namespace != propagation.SystemNamespace || ref.Name != o.name):
 		return nil // they are stored elsewhere
-	case err == nil && (bytes.Equal(s.Data[keyKubeconfig], member.Kubeconfig) || s.Labels[labelCluster] != o.name):
+	case err == nil && (same && place == nil || s.Labels[labelCluster] != o.name):
 		return nil
 	case ignoreNotFound(err) != nil:
 		return fmt.Errorf("get Secret %s/%s: %w", propagation.SystemNamespace, o.name, err)
@@ -171,10 +182,25 @@ func (o *joinOptions) replace(ctx context.Context, place *eventing, c *clusterv1
 	if err := r.namespace(ctx, propagation.SystemNamespace, nil); err != nil {
 		return err
 	}
-	if err := r.secret(ctx); err != nil {
+	if err := r.read(ctx); err != nil {
 		return err
 	}
-	o.screen.Printf("its credentials are those of %s now\n", o.file)
+	if err := r.secret(ctx); err != nil {
+		if r.reader != nil {
+			err = errors.Join(err, r.reader.Undo(context.WithoutCancel(ctx)))
+		}
+		return err
+	}
+	if err := r.mark(ctx); err != nil {
+		return err
+	}
+	r.revoke(ctx)
+	if !same {
+		o.screen.Printf("its credentials are those of %s now\n", o.file)
+	}
+	if r.reader != nil {
+		o.screen.Println("its source reads with a new token, which cannot write")
+	}
 	return nil
 }
 
@@ -265,6 +291,9 @@ func (r *registration) cluster(ctx context.Context) error {
 			InsecureSkipTLSVerification: r.member.Insecure,
 			ProxyURL:                    r.member.ProxyURL,
 		},
+	}
+	if r.reader != nil {
+		c.Annotations = map[string]string{knative.AnnotationReader: "true"}
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c)
 	if err != nil {

@@ -349,6 +349,7 @@ func (d *departure) help(ctx context.Context, works []*propagation.Work) error {
 // namespaces, and the credentials last, so that this command can be run again until
 // then.
 func (d *departure) forget(ctx context.Context) error {
+	d.revoke(ctx)
 	if d.place != nil {
 		if err := d.place.unjoin(ctx, d.name); err != nil {
 			return err

@@ -20,8 +20,9 @@ import (
 const (
 	RoleNamespace = "sluice-member"
 	RoleName      = "sluice-member"
-	// readerName is the name of the account that only reads what Sluice applied.
-	readerName = "sluice-member-reader"
+	// readerName is the name of the account that only reads, and of its namespace: who
+	// may write Secrets there has tokens of no other account.
+	readerName = "sluice-reader"
 )
 
 // Kinds are the kinds that most applications consist of.
@@ -43,7 +44,7 @@ var (
 
 // Role returns, as YAML, what a member grants to Sluice: an account that may write
 // objects of these kinds and no others, create missing namespaces, and list nodes; and
-// one that only reads objects of these kinds.
+// one that only reads objects of these kinds, whose tokens the first one makes.
 func Role(kinds []schema.GroupResource) ([]byte, error) {
 	base := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}},
@@ -51,13 +52,11 @@ func Role(kinds []schema.GroupResource) ([]byte, error) {
 		{APIGroups: []string{"autoscaling"}, Resources: []string{"horizontalpodautoscalers"}, Verbs: []string{"list"}},
 		{NonResourceURLs: []string{"/readyz", "/version"}, Verbs: []string{"get"}},
 	}
-	objects := []any{
-		&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: RoleNamespace}},
-	}
-	objects = append(objects, account(RoleName, slices.Concat(base, rules(kinds, verbs)))...)
-	objects = append(objects, account(readerName, rules(kinds, reads))...)
+	writer, write, writes := grantTo(RoleNamespace, RoleName, slices.Concat(base, rules(kinds, verbs)))
+	reader, read, readsAll := grantTo(readerName, readerName, rules(kinds, reads))
+	tokens, maker := readerTokens()
 	var out bytes.Buffer
-	for _, o := range objects {
+	for _, o := range []any{namespaceOf(RoleNamespace), writer, write, writes, namespaceOf(readerName), reader, read, readsAll, tokens, maker} {
 		raw, err := yaml.Marshal(o)
 		if err != nil {
 			return nil, fmt.Errorf("encode the role: %w", err)
@@ -68,18 +67,37 @@ func Role(kinds []schema.GroupResource) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// account returns a ServiceAccount with its rights.
-func account(name string, rules []rbacv1.PolicyRule) []any {
-	const api = "rbac.authorization.k8s.io"
-	return []any{
-		&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: RoleNamespace}},
-		&rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: api + "/v1", Kind: "ClusterRole"}, ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
+func namespaceOf(name string) *corev1.Namespace {
+	return &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// grantTo returns an account with its rights.
+func grantTo(namespace, name string, rules []rbacv1.PolicyRule) (*corev1.ServiceAccount, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding) {
+	return &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}},
+		&rbacv1.ClusterRole{TypeMeta: rbacType("ClusterRole"), ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
 		&rbacv1.ClusterRoleBinding{
-			TypeMeta: metav1.TypeMeta{APIVersion: api + "/v1", Kind: "ClusterRoleBinding"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-			RoleRef:  rbacv1.RoleRef{APIGroup: api, Kind: "ClusterRole", Name: name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: RoleNamespace}},
-		},
-	}
+			TypeMeta: rbacType("ClusterRoleBinding"), ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacAPI, Kind: "ClusterRole", Name: name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: namespace}},
+		}
+}
+
+// readerTokens let the account that writes make and revoke tokens of the one that reads.
+func readerTokens() (*rbacv1.Role, *rbacv1.RoleBinding) {
+	where := metav1.ObjectMeta{Name: RoleName, Namespace: readerName}
+	return &rbacv1.Role{TypeMeta: rbacType("Role"), ObjectMeta: where, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{readerName}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "delete"}},
+		}},
+		&rbacv1.RoleBinding{
+			TypeMeta: rbacType("RoleBinding"), ObjectMeta: where,
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacAPI, Kind: "Role", Name: RoleName},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: RoleName, Namespace: RoleNamespace}},
+		}
+}
+
+func rbacType(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: rbacAPI + "/v1", Kind: kind}
 }
 
 // rules allow the verbs on the kinds, with one rule for each API group.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	sourcesv1 "knative.dev/eventing/pkg/apis/sources/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/config"
 	"sluice.dev/pkg/core/propagation"
 )
@@ -29,9 +30,21 @@ const (
 	membersPerSource = 32
 	// formerPrefix begins the name of the source that each member once had.
 	formerPrefix = "member-"
-	// keyKubeconfig is the key of a member's Secret that holds its kubeconfig.
+	// keyKubeconfig is the key of a member's Secret that holds the kubeconfig with which
+	// Sluice writes, and its file's name in the source's pod.
 	keyKubeconfig = "kubeconfig"
 )
+
+const (
+	// KeyReader is the key of a member's Secret that holds a kubeconfig that only reads.
+	KeyReader = "reader.kubeconfig"
+	// AnnotationReader, on a Cluster, says that its Secret has the key KeyReader.
+	AnnotationReader = "sluice.dev/reader"
+)
+
+// told is a member that a source tells of, and the key of its Secret that the source's
+// pod has.
+type told struct{ member, key string }
 
 // share assigns the members to sources. has are the present assignments, as names of
 // members by the number of their source. No member is moved, because that would restart
@@ -68,30 +81,36 @@ func (s *Sources) members(ctx context.Context, all []unstructured.Unstructured, 
 		return fmt.Errorf("list clusters: %w", err)
 	}
 	var joined []string
+	keys := map[string]string{} // by member
 	for _, c := range clusters {
 		if c.DeletionTimestamp == nil && c.Spec.SecretRef != nil && c.Spec.SecretRef.Namespace == propagation.SystemNamespace && c.Spec.SecretRef.Name == c.Name {
 			joined = append(joined, c.Name)
+			keys[c.Name] = keyOf(c)
 		}
 	}
-	has, found := map[int][]string{}, map[int]*unstructured.Unstructured{}
+	has, mounts, found := map[int][]string{}, map[int][]told{}, map[int]*unstructured.Unstructured{}
 	for i := range all {
 		if n := numberOf(&all[i]); n > 0 {
-			if has[n], err = toldOf(&all[i]); err != nil {
+			if mounts[n], err = toldOf(&all[i]); err != nil {
 				return err
 			}
-			found[n] = &all[i]
+			has[n], found[n] = names(mounts[n]), &all[i]
 		}
 	}
 	want := share(has, joined)
 	for _, n := range slices.Sorted(maps.Keys(want)) {
+		mount := make([]told, len(want[n]))
+		for i, m := range want[n] {
+			mount[i] = told{m, keys[m]}
+		}
 		switch {
 		case found[n] == nil && image == "":
 			slog.WarnContext(ctx, "changes in members are not watched: there is no ContainerSource "+hubSource+" to take the image from")
 		case found[n] == nil:
-			err = s.makeMembers(ctx, n, image, watching, want[n])
-		case !slices.Equal(has[n], want[n]):
+			err = s.makeMembers(ctx, n, image, watching, mount)
+		case !slices.Equal(mounts[n], mount):
 			patch := map[string]any{}
-			if err = unstructured.SetNestedSlice(patch, volumes(want[n]), volumesField...); err == nil {
+			if err = unstructured.SetNestedSlice(patch, volumes(mount), volumesField...); err == nil {
 				err = s.patch(ctx, ContainerSources, found[n], patch)
 			}
 		}
@@ -139,7 +158,7 @@ func (s *Sources) remove(ctx context.Context, u *unstructured.Unstructured) erro
 }
 
 // makeMembers makes the source of that number.
-func (s *Sources) makeMembers(ctx context.Context, n int, image, watching string, members []string) error {
+func (s *Sources) makeMembers(ctx context.Context, n int, image, watching string, members []told) error {
 	source, err := config.MembersSource(n, image, watching)
 	if err != nil {
 		return err
@@ -166,33 +185,58 @@ func (s *Sources) makeMembers(ctx context.Context, n int, image, watching string
 // volumesField is where a source's pod has the kubeconfigs of its members.
 var volumesField = []string{"spec", "template", "spec", "volumes"}
 
+// keyOf is the key of the cluster's Secret with which its source reads.
+func keyOf(c *clusterv1alpha1.Cluster) string {
+	if c.Annotations[AnnotationReader] != "" {
+		return KeyReader
+	}
+	return keyKubeconfig
+}
+
+func names(all []told) []string {
+	out := make([]string, len(all))
+	for i, t := range all {
+		out[i] = t.member
+	}
+	return out
+}
+
 // volumes returns the kubeconfigs of the members as a volume, each in a folder with its
-// member's name. A missing kubeconfig does not keep the pod from starting.
-func volumes(members []string) []any {
+// member's name, and nothing else of their Secrets. A missing kubeconfig does not keep
+// the pod from starting.
+func volumes(members []told) []any {
 	sources := make([]any, len(members))
 	for i, m := range members {
 		sources[i] = map[string]any{"secret": map[string]any{
-			"name": m, "optional": true, "items": []any{map[string]any{"key": keyKubeconfig, "path": m + "/" + keyKubeconfig}},
+			"name": m.member, "optional": true, "items": []any{map[string]any{"key": m.key, "path": m.member + "/" + keyKubeconfig}},
 		}}
 	}
 	return []any{map[string]any{"name": membersSource, "projected": map[string]any{"sources": sources}}}
 }
 
 // toldOf are the members that a source tells of.
-func toldOf(u *unstructured.Unstructured) ([]string, error) {
+func toldOf(u *unstructured.Unstructured) ([]told, error) {
 	all, _, err := unstructured.NestedSlice(u.Object, volumesField...)
 	if err != nil {
 		return nil, fmt.Errorf("decode ContainerSource %s: %w", u.GetName(), err)
 	}
-	var members []string
+	var members []told
 	for _, v := range all {
 		volume, _ := v.(map[string]any)
 		sources, _, _ := unstructured.NestedSlice(volume, "projected", "sources") // none: of no member
 		for _, source := range sources {
 			projected, _ := source.(map[string]any)
-			if name, _, _ := unstructured.NestedString(projected, "secret", "name"); name != "" {
-				members = append(members, name)
+			name, _, _ := unstructured.NestedString(projected, "secret", "name")
+			if name == "" {
+				continue
 			}
+			items, _, _ := unstructured.NestedSlice(projected, "secret", "items")
+			key := "" // of another number of keys: it is written anew
+			if len(items) == 1 {
+				item, _ := items[0].(map[string]any)
+				key, _ = item["key"].(string)
+			}
+			members = append(members, told{name, key})
 		}
 	}
 	return members, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -97,12 +98,12 @@ func noting(wrote *[]string) clienttesting.ReactionFunc {
 	}
 }
 
-// TestSourcesFollowTheMembers: they share sources, and the one that each once had goes
-// when another tells of it.
-func TestSourcesFollowTheMembers(t *testing.T) {
+// TestZ40SourcesFollowTheMembers: they share sources, read with the least that there is,
+// and the one that each once had goes when another tells of it.
+func TestZ40SourcesFollowTheMembers(t *testing.T) {
 	s, spec, _ := sources(t)
 	members, wrote := []string{"m1", "m2"}, []string(nil)
-	s.hub = catalog{&members}
+	s.hub = catalog{&members, nil}
 	for _, verb := range []string{"create", "patch", "delete"} {
 		s.client.(*dynamicfake.FakeDynamicClient).PrependReactor(verb, "containersources", noting(&wrote))
 	}
@@ -136,6 +137,21 @@ func TestSourcesFollowTheMembers(t *testing.T) {
 	members = append(members, "m3")
 	follow("patch members-1")
 	has(`"path":"m3/kubeconfig"`)
+	follow()
+
+	// Z40: it has a credential that cannot write as soon as there is one, and then no
+	// other of that member.
+	s.hub = catalog{&members, []string{"m2"}}
+	follow("patch members-1")
+	want := []any{
+		map[string]any{"secret": map[string]any{"name": "m1", "optional": true, "items": []any{map[string]any{"key": "kubeconfig", "path": "m1/kubeconfig"}}}},
+		map[string]any{"secret": map[string]any{"name": "m2", "optional": true, "items": []any{map[string]any{"key": "reader.kubeconfig", "path": "m2/kubeconfig"}}}},
+		map[string]any{"secret": map[string]any{"name": "m3", "optional": true, "items": []any{map[string]any{"key": "kubeconfig", "path": "m3/kubeconfig"}}}},
+	}
+	mounted, _, err := unstructured.NestedSlice(spec(ContainerSources, "members-1"), "template", "spec", "volumes")
+	if d := cmp.Diff([]any{map[string]any{"name": "members", "projected": map[string]any{"sources": want}}}, mounted); d != "" || err != nil {
+		t.Errorf("the source's pod has (-want +got)\n%s%v", d, err)
+	}
 	follow()
 	members = nil
 	follow("delete members-1")

@@ -6,6 +6,7 @@ package knative
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,12 @@ var (
 	widgets     = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 )
 
-// catalog serves all kinds but widgets, and has members.
-type catalog struct{ members *[]string }
+// catalog serves all kinds but widgets, and has members, some of them with credentials
+// that only read.
+type catalog struct {
+	members *[]string
+	readers []string
+}
 
 // Clusters are the members, each with its credentials.
 func (c catalog) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
@@ -44,6 +49,9 @@ func (c catalog) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
 		out[i] = &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: clusterv1alpha1.ClusterSpec{
 			SecretRef: &clusterv1alpha1.LocalSecretReference{Namespace: "sluice-system", Name: name},
 		}}
+		if slices.Contains(c.readers, name) {
+			out[i].Annotations = map[string]string{AnnotationReader: "true"}
+		}
 	}
 	return out, nil
 }
