@@ -137,3 +137,54 @@ func (s *scenario) saidContested(mark int) (said []string) {
 	}
 	return said
 }
+
+// So it is with what a placement has in a member.
+func TestFaultFieldOfAPlacementFoughtOver(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.ConfigMap("pages").At(1), s.everywhere()
+		s.Apply(cm, p)
+		s.Says(p, carried...)
+		s.Expect(cm).At(1, members...)
+		mark, began := len(s.lab.clusters["member1"].mirror(cm.resource).since(s.ns, 0)), time.Now()
+		stop := s.fights(cm.At(9))
+		s.Eventually(func() error { return contested(true, rival, "data.version", "member1")(s.Live(p).Object) })
+		if out := s.must("explain", "crp/"+p.name()); !strings.Contains(out, rival) {
+			s.Errorf("explain does not say who it is:\n%s", out)
+		}
+		pause(s.Context(), foughtFor-time.Since(began))
+		s.pacedSince(cm, mark, began)
+		stop()
+		s.correctedWithin(cm, 2*time.Second)
+		s.Says(p, carried...)
+	})
+}
+
+// Two Clusters that lead to one member, with an override for each: both correct the
+// object, each once a second, and say that there are two.
+func TestFaultTwoNamesOfOneMemberFight(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		nginx := s.Deployment("nginx")
+		p := s.Policy("pp").Selecting(nginx)
+		s.Apply(p.To("member1"), nginx)
+		s.Expect(nginx).In("member1")
+		undo := s.doubled()
+		defer undo()
+		mirror := s.lab.clusters["member1"].mirror(nginx.resource)
+		s.Apply(s.override("first", nginx, "by", "member1", "member1"), s.override("second", nginx, "by", "double", "double"), p.To("member1", "double"))
+		s.Expect(nginx).Binding(contested(true, "another Cluster"))
+		mark, began := len(mirror.since(s.ns, 0)), time.Now()
+		pause(s.Context(), foughtFor)
+		n, took := 0, time.Since(began)
+		for _, c := range mirror.since(s.ns, mark) {
+			if c.before != nil && c.before.GetLabels()["by"] != c.after.GetLabels()["by"] {
+				n++
+			}
+		}
+		s.Logf("%d writes in %s", n, took)
+		if most := int(2.5 * took.Seconds()); n > most {
+			s.Errorf("%d writes in %s, want at most %d", n, took, most)
+		}
+		s.Apply(p.To("member1"))
+		s.Expect(nginx).Labelled("member1", "by", "member1").Binding(contested(false))
+	})
+}
