@@ -132,7 +132,7 @@ func TestSeldomCorrectionsAreNoFight(t *testing.T) {
 func TestAFightOverAnObjectOfAPlacementIsTold(t *testing.T) {
 	now := fixture.Start
 	b, m, _, w := placedIn(t, func() time.Time { return now }, "one", "two")
-	stage := applier.New(b, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now })
+	stage := applier.New(b, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now }).Sequential()
 	said := 0
 	b.Wrote = func(context.Context, pipelinetest.Write) { said++ }
 	fight := func(times int) *metav1.Condition {
