@@ -6,6 +6,7 @@ package pacing
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,8 +38,20 @@ func TestPacer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
 				var told []string
-				p := New(time.Second, func(what string) { told = append(told, what) })
+				tell := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
+					told = append(told, what)
+				}
+				take := func() (all []string) {
+					mu.Lock()
+					defer mu.Unlock()
+					all, told = told, nil
+					return all
+				}
+				p := New(time.Second, tell)
 				for _, s := range steps {
 					time.Sleep(s.after)
 					synctest.Wait()
@@ -48,12 +61,11 @@ func TestPacer(t *testing.T) {
 						may = p.Aside
 					}
 					if what != "" && may(what[:1], what) {
-						told = append(told, what)
+						tell(what)
 					}
-					if want := strings.Fields(s.want); !slices.Equal(told, want) {
-						t.Errorf("after %q: told %v, want %v", s.tell, told, want)
+					if got, want := take(), strings.Fields(s.want); !slices.Equal(got, want) {
+						t.Errorf("after %q: told %v, want %v", s.tell, got, want)
 					}
-					told = nil
 				}
 				time.Sleep(3 * time.Second)
 				synctest.Wait()
