@@ -215,6 +215,9 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	if r.Contested != "" {
 		field("Contested", s.Paint(screen.Bad, r.Contested))
 	}
+	if r.FieldsContested != "" {
+		field("Contested", s.Paint(screen.Bad, r.FieldsContested))
+	}
 	o.showPolicies(r)
 	o.showPending(r)
 	o.showClusters(r)

@@ -122,7 +122,7 @@ func (o *explainOptions) showStages(r explaining.PlacementReport) {
 	var rows [][]screen.Cell
 	for _, st := range r.Stages {
 		status := screen.Cell{Text: st.Status, Paint: screen.Good}
-		if st.Status != "True" || st.Stale || st.Stage == applying.ConditionContested {
+		if st.Status != "True" || st.Stale || st.Stage == applying.ConditionContested || st.Stage == applying.ConditionFieldsContested {
 			status.Paint = screen.Bad
 		}
 		if st.Stale {

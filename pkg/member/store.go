@@ -25,6 +25,9 @@ type Change struct {
 	Version string
 	// Deleted: the object is gone, or no longer marked as Sluice's.
 	Deleted bool
+	// Touched: somebody changed what Sluice applied, or took it away. Otherwise the object
+	// is new here, or something else of it changed, such as its status.
+	Touched bool
 }
 
 // store keeps Sluice's objects of one kind as a watch sees them, and announces changes
@@ -68,6 +71,8 @@ type event struct {
 	key     string
 	object  *Observed
 	deleted bool
+	// touched is Change.Touched, when the event is recorded.
+	touched bool
 }
 
 func newStore(gvk schema.GroupVersionKind, announce func(Change)) *store {
@@ -120,7 +125,7 @@ func (s *store) end(key string, answer *Observed) {
 	w, told := s.writing[key], false
 	if w.callers--; w.callers == 0 {
 		delete(s.writing, key)
-		told = w.last != nil && s.record(*w.last)
+		told = w.last != nil && s.record(w.last)
 	}
 	s.mu.Unlock()
 	if told {
@@ -139,7 +144,7 @@ func (s *store) see(e event) {
 		s.mu.Unlock()
 		return
 	}
-	told := s.record(e)
+	told := s.record(&e)
 	s.mu.Unlock()
 	if told {
 		s.tell(e)
@@ -148,7 +153,7 @@ func (s *store) see(e event) {
 
 // record stores the event's object, and reports whether it is news: neither caused by a
 // write of Sluice's own, nor older than what is known. The lock is held.
-func (s *store) record(e event) bool {
+func (s *store) record(e *event) bool {
 	have := s.objects[e.key]
 	if have != nil && !watch.Newer(e.object.Version, have.Version) || have == nil && e.deleted {
 		return false
@@ -156,6 +161,7 @@ func (s *store) record(e event) bool {
 	if have != nil && have.UID == e.object.UID {
 		e.object.For = have.For
 	}
+	e.touched = have != nil && (e.deleted || touched(have, e.object))
 	if s.objects[e.key] = e.object; e.deleted {
 		delete(s.objects, e.key)
 		if applying.Over(e.object.Object) {
@@ -165,12 +171,17 @@ func (s *store) record(e event) bool {
 	return true
 }
 
+// touched reports whether what was applied differs.
+func touched(was, is *Observed) bool {
+	return was.UID != is.UID || was.FieldsHash != is.FieldsHash || was.Manifest != is.Manifest || was.Work != is.Work || was.Hub != is.Hub
+}
+
 func (s *store) tell(e event) {
 	u := unstructured.Unstructured{Object: e.object.Object}
 	version, kind := s.gvk.ToAPIVersionAndKind()
 	s.announce(Change{
 		Ref:  Ref{APIVersion: version, Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()},
-		Work: e.object.Work, Version: e.object.Version, Deleted: e.deleted,
+		Work: e.object.Work, Version: e.object.Version, Deleted: e.deleted, Touched: e.touched,
 	})
 }
 
@@ -228,7 +239,7 @@ func (s *store) listed(all []event, version string) []event {
 		if !in[key] && !watch.Newer(o.Version, version) {
 			last := *o
 			last.Version = version
-			all = append(all, event{key, &last, true})
+			all = append(all, event{key: key, object: &last, deleted: true})
 		}
 	}
 	return all

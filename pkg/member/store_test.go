@@ -179,3 +179,44 @@ func TestZ20TheEndOfAJobIsRemembered(t *testing.T) {
 		t.Errorf("the answer is %+v: %v", read, err)
 	}
 }
+
+// Only what somebody did to what Sluice applied is paced: a status is told at once.
+func TestStoreTellsWhatWasTouched(t *testing.T) {
+	managed := func(u *unstructured.Unstructured, fields string) *unstructured.Unstructured {
+		u.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
+			"manager": propagation.FieldManager, "operation": "Apply", "fieldsV1": map[string]any{fields: map[string]any{}},
+		}}
+		return u
+	}
+	was := func() *unstructured.Unstructured { return managed(seen("5"), "f:spec") }
+	for name, tc := range map[string]struct {
+		then    func(u *unstructured.Unstructured)
+		deleted bool
+		want    bool
+	}{
+		"its status":                   {then: func(u *unstructured.Unstructured) { u.Object["status"] = map[string]any{"ready": true} }},
+		"a finalizer of somebody else": {then: func(u *unstructured.Unstructured) { u.Object["metadata"].(map[string]any)["finalizers"] = []any{"a"} }},
+		"a field that was applied":     {then: func(u *unstructured.Unstructured) { managed(u, "f:data") }, want: true},
+		"the mark of another manifest": {then: func(u *unstructured.Unstructured) {
+			u.SetAnnotations(map[string]string{applying.AnnotationManifest: "other"})
+		}, want: true},
+		"the mark of another hub": {then: func(u *unstructured.Unstructured) {
+			u.SetAnnotations(map[string]string{applying.AnnotationHub: "other"})
+		}, want: true},
+		"it was made anew": {then: func(u *unstructured.Unstructured) { u.SetUID("new") }, want: true},
+		"it was deleted":   {then: func(*unstructured.Unstructured) {}, deleted: true, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []bool
+			s := newStore(configMaps, func(c Change) { told = append(told, c.Touched) })
+			s.see(happened(s, was(), false))
+			next := was()
+			tc.then(next)
+			next.SetResourceVersion("6")
+			s.see(happened(s, next, tc.deleted))
+			if diff := cmp.Diff([]bool{false, tc.want}, told); diff != "" {
+				t.Errorf("touched (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

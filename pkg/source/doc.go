@@ -12,7 +12,8 @@
 //  3. The stores of pkg/hub and pkg/member take what the loop tells, and let through what
 //     somebody else did: what the process wrote itself it knows. They differ in what they
 //     have to know of an object (docs/decisions/0049).
-//  4. pkg/standalone makes an event of it, and has the kinds that are watched follow the
+//  4. pkg/standalone makes an event of it, of what somebody changed in a member at most one
+//     a second (pacing), and has the kinds that are watched follow the
 //     policies on the hub, and what is applied in members.
 //
 // On Knative, where each stage is a process of its own:

@@ -18,12 +18,14 @@ import (
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
 	"sluice.dev/pkg/pipeline/reporter"
+	"sluice.dev/pkg/source/pacing"
 )
 
 // follower watches in each member the kinds that are applied there, as
 // Knative's receive adapter does with a member's kubeconfig.
 type follower struct {
-	p *pipeline
+	p     *pipeline
+	pacer *pacing.Pacer[news]
 
 	mu      sync.Mutex
 	follows map[followed]bool
@@ -35,7 +37,21 @@ type followed struct {
 	gvk     schema.GroupVersionKind
 }
 
-func newFollower(p *pipeline) *follower { return &follower{p: p, follows: map[followed]bool{}} }
+// news is what is to be told of an object in a member.
+type news struct {
+	ctx       context.Context
+	eventType string
+	object    events.Object
+}
+
+// corrected is how often an object in a member is told of, and so corrected, which
+// somebody changes back each time. The first change is told at once.
+const corrected = time.Second
+
+func newFollower(p *pipeline) *follower {
+	publish := func(n news) { p.publish(n.ctx, n.eventType, n.object) }
+	return &follower{p: p, pacer: pacing.New(corrected, publish), follows: map[followed]bool{}}
+}
 
 // appliers finds members for the applier.
 func (f *follower) appliers(ctx context.Context, cluster string) (applier.Member, error) {
@@ -108,6 +124,18 @@ func (f *follower) watch(ctx context.Context, k followed) error {
 		if change.Deleted {
 			eventType = events.ResourceDeleted
 		}
-		f.p.publish(ctx, eventType, events.Object{TemplateKey: change.Ref, Version: change.Version, Cluster: k.cluster})
+		f.tell(news{ctx, eventType, events.Object{TemplateKey: change.Ref, Version: change.Version, Cluster: k.cluster}}, change.Touched)
 	})
+}
+
+// tell publishes the news at once, unless somebody touched the object less than a second
+// ago: then it waits, and later news takes its place. A status is not delayed by others.
+func (f *follower) tell(n news, touched bool) {
+	may := f.pacer.Aside
+	if touched {
+		may = f.pacer.Now
+	}
+	if may(n.object.Cluster+"/"+n.object.ID(), n) {
+		f.p.publish(n.ctx, n.eventType, n.object)
+	}
 }

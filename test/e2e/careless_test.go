@@ -183,6 +183,31 @@ func TestZ11ClusterDeletedAndJoinedAgain(t *testing.T) {
 	})
 }
 
+// doubled gives member1 a second Cluster of the name "double", and returns when it has its
+// identity; undo unjoins it.
+func (s *scenario) doubled() (undo func()) {
+	s.Helper()
+	secret := newThing(secrets, systemNamespace, "double")
+	s.own(secret)
+	s.Apply(secret.with("data", s.Live(newThing(secrets, systemNamespace, "member1")).Object["data"]))
+	first, double := s.Live(newThing(clusters, "", "member1")), newThing(clusters, "", "double")
+	s.Apply(double.with("spec", map[string]any{
+		"syncMode": "Push", "apiEndpoint": text(first.Object, "spec.apiEndpoint"),
+		"secretRef": map[string]any{"namespace": systemNamespace, "name": "double"},
+	}))
+	s.Eventually(func() error {
+		if is, want := text(s.Live(double).Object, "spec.id"), text(first.Object, "spec.id"); is != want || is == "" {
+			return fmt.Errorf("it says that it is %q, want %q", is, want)
+		}
+		return nil
+	})
+	return func() {
+		if out, err := s.Sluice("unjoin", "double"); err != nil {
+			s.Errorf("unjoin: %v\n%s", err, out)
+		}
+	}
+}
+
 // A member has a second Cluster, made by hand and without an identity: leaving one of its
 // names out takes nothing away, as long as the other is chosen.
 func TestZ1TwoNamesOfOneMember(t *testing.T) {
@@ -193,25 +218,7 @@ func TestZ1TwoNamesOfOneMember(t *testing.T) {
 		s.Expect(nginx).In("member1").Work("member1", isCondition("Applied", "True"))
 		s.Rest()
 		before := s.uids(nginx, "member1")
-		secret := newThing(secrets, systemNamespace, "double")
-		s.own(secret)
-		s.Apply(secret.with("data", s.Live(newThing(secrets, systemNamespace, "member1")).Object["data"]))
-		first, double := s.Live(newThing(clusters, "", "member1")), newThing(clusters, "", "double")
-		s.Apply(double.with("spec", map[string]any{
-			"syncMode": "Push", "apiEndpoint": text(first.Object, "spec.apiEndpoint"),
-			"secretRef": map[string]any{"namespace": systemNamespace, "name": "double"},
-		}))
-		defer func() {
-			if out, err := s.Sluice("unjoin", "double"); err != nil {
-				s.Errorf("unjoin: %v\n%s", err, out)
-			}
-		}()
-		s.Eventually(func() error {
-			if is, want := text(s.Live(double).Object, "spec.id"), text(first.Object, "spec.id"); is != want || is == "" {
-				return fmt.Errorf("it says that it is %q, want %q", is, want)
-			}
-			return nil
-		})
+		defer s.doubled()()
 		for _, names := range [][]string{{"member1", "double"}, {"member1"}, {"member1", "double"}, {"double"}, {"member1"}} {
 			s.Apply(p.To(names...))
 			s.Eventually(func() error {

@@ -97,7 +97,7 @@ var stages = []string{
 }
 
 // besides are the conditions that a placement has only while something is wrong.
-var besides = []string{reporting.ConditionKindsGranted, applying.ConditionContested}
+var besides = []string{reporting.ConditionKindsGranted, applying.ConditionContested, applying.ConditionFieldsContested}
 
 // memberStages are the conditions of a binding, in order.
 var memberStages = []string{

@@ -52,6 +52,9 @@ type Report struct {
 	// Contested says who else wants objects that members have because of the template;
 	// absent: nobody.
 	Contested string `json:"contested,omitempty"`
+	// FieldsContested says who changes objects in members back that Sluice corrects;
+	// absent: nobody.
+	FieldsContested string `json:"fieldsContested,omitempty"`
 }
 
 // Ignored are the fields of a policy that have no effect.
@@ -158,6 +161,9 @@ func (w World) Explain(s Subject) Report {
 		r.IgnoredOfBinding = reporting.FieldsIgnored(propagation.BindingFields, &b.Spec)
 		if c := meta.FindStatusCondition(b.Status.Conditions, applying.ConditionContested); c != nil {
 			r.Contested = c.Message
+		}
+		if c := meta.FindStatusCondition(b.Status.Conditions, applying.ConditionFieldsContested); c != nil {
+			r.FieldsContested = c.Message
 		}
 	}
 	if d.Pending() && d.Reason != gating.NameTaken {

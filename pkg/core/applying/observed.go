@@ -5,6 +5,7 @@ package applying
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,11 +57,24 @@ type Observed struct {
 	// Others are the fields of the spec that others own, by the managed fields: one
 	// entry for each owner.
 	Others []map[string]any
+	// Managers are all that set fields of the object, without those that set them by a
+	// subresource, if the whole object was asked for.
+	Managers []Manager
+	// At is when Sluice last changed the object, in whole seconds of the member's clock.
+	At time.Time
 	// Replicas says who else sets the number of replicas.
 	Replicas ReplicasOwner
 	// NodePorts reports that Sluice applied the node ports of the Service; otherwise
 	// the member chose those it has.
 	NodePorts bool
+}
+
+// Manager is somebody who sets fields of an object, and which.
+type Manager struct {
+	Name string
+	// Applied: by server-side apply.
+	Applied bool
+	Fields  map[string]any
 }
 
 // ReplicasOwner says who else sets spec.replicas.
@@ -98,6 +112,9 @@ func Observe(obj map[string]any, whole bool) *Observed {
 	for _, e := range entries {
 		if entry, ok := e.(map[string]any); ok {
 			o.note(entry)
+			if whole {
+				o.manage(entry)
+			}
 		}
 	}
 	delete(meta, "managedFields")
@@ -116,6 +133,8 @@ func (o *Observed) note(entry map[string]any) {
 	spec, _ := fields["f:spec"].(map[string]any)
 	if entry["manager"] == propagation.FieldManager && entry["operation"] == "Apply" && (entry["subresource"] == nil || entry["subresource"] == "") {
 		o.FieldsHash = propagation.HashJSON(fields)
+		at, _ := entry["time"].(string)
+		o.At, _ = time.Parse(time.RFC3339, at) // zero: long ago
 		o.NodePorts = setsNodePorts(spec)
 		return
 	}
@@ -130,4 +149,13 @@ func (o *Observed) note(entry map[string]any) {
 		owner = Scaler
 	}
 	o.Replicas = max(o.Replicas, owner)
+}
+
+// manage adds an entry of the managed fields to the managers.
+func (o *Observed) manage(entry map[string]any) {
+	name, _ := entry["manager"].(string)
+	fields, _ := entry["fieldsV1"].(map[string]any)
+	if by, _ := entry["subresource"].(string); by == "" {
+		o.Managers = append(o.Managers, Manager{name, entry["operation"] == "Apply", fields})
+	}
 }

@@ -136,14 +136,17 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 	return BoundBinding(status)
 }
 
-// contested are the conditions with that about others that want what the Works have, as
-// long as some do.
+// contested are the conditions with those about others that want what the Works have, or
+// change it, as long as some do.
 func contested(b *propagation.Binding, list []metav1.Condition, works []*propagation.Work, now time.Time) []metav1.Condition {
-	c, is := applying.Contested(works, b.Generation)
-	if !is {
-		return conditions.Without(list, c.Type)
+	for _, of := range []func([]*propagation.Work, int64) (metav1.Condition, bool){applying.Contested, applying.FieldsContestedOf} {
+		c, is := of(works, b.Generation)
+		if !is {
+			list = conditions.Without(list, c.Type)
+			continue
+		}
+		list, _ = conditions.Set(list, c, now)
 	}
-	list, _ = conditions.Set(list, c, now)
 	return list
 }
 

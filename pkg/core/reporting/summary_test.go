@@ -14,6 +14,7 @@ import (
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 )
@@ -220,5 +221,25 @@ func TestSummaryCarriesStatusAndHealth(t *testing.T) {
 	s := Summarize(b, []*propagation.Work{w}, noon)
 	if i := s.AggregatedStatus[0]; string(i.Status.Raw) != `{"replicas":1}` || i.Health != workv1alpha2.ResourceHealthy || s.SchedulerObservedGeneration != 2 {
 		t.Errorf("summary %+v", s)
+	}
+}
+
+// Who fights over fields in members stands on the binding as long as a Work says so.
+func TestABindingSaysWhoFightsOverItsFields(t *testing.T) {
+	b, w := bound("a"), made("a", applied)
+	w.Status.Conditions = applying.WithFieldsContested(w.Status.Conditions, []string{"rival sets it"}, false, noon)
+	b.Status = Summarize(b, []*propagation.Work{w}, noon)
+	if c := meta.FindStatusCondition(b.Status.Conditions, "FieldsContested"); c == nil || c.Status != "True" || c.Reason != "FieldManagerConflict" || c.Message != "rival sets it" {
+		t.Fatalf("it says %+v", c)
+	}
+	if !meta.IsStatusConditionTrue(b.Status.Conditions, "FullyApplied") {
+		t.Error("it is not applied any more")
+	}
+	if d := cmp.Diff(b.Status, Summarize(b, []*propagation.Work{w}, noon.Add(time.Hour))); d != "" {
+		t.Errorf("an hour later, with nothing new:\n%s", d)
+	}
+	b.Status = Summarize(b, []*propagation.Work{made("a", applied)}, noon)
+	if c := meta.FindStatusCondition(b.Status.Conditions, "FieldsContested"); c != nil {
+		t.Errorf("when it is over it says %+v", c)
 	}
 }

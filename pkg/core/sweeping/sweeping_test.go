@@ -17,6 +17,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/sweeping"
@@ -239,5 +240,16 @@ func TestZ22AMemberThatIsLostWithEachSweepHoldsUpNoOther(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// So is a Work whose fields somebody changes back each time: it says so until nobody does.
+func TestAWorkThatIsFoughtOverIsLookedAt(t *testing.T) {
+	w := &propagation.Work{Generation: 2}
+	w.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, Reason: reporting.ReasonApplied, ObservedGeneration: 2}}
+	was := sweeping.StateOf(w, time.Unix(1000, 0))
+	w.Status.Conditions = applying.WithFieldsContested(w.Status.Conditions, []string{"somebody"}, false, time.Unix(1000, 0))
+	if is := sweeping.StateOf(w, time.Unix(1000, 0)); was != sweeping.Finished || is != sweeping.Failing {
+		t.Errorf("%d, and fought over %d", was, is)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,6 +43,10 @@ type done struct {
 	// object is the member's object as it was read; nil: it need not exist.
 	object map[string]any
 	state  workv1alpha1.AppliedState
+	// at is when Sluice had changed the object last, when it was read.
+	at time.Time
+	// fought says who fights over the object; empty: nobody, or it was said.
+	fought string
 }
 
 // apply applies the Work to its member, and writes the outcome to the Work's status. If
@@ -62,6 +67,8 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 		settling = settling || a.object != nil && !applying.Over(a.object) && reporting.Settling(known, a.object)
 	}
 	status := reporting.Succeeded(w, applied[0].state, statuses(known, w, bound, applied), s.now())
+	began, over := s.fights(w, applied)
+	status.Conditions = applying.WithFieldsContested(status.Conditions, began, over, s.now())
 	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
 		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it"}, nil
 	}
@@ -69,6 +76,7 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
+	s.tellFights(ctx, w, began)
 	if conditions.Is(w.Status.Conditions, workv1alpha1.ConditionApplied, metav1.ConditionFalse) {
 		s.hub.Mention(ctx, hub.AboutWork(w), workv1alpha1.EventReasonSyncSucceed, r.message)
 	}
@@ -178,7 +186,7 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 		a := done{manifest: in.Manifest, state: d.State}
 		switch {
 		case in.Live.Answer == applying.Found:
-			a.object = in.Live.Value.Object
+			a.object, a.at = in.Live.Value.Object, in.Live.Value.At
 		case d.Last != nil:
 			a.object = d.Last.Object
 		}
@@ -195,13 +203,14 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 			return done{}, err
 		}
 	}
+	fought := s.fought(ctx, m, in, d)
 	now, err := s.put(ctx, m, in)
 	if err != nil {
 		return done{}, err
 	}
 	return done{in.Manifest, now.Object, workv1alpha1.AppliedState{
 		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID,
-	}}, nil
+	}, now.At, fought}, nil
 }
 
 // newest returns an error if the Work was read in an outdated form, so that what
@@ -296,7 +305,7 @@ func reasonOf(err error) string {
 func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (result, error) {
 	s.tell(ctx, w, metav1.ConditionFalse)
 	status := w.Status
-	status.Conditions = s.dispatching(w, metav1.ConditionFalse)
+	status.Conditions = conditions.Without(s.dispatching(w, metav1.ConditionFalse), applying.ConditionFieldsContested)
 	if len(status.ManifestStatuses) == 0 {
 		// A Work that was created again has no statuses yet for the objects in its
 		// member.

@@ -16,6 +16,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
@@ -92,11 +93,15 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 			status.Conditions = telling.InProgress(w, fmt.Sprintf("%d objects have still to leave", len(rest.left)), s.now())
 		}
 	}
+	fights, over := s.placedFights(w, outcomes)
+	kept := slices.Concat(status.Conditions, conditions.Only(w.Status.Conditions, applying.ConditionFieldsContested))
+	status.Conditions = applying.WithFieldsContested(kept, fights, over, s.now())
 	status.ManifestConditions = append(status.ManifestConditions, rest.left...)
 	now, commitErr := s.hub.CommitWorkResults(ctx, w, status)
 	if commitErr != nil {
 		return result{}, errors.Join(fmt.Errorf("commit status of %s: %w", w.Key, commitErr), s.remember(ctx, w, status.ManifestConditions, commitErr))
 	}
+	s.tellFights(ctx, w, fights)
 	holders, contestErr := s.contest(ctx, w, inVain(outcomes))
 	if contestErr != nil {
 		return result{}, contestErr
@@ -200,7 +205,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 		return s.failed(o, err)
 	}
 	if in.Live.Answer == applying.Found {
-		o.Object = in.Live.Value.Object
+		o.Object, o.At = in.Live.Value.Object, in.Live.Value.At
 	}
 	if in.When == applying.WhenNever {
 		return reported(w, o), nil
@@ -225,6 +230,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	case !d.Writes():
 		return refused(w, o, d), nil
 	}
+	o.Fought = s.fought(ctx, m, in, d)
 	now, err := s.put(ctx, m, in)
 	if err != nil {
 		return s.failed(maybe(o, err), err)

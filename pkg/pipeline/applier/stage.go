@@ -31,6 +31,7 @@ type Stage struct {
 	now         func() time.Time
 	slow        slow
 	wants       wants
+	corrections corrections
 	locks       *keyLock // nil: several events may handle one Work at the same time
 	atOnce      bool     // the status is written before objects have settled
 	// patience is how long the others are waited for once most Works of an event are
@@ -122,6 +123,9 @@ func templateOf(msg events.Data, w *propagation.Work) *propagation.TemplateKey {
 
 // bring applies the Work to its member.
 func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work) (result, error) {
+	if s.busy(msg, w) {
+		return result{event: events.WorkApplied, reason: applying.ReasonFieldManagerConflict, message: applying.FieldsContested(w).Message}, nil
+	}
 	if w.Key.Form == propagation.PlacementForm {
 		return s.placed(ctx, w, msg.Continue)
 	}

@@ -5,7 +5,6 @@ package adapter
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
@@ -14,6 +13,7 @@ import (
 	"knative.dev/pkg/logging"
 
 	"sluice.dev/pkg/coalesce"
+	"sluice.dev/pkg/source/pacing"
 )
 
 // paced sends one event about an object at once, and then at most one in each interval,
@@ -21,51 +21,27 @@ import (
 // found by the sweeper, as all that a source does not tell.
 type paced struct {
 	cloudevents.Client
-	interval time.Duration
+	pacer *pacing.Pacer[sending]
+}
 
-	mu sync.Mutex
-	// last is the event that waits for an object of which was told within the interval;
-	// nil: none does.
-	last map[string]*event.Event
+// sending is an event that is to be sent.
+type sending struct {
+	ctx   context.Context
+	event event.Event
 }
 
 func newPaced(c cloudevents.Client, interval time.Duration) *paced {
-	return &paced{Client: c, interval: interval, last: map[string]*event.Event{}}
+	return &paced{c, pacing.New(interval, func(t sending) {
+		if result := c.Send(t.ctx, t.event); !cloudevents.IsACK(result) {
+			logging.FromContext(t.ctx).Errorw("an event was not sent", "subject", t.event.Subject(), "error", result)
+		}
+	})}
 }
 
 // Send sends the event, now or when the interval is over.
 func (p *paced) Send(ctx context.Context, e event.Event) protocol.Result {
-	object := coalesce.Names(e)
-	p.mu.Lock()
-	if _, told := p.last[object]; told {
-		p.last[object] = &e
-		p.mu.Unlock()
+	if !p.pacer.Now(coalesce.Names(e), sending{ctx, e}) {
 		return nil
 	}
-	p.last[object] = nil
-	p.mu.Unlock()
-	return p.send(ctx, object, e)
-}
-
-func (p *paced) send(ctx context.Context, object string, e event.Event) protocol.Result {
-	time.AfterFunc(p.interval, func() { p.next(ctx, object) })
 	return p.Client.Send(ctx, e)
-}
-
-// next sends what waits for the object.
-func (p *paced) next(ctx context.Context, object string) {
-	p.mu.Lock()
-	e := p.last[object]
-	if e == nil {
-		delete(p.last, object)
-	} else {
-		p.last[object] = nil
-	}
-	p.mu.Unlock()
-	if e == nil {
-		return
-	}
-	if result := p.send(ctx, object, *e); !cloudevents.IsACK(result) {
-		logging.FromContext(ctx).Errorw("an event was not sent", "subject", e.Subject(), "error", result)
-	}
 }

@@ -8,19 +8,22 @@ import (
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 )
 
 // Besides returns the conditions of a placement that do not belong to a stage of its
 // rollout. Each exists only while something is wrong: Sluice lacks a right to objects
 // that are selected, which the placer writes, or others want objects that the placement
-// has in a member.
+// has in a member, or change them there.
 func Besides(in Input) []metav1.Condition {
 	was := in.Placement.Status.Conditions
 	list := conditions.Only(was, reporting.ConditionKindsGranted)
-	if c, is := applying.Contested(in.Works, in.Placement.Generation); is {
-		said, _ := conditions.Set(conditions.Only(was, c.Type), c, in.Now)
-		list = append(list, said...)
+	for _, of := range []func([]*propagation.Work, int64) (metav1.Condition, bool){applying.Contested, applying.FieldsContestedOf} {
+		if c, is := of(in.Works, in.Placement.Generation); is {
+			said, _ := conditions.Set(conditions.Only(was, c.Type), c, in.Now)
+			list = append(list, said...)
+		}
 	}
 	return list
 }

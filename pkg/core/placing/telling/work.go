@@ -67,6 +67,10 @@ type Outcome struct {
 	Holder *propagation.WorkKey
 	// Differs lists the fields that the member's object has with other values.
 	Differs []placementv1.PatchDetail
+	// Fought says who fights over the object; empty: nobody, or it was said.
+	Fought string
+	// At is when Sluice had changed the object last, when it was read.
+	At time.Time
 }
 
 // WorkStatus returns the status of the Work after its manifests were applied. Manifests
