@@ -21,11 +21,13 @@ import (
 type corrections struct {
 	mu sync.Mutex
 	of map[propagation.WorkKey]map[string][]time.Time
+	// left is how many Works were not over when it last looked.
+	left int
 }
 
 const (
-	// mostCorrected is how many Works corrections remembers before it looks which are
-	// over.
+	// mostCorrected is how many Works corrections remembers at least before it looks which
+	// are over; it looks again when there are twice as many as were left.
 	mostCorrected = 1000
 	// recently is how long a sweep leaves a Work alone that is fought over after it was
 	// corrected: the member's next change is corrected anyway.
@@ -40,7 +42,7 @@ func (c *corrections) note(key propagation.WorkKey, object string, now time.Time
 	if c.of == nil {
 		c.of = map[propagation.WorkKey]map[string][]time.Time{}
 	}
-	if len(c.of) >= mostCorrected {
+	if len(c.of) >= max(mostCorrected, 2*c.left) {
 		c.forget(now)
 	}
 	if c.of[key] == nil {
@@ -58,6 +60,7 @@ func (c *corrections) forget(now time.Time) {
 			delete(c.of, key)
 		}
 	}
+	c.left = len(c.of)
 }
 
 // latest is when an object of the Work was corrected last. The lock is held.
