@@ -5,6 +5,7 @@ package applying
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -203,4 +204,12 @@ func FieldsContestedOf(works []*propagation.Work, generation int64) (metav1.Cond
 	return metav1.Condition{
 		Type: ConditionFieldsContested, Status: metav1.ConditionTrue, Reason: ReasonFieldManagerConflict, Message: conditions.List(all), ObservedGeneration: generation,
 	}, len(all) > 0
+}
+
+// Disputes yields the conditions of the owner of Works that tell that others want what
+// these have in members, or change it there, each with whether it is to be set.
+func Disputes(works []*propagation.Work, generation int64) iter.Seq2[metav1.Condition, bool] {
+	return func(yield func(metav1.Condition, bool) bool) {
+		_ = yield(Contested(works, generation)) && yield(FieldsContestedOf(works, generation))
+	}
 }

@@ -139,8 +139,7 @@ func Summarize(b *propagation.Binding, works []*propagation.Work, now time.Time)
 // contested are the conditions with those about others that want what the Works have, or
 // change it, as long as some do.
 func contested(b *propagation.Binding, list []metav1.Condition, works []*propagation.Work, now time.Time) []metav1.Condition {
-	for _, of := range []func([]*propagation.Work, int64) (metav1.Condition, bool){applying.Contested, applying.FieldsContestedOf} {
-		c, is := of(works, b.Generation)
+	for c, is := range applying.Disputes(works, b.Generation) {
 		if !is {
 			list = conditions.Without(list, c.Type)
 			continue

@@ -99,23 +99,26 @@ func (s *Stage) fought(ctx context.Context, m Member, in applying.Input, d apply
 }
 
 // fights returns what to say of objects of the Work over which a fight began, and whether
-// all fights are over.
+// all fights are over: neither this process has had to correct an object for a while, nor
+// another one, by when the member's objects were changed.
 func (s *Stage) fights(w *propagation.Work, applied []done) (began []string, over bool) {
-	changed := time.Time{}
+	now := s.now()
+	over = !s.corrections.since(w.Key, now, applying.FightWithin)
 	for _, a := range applied {
-		began, changed = said(began, a.fought), later(changed, a.at)
+		began, over = said(began, a.fought), over && now.Sub(a.at) >= applying.FightWithin
 	}
-	return began, s.quiet(w, changed)
+	return began, over
 }
 
 // placedFights is fights for the Work of a placement. While some of its objects were not
 // looked at, it is not known that a fight is over.
 func (s *Stage) placedFights(w *propagation.Work, outcomes []telling.Outcome) (began []string, over bool) {
-	changed, all := time.Time{}, true
+	now := s.now()
+	over = !s.corrections.since(w.Key, now, applying.FightWithin)
 	for _, o := range outcomes {
-		began, changed, all = said(began, o.Fought), later(changed, o.At), all && o.Reason != ""
+		began, over = said(began, o.Fought), over && o.Reason != "" && now.Sub(o.At) >= applying.FightWithin
 	}
-	return began, all && s.quiet(w, changed)
+	return began, over
 }
 
 func said(all []string, what string) []string {
@@ -123,20 +126,6 @@ func said(all []string, what string) []string {
 		all = append(all, what)
 	}
 	return all
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// quiet reports whether nobody has had to correct the Work's objects for a while: not
-// this process, nor another one by when the members' objects were changed.
-func (s *Stage) quiet(w *propagation.Work, changed time.Time) bool {
-	now := s.now()
-	return now.Sub(changed) >= applying.FightWithin && !s.corrections.since(w.Key, now, applying.FightWithin)
 }
 
 // busy reports whether a sweep need not look at the Work: somebody fights over it, and it

@@ -8,7 +8,6 @@ import (
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
-	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 )
 
@@ -19,8 +18,8 @@ import (
 func Besides(in Input) []metav1.Condition {
 	was := in.Placement.Status.Conditions
 	list := conditions.Only(was, reporting.ConditionKindsGranted)
-	for _, of := range []func([]*propagation.Work, int64) (metav1.Condition, bool){applying.Contested, applying.FieldsContestedOf} {
-		if c, is := of(in.Works, in.Placement.Generation); is {
+	for c, is := range applying.Disputes(in.Works, in.Placement.Generation) {
+		if is {
 			said, _ := conditions.Set(conditions.Only(was, c.Type), c, in.Now)
 			list = append(list, said...)
 		}
