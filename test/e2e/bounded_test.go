@@ -46,7 +46,7 @@ func TestZ30NeverHealthy(t *testing.T) {
 			ailing[i] = s.Deployment(fmt.Sprintf("ailing-%03d", i)).set("spec.template.spec.nodeSelector", map[string]any{"there-is": "none"})
 		}
 		s.Apply(asApplied(ailing)...)
-		if err := s.within(15*time.Second, func() error {
+		if err := s.within(12*time.Second, func() error {
 			for _, d := range ailing {
 				for _, m := range members {
 					w := s.Expect(d).work(m)

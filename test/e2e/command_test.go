@@ -24,7 +24,7 @@ import (
 // Sluice runs kubectl-sluice against the hub, in the scenario's namespace.
 func (s *scenario) Sluice(args ...string) (string, error) {
 	s.Helper()
-	cmd := s.lab.program(s.Context(), append(args, "-n", s.ns)...)
+	cmd := s.lab.program(s.Context(), "kubectl-sluice", "hub", append(args, "-n", s.ns)...)
 	if _, err := os.Stat(cmd.Path); err != nil {
 		s.Skip("kubectl-sluice is not built: make build")
 	}
@@ -32,9 +32,9 @@ func (s *scenario) Sluice(args ...string) (string, error) {
 	return string(out), err
 }
 
-// program is 'kubectl sluice' on the hub.
-func (l *lab) program(ctx context.Context, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, filepath.Join(l.dir, "bin", "kubectl-sluice"), append(args, "--kubeconfig", l.kubeconfig("hub"))...) //nolint:gosec // own program
+// program is one of the lab's, on a cluster.
+func (l *lab) program(ctx context.Context, name, cluster string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, filepath.Join(l.dir, "bin", name), append(args, "--kubeconfig", l.kubeconfig(cluster))...) //nolint:gosec // own program
 }
 
 // kubeconfig is the file for a cluster.

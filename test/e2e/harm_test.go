@@ -51,7 +51,7 @@ func (l *lab) reunite(t *testing.T) {
 		if _, err := l.hub.on(clusters, "").Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			continue
 		}
-		if out, err := l.program(t.Context(), "join", name, "--cluster-kubeconfig", l.kubeconfig(name)).CombinedOutput(); err != nil {
+		if out, err := l.program(t.Context(), "kubectl-sluice", "hub", "join", name, "--cluster-kubeconfig", l.kubeconfig(name)).CombinedOutput(); err != nil {
 			t.Errorf("join %s again: %v\n%s", name, err, out)
 		}
 	}

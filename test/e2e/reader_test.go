@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,8 +29,7 @@ var (
 // kubectlIn runs against a cluster of the lab.
 func (s *scenario) kubectlIn(cluster string, args ...string) string {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), filepath.Join(s.lab.dir, "bin", "kubectl"), append(args, "--kubeconfig", s.lab.kubeconfig(cluster))...) //nolint:gosec // own program
-	out, err := cmd.CombinedOutput()
+	out, err := s.lab.program(s.Context(), "kubectl", cluster, args...).CombinedOutput()
 	if err != nil {
 		s.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -101,9 +99,9 @@ func (s *scenario) knativeIn(cluster string) (end func()) {
 		"group": broker.group, "scope": "Namespaced", "names": map[string]any{"plural": broker.plural, "kind": broker.kind},
 		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
 	})
-	system := newThing(namespaces, "", "sluice-system")
+	system := newThing(namespaces, "", systemNamespace)
 	s.ApplyIn(cluster, crd, system)
-	s.Eventually(func() error { return s.apply(s.lab.clusters[cluster], newThing(broker, "sluice-system", "sluice")) })
+	s.Eventually(func() error { return s.apply(s.lab.clusters[cluster], newThing(broker, systemNamespace, "sluice")) })
 	return func() { s.gone(cluster, crd, system) }
 }
 
@@ -111,7 +109,7 @@ func (s *scenario) knativeIn(cluster string) (end func()) {
 // the cluster that Sluice runs on.
 func (s *scenario) reader(cluster string) dynamic.Interface {
 	s.Helper()
-	secret, err := s.lab.clusters[cluster].on(secrets, "sluice-system").Get(s.Context(), "member1", metav1.GetOptions{})
+	secret, err := s.lab.clusters[cluster].on(secrets, systemNamespace).Get(s.Context(), "member1", metav1.GetOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -232,7 +230,7 @@ func TestZ40AnotherTokenTakesOver(t *testing.T) {
 		defer s.gone("member1", grant)
 		join := func(file string) {
 			s.Helper()
-			if out, err := s.lab.program(s.background(), "join", "member1", "--cluster-kubeconfig", file).CombinedOutput(); err != nil {
+			if out, err := s.lab.program(s.background(), "kubectl-sluice", "hub", "join", "member1", "--cluster-kubeconfig", file).CombinedOutput(); err != nil {
 				s.Errorf("join: %v\n%s", err, out)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -269,11 +268,10 @@ func TestZ11PlacementsUndefinedOneByOne(t *testing.T) {
 // kubectl runs against the hub.
 func (s *scenario) kubectl(args ...string) (string, error) {
 	s.Helper()
-	bin := filepath.Join(s.lab.dir, "bin", "kubectl")
-	if _, err := os.Stat(bin); err != nil {
+	cmd := s.lab.program(s.Context(), "kubectl", "hub", args...)
+	if _, err := os.Stat(cmd.Path); err != nil {
 		s.Fatalf("the lab has no kubectl: %v", err)
 	}
-	cmd := exec.CommandContext(s.Context(), bin, append(args, "--kubeconfig", s.lab.kubeconfig("hub"))...) //nolint:gosec // own program
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
