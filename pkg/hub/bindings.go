@@ -24,7 +24,7 @@ func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding
 	if err != nil {
 		return record[*propagation.Binding]{}, err
 	}
-	return recordOf(&o.ObjectMeta, &propagation.Binding{
+	r := recordOf(&o.ObjectMeta, &propagation.Binding{
 		Key:             propagation.BindingKey{Namespace: o.Namespace, Name: o.Name},
 		UID:             o.UID,
 		ResourceVersion: o.ResourceVersion,
@@ -36,7 +36,11 @@ func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding
 		Owner:           ownerOf(&o.ObjectMeta),
 		Spec:            o.Spec,
 		Status:          o.Status,
-	}), nil
+	})
+	if o.Labels[propagation.LabelLinked] != "" {
+		r.owner = o.Namespace
+	}
+	return r, nil
 }
 
 func (h *Hub) bindingKind(key propagation.BindingKey) (*kind[*propagation.Binding], types.NamespacedName) {
@@ -76,9 +80,10 @@ func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, c
 }
 
 // LinkedBindings returns the bindings in a namespace that have LabelLinked. If bindings
-// are watched, it returns all of the namespace.
+// are watched, the others cost nothing: a removal asks for them, and a change of a
+// ConfigMap's binding.
 func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
-	return h.bindings[propagation.Namespaced].listLike(ctx, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
+	return h.bindings[propagation.Namespaced].listOwned(ctx, namespace, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
 }
 
 // RemovingBindings returns the bindings of both scopes that have LabelRemoving. If

@@ -227,16 +227,38 @@ func TestLinkedBindings(t *testing.T) {
 	linked := l.newBinding(propagation.Namespaced)
 	linked.Labels[propagation.LabelLinked] = "true"
 	other := changed(linked, func(b *propagation.Binding) { b.Key.Name = "other-configmap" })
+	var made []*propagation.Binding
 	for _, b := range []*propagation.Binding{linked, other} {
-		made, err := l.CommitBinding(l.ctx, nil, b)
+		b, err := l.CommitBinding(l.ctx, nil, b)
 		must(t, err)
-		t.Cleanup(func() { _ = l.DeleteBinding(l.ctx, made) })
+		t.Cleanup(func() { _ = l.DeleteBinding(l.ctx, b) })
+		made = append(made, b)
 	}
-	found, err := l.LinkedBindings(l.ctx, l.namespace)
+	want := func(who string, want ...propagation.BindingKey) {
+		t.Helper()
+		found, err := l.LinkedBindings(l.ctx, l.namespace)
+		must(t, err)
+		var keys []propagation.BindingKey
+		for _, b := range found {
+			keys = append(keys, b.Key)
+		}
+		if diff := cmp.Diff(want, keys); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", who, diff)
+		}
+	}
+	want("asked live", linked.Key)
+	l.watch(bindings.GroupVersion().WithKind("ResourceBinding"))
+	l.requests.take()
+	want("watched", linked.Key)
+	l.wantRequests()
+	_, err := l.CommitBinding(l.ctx, made[1], changed(made[1], func(b *propagation.Binding) { b.Labels[propagation.LabelLinked] = "true" }))
 	must(t, err)
-	if len(found) != 1 || found[0].Key != linked.Key {
-		t.Errorf("found %v, want %s alone", found, linked.Key)
-	}
+	want("as soon as it has the label", other.Key, linked.Key)
+	l.somebodyPatches(bindings, l.namespace, linked.Key.Name, `{"metadata":{"labels":{"`+propagation.LabelLinked+`":null}}}`)
+	l.waitFor("the label is gone", func() bool {
+		found, err := l.LinkedBindings(l.ctx, l.namespace)
+		return err == nil && len(found) == 1 && found[0].Key == other.Key
+	})
 }
 
 // Of both scopes.

@@ -474,6 +474,9 @@ func (s *store[T]) index(name types.NamespacedName, e *entry[T], owner string) {
 		return
 	}
 	s.unindex(name, e)
+	if owner == "" {
+		return
+	}
 	names := s.owned[owner]
 	if names == nil {
 		names = map[types.NamespacedName]bool{}

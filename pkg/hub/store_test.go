@@ -316,6 +316,7 @@ func TestStoreFindsByOwner(t *testing.T) {
 		"an object that is gone is not found":             {steps: []step{listed(9, rec("a", 5, 5)), toldGone(rec("a", 5, 10))}},
 		"what somebody else made in the way is doubtful":  {steps: []step{listed(9), answeredConflict("a")}, wantDoubtful: []string{"a"}},
 		"what changes its owner is found by the new only": {steps: []step{listed(9, rec("a", 5, 5)), told(&record[string]{name: rec("a", 5, 5).name, uid: "a-5", version: 10, owner: "another"})}},
+		"what has no owner any more is not found":         {steps: []step{listed(9, rec("a", 5, 5)), told(&record[string]{name: rec("a", 5, 5).name, uid: "a-5", version: 10})}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newStore[string]()
@@ -338,6 +339,9 @@ func TestStoreFindsByOwner(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.wantDoubtful, names); diff != "" {
 				t.Errorf("doubtful (-want +got):\n%s", diff)
+			}
+			if len(s.owned[""]) > 0 {
+				t.Errorf("kept under no owner: %v", s.owned[""])
 			}
 		})
 	}

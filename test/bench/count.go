@@ -221,8 +221,11 @@ func (b *bench) startAgain(ctx context.Context, megabytes int) error {
 		return err
 	}
 	ready := time.Since(began)
-	last, err := b.pipeline.quiet(ctx)
-	if err != nil {
+	var last time.Time
+	if err := b.profiled(ctx, "restart", 30, func() (err error) {
+		last, err = b.pipeline.quiet(ctx)
+		return err
+	}); err != nil {
 		return err
 	}
 	cpu := b.pipeline.cpu()
