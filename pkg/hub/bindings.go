@@ -6,6 +6,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 )
@@ -37,9 +39,7 @@ func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding
 		Spec:            o.Spec,
 		Status:          o.Status,
 	})
-	if o.Labels[propagation.LabelLinked] != "" {
-		r.owner = o.Namespace
-	}
+	r.keys = linksOf(r.value)
 	return r, nil
 }
 
@@ -79,11 +79,49 @@ func (h *Hub) ListBindings(ctx context.Context, namespace string, limit int64, c
 	return page, next, nil
 }
 
+// linksOf returns the keys by which a binding is found that is linked with others.
+func linksOf(b *propagation.Binding) (keys []string) {
+	if b.Labels[propagation.LabelLinked] == "" {
+		return nil
+	}
+	keys = append(keys, linkedIn(b.Key.Namespace))
+	for _, to := range dependencies.Recorded(b) {
+		keys = append(keys, referringTo(to))
+	}
+	for _, by := range b.Spec.RequiredBy {
+		keys = append(keys, requiredBy(propagation.BindingKey{Namespace: by.Namespace, Name: by.Name}))
+	}
+	return keys
+}
+
+func linkedIn(namespace string) string                { return "in " + namespace }
+func referringTo(key propagation.TemplateKey) string  { return "to " + key.ID() }
+func requiredBy(parent propagation.BindingKey) string { return "by " + parent.ID() }
+
+// BindingsReferringTo returns the bindings of templates that, as their bindings record,
+// refer to this one. If bindings are watched, no others are looked at.
+func (h *Hub) BindingsReferringTo(ctx context.Context, key propagation.TemplateKey) ([]*propagation.Binding, error) {
+	linked, err := h.linked(ctx, key.Namespace, referringTo(key))
+	return slices.DeleteFunc(linked, func(b *propagation.Binding) bool { return !dependencies.Refers(b, key) }), err
+}
+
+// BindingsRequiredBy returns the bindings that say that this one requires them. If
+// bindings are watched, no others are looked at.
+func (h *Hub) BindingsRequiredBy(ctx context.Context, parent propagation.BindingKey) ([]*propagation.Binding, error) {
+	linked, err := h.linked(ctx, parent.Namespace, requiredBy(parent))
+	return slices.DeleteFunc(linked, func(b *propagation.Binding) bool { return !dependencies.Requires(b, parent) }), err
+}
+
 // LinkedBindings returns the bindings in a namespace that have LabelLinked. If bindings
-// are watched, the others cost nothing: a removal asks for them, and a change of a
-// ConfigMap's binding.
+// are watched, no others are looked at.
 func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error) {
-	return h.bindings[propagation.Namespaced].listOwned(ctx, namespace, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
+	return h.linked(ctx, namespace, linkedIn(namespace))
+}
+
+// linked are the linked bindings in a namespace that have the key; all, where they are not
+// watched. What refers to something is always in the same namespace.
+func (h *Hub) linked(ctx context.Context, namespace, key string) ([]*propagation.Binding, error) {
+	return h.bindings[propagation.Namespaced].listBy(ctx, key, query{namespace: namespace, labels: propagation.LabelLinked, limit: pageSize})
 }
 
 // RemovingBindings returns the bindings of both scopes that have LabelRemoving. If

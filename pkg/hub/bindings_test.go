@@ -17,6 +17,7 @@ import (
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -222,6 +223,53 @@ func TestInvalidIsTerminal(t *testing.T) {
 	t.Log(err)
 }
 
+// TestBindingsThatAreLinked: what refers to a template, and what a binding requires, is
+// the same asked live and watched, and follows what is written.
+func TestBindingsThatAreLinked(t *testing.T) {
+	l := newLab(t)
+	settings := l.newBinding(propagation.Namespaced)
+	settings.Labels[propagation.LabelLinked] = "true"
+	app := changed(settings, func(b *propagation.Binding) {
+		b.Key.Name = "app-deployment"
+		b.Labels[propagation.LabelLinked] = "true"
+	})
+	app = dependencies.Record(app, []propagation.TemplateKey{settings.Template()})
+	settings.Spec.RequiredBy = []workv1alpha2.BindingSnapshot{{Namespace: app.Key.Namespace, Name: app.Key.Name}}
+	other := changed(settings, func(b *propagation.Binding) { b.Key.Name, b.Spec.RequiredBy = "other-configmap", nil })
+	made := map[string]*propagation.Binding{}
+	for _, b := range []*propagation.Binding{settings, app, other} {
+		b, err := l.CommitBinding(l.ctx, nil, b)
+		must(t, err)
+		t.Cleanup(func() { _ = l.DeleteBinding(l.ctx, b) })
+		made[b.Key.Name] = b
+	}
+	want := func(who string, referring, required []string) {
+		t.Helper()
+		to, err := l.BindingsReferringTo(l.ctx, settings.Template())
+		must(t, err)
+		by, err := l.BindingsRequiredBy(l.ctx, app.Key)
+		must(t, err)
+		if diff := cmp.Diff([][]string{referring, required}, [][]string{namesOf(to), namesOf(by)}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", who, diff)
+		}
+	}
+	want("asked live", []string{"app-deployment"}, []string{"settings-configmap"})
+	l.watch(bindings.GroupVersion().WithKind("ResourceBinding"))
+	l.requests.take()
+	want("watched", []string{"app-deployment"}, []string{"settings-configmap"})
+	l.wantRequests()
+	_, err := l.CommitBinding(l.ctx, made["app-deployment"], dependencies.Record(made["app-deployment"], nil))
+	must(t, err)
+	want("once it refers to nothing", nil, []string{"settings-configmap"})
+}
+
+func namesOf(bindings []*propagation.Binding) (names []string) {
+	for _, b := range bindings {
+		names = append(names, b.Key.Name)
+	}
+	return names
+}
+
 func TestLinkedBindings(t *testing.T) {
 	l := newLab(t)
 	linked := l.newBinding(propagation.Namespaced)
@@ -234,26 +282,22 @@ func TestLinkedBindings(t *testing.T) {
 		t.Cleanup(func() { _ = l.DeleteBinding(l.ctx, b) })
 		made = append(made, b)
 	}
-	want := func(who string, want ...propagation.BindingKey) {
+	want := func(who string, want ...string) {
 		t.Helper()
 		found, err := l.LinkedBindings(l.ctx, l.namespace)
 		must(t, err)
-		var keys []propagation.BindingKey
-		for _, b := range found {
-			keys = append(keys, b.Key)
-		}
-		if diff := cmp.Diff(want, keys); diff != "" {
+		if diff := cmp.Diff(want, namesOf(found)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", who, diff)
 		}
 	}
-	want("asked live", linked.Key)
+	want("asked live", linked.Key.Name)
 	l.watch(bindings.GroupVersion().WithKind("ResourceBinding"))
 	l.requests.take()
-	want("watched", linked.Key)
+	want("watched", linked.Key.Name)
 	l.wantRequests()
 	_, err := l.CommitBinding(l.ctx, made[1], changed(made[1], func(b *propagation.Binding) { b.Labels[propagation.LabelLinked] = "true" }))
 	must(t, err)
-	want("as soon as it has the label", other.Key, linked.Key)
+	want("as soon as it has the label", other.Key.Name, linked.Key.Name)
 	l.somebodyPatches(bindings, l.namespace, linked.Key.Name, `{"metadata":{"labels":{"`+propagation.LabelLinked+`":null}}}`)
 	l.waitFor("the label is gone", func() bool {
 		found, err := l.LinkedBindings(l.ctx, l.namespace)

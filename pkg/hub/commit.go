@@ -54,7 +54,7 @@ func (k *kind[T]) write(ctx context.Context, c commit) (value T, err error) {
 	raw, err := send(ctx, c.request.Param("fieldManager", k.client.manager), c.content, c.body)
 	switch {
 	case beaten(err):
-		s.lost(c.name, c.owner)
+		s.lost(c.name, by(c.owner))
 	case missing(err):
 		s.gone(c.name)
 	}
@@ -115,7 +115,7 @@ func (k *kind[T]) remove(ctx context.Context, name types.NamespacedName, uid typ
 	})
 	if beaten(err) && only.ResourceVersion != nil { // another version, or another object
 		k.seen.Store(0)
-		s.lost(name, "")
+		s.lost(name, nil)
 		return explain(err, "delete "+k.about(name))
 	}
 	if beaten(err) || missing(err) { // the name is free, or another object's

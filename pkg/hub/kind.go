@@ -133,10 +133,10 @@ func (k *kind[T]) listLike(ctx context.Context, q query) ([]T, error) {
 	return k.resolve(ctx, found, doubtful)
 }
 
-// listOwned is all objects of one owner, sorted. Where the store does not know,
+// listBy is all objects with a key of the store, sorted. Where the store does not know,
 // q says how to ask for them.
-func (k *kind[T]) listOwned(ctx context.Context, owner string, q query) ([]T, error) {
-	found, doubtful, known := k.told(ctx).listOwned(owner)
+func (k *kind[T]) listBy(ctx context.Context, key string, q query) ([]T, error) {
+	found, doubtful, known := k.told(ctx).listBy(key)
 	if !known {
 		return k.listLive(ctx, q)
 	}

@@ -156,7 +156,7 @@ func wireKind[T any, O interface {
 		}
 		rec := recordOf(meta, o)
 		if label != "" {
-			rec.owner = o.GetLabels()[label]
+			rec.keys = by(o.GetLabels()[label])
 		}
 		return rec, nil
 	}}
@@ -168,7 +168,7 @@ func wireName(o metav1.Object) types.NamespacedName {
 
 // ownedBy are the objects whose label names their owner.
 func ownedBy[O wire](ctx context.Context, k *kind[O], label, owner, namespace string) ([]O, error) {
-	return k.listOwned(ctx, owner, query{namespace: namespace, labels: label + "=" + owner, limit: pageSize})
+	return k.listBy(ctx, owner, query{namespace: namespace, labels: label + "=" + owner, limit: pageSize})
 }
 
 // createWire creates an object. If the name is taken, the object that has it may belong

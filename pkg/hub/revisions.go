@@ -69,7 +69,7 @@ func frozenRecord(m *metav1.ObjectMeta, number int64, content []byte) record[*fr
 		f.owner = o.UID
 	}
 	r := recordOf(m, f)
-	f.name, r.owner = r.name, f.binding
+	f.name, r.keys = r.name, by(f.binding)
 	return r
 }
 
@@ -115,7 +115,7 @@ func (h *Hub) Revision(ctx context.Context, b *propagation.Binding, name string)
 func (h *Hub) Revisions(ctx context.Context, b *propagation.Binding) ([]*propagation.Revision, error) {
 	k, namespace := h.revisionsOf(b)
 	label := propagation.BindingLabel(b.Key)
-	all, err := k.listOwned(ctx, label, query{namespace: namespace, labels: propagation.LabelBinding + "=" + label})
+	all, err := k.listBy(ctx, label, query{namespace: namespace, labels: propagation.LabelBinding + "=" + label})
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,8 @@ type record[T any] struct {
 	name    types.NamespacedName
 	uid     types.UID
 	version uint64
-	// owner is what the store finds objects by, besides their name; empty: by
-	// nothing.
-	owner string
+	// keys are what the store finds objects by, besides their name.
+	keys []string
 	// final says that this was the object's last version: it waited for its
 	// deletion, and for nothing any more.
 	final bool
@@ -35,7 +34,7 @@ type record[T any] struct {
 type store[T any] struct {
 	mu      sync.RWMutex
 	entries map[types.NamespacedName]*entry[T]
-	owned   map[string]map[types.NamespacedName]bool
+	byKey   map[string]map[types.NamespacedName]bool
 	// seen is the version up to which the watch has told everything.
 	seen uint64
 	// written is the newest version that a write of this process made.
@@ -66,8 +65,8 @@ type entry[T any] struct {
 	rec *record[T]
 	// version is the newest known, of rec or of the object that was deleted.
 	version uint64
-	// owner under which the name is indexed.
-	owner string
+	// keys under which the name is indexed.
+	keys []string
 	// tombstone is the uid of the object that this process deleted, until the watch
 	// tells of the deletion: until then late events do not bring the object back.
 	tombstone types.UID
@@ -82,7 +81,7 @@ type entry[T any] struct {
 func newStore[T any]() *store[T] {
 	return &store[T]{
 		entries: map[types.NamespacedName]*entry[T]{},
-		owned:   map[string]map[types.NamespacedName]bool{},
+		byKey:   map[string]map[types.NamespacedName]bool{},
 		wake:    make(chan struct{}, 1),
 	}
 }
@@ -156,19 +155,6 @@ func (s *store[T]) list(namespace string) (found []*record[T], doubtful []types.
 		if namespace == "" || namespace == name.Namespace {
 			found, doubtful = e.collect(name, found, doubtful)
 		}
-	}
-	return found, doubtful, s.knows()
-}
-
-// listOwned is list for the objects of one owner.
-func (s *store[T]) listOwned(owner string) (found []*record[T], doubtful []types.NamespacedName, known bool) {
-	if s == nil {
-		return nil, nil, false
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for name := range s.owned[owner] {
-		found, doubtful = s.entries[name].collect(name, found, doubtful)
 	}
 	return found, doubtful, s.knows()
 }
@@ -366,8 +352,8 @@ func (s *store[T]) gone(name types.NamespacedName) {
 }
 
 // lost takes the API server's answer that somebody else wrote first. An object that the
-// store does not know yet may belong to owner, and is indexed for it.
-func (s *store[T]) lost(name types.NamespacedName, owner string) {
+// store does not know yet may have the keys, and is indexed for them.
+func (s *store[T]) lost(name types.NamespacedName, keys []string) {
 	if s == nil {
 		return
 	}
@@ -376,7 +362,7 @@ func (s *store[T]) lost(name types.NamespacedName, owner string) {
 	e := s.at(name)
 	e.doubtful = true
 	if e.rec == nil {
-		s.index(name, e, owner)
+		s.index(name, e, keys)
 	}
 }
 
@@ -431,7 +417,7 @@ func (s *store[T]) put(e *entry[T], r *record[T]) {
 		return
 	}
 	e.rec, e.version, e.tombstone, e.doubtful = r, r.version, "", false
-	s.index(r.name, e, r.owner)
+	s.index(r.name, e, r.keys)
 }
 
 // tell queues news, or holds it while this process writes the object.
@@ -467,31 +453,4 @@ func (s *store[T]) tidy(name types.NamespacedName, e *entry[T]) {
 		s.unindex(name, e)
 		delete(s.entries, name)
 	}
-}
-
-func (s *store[T]) index(name types.NamespacedName, e *entry[T], owner string) {
-	if e.owner == owner {
-		return
-	}
-	s.unindex(name, e)
-	if owner == "" {
-		return
-	}
-	names := s.owned[owner]
-	if names == nil {
-		names = map[types.NamespacedName]bool{}
-		s.owned[owner] = names
-	}
-	names[name], e.owner = true, owner
-}
-
-func (s *store[T]) unindex(name types.NamespacedName, e *entry[T]) {
-	if e.owner == "" {
-		return
-	}
-	delete(s.owned[e.owner], name)
-	if len(s.owned[e.owner]) == 0 {
-		delete(s.owned, e.owner)
-	}
-	e.owner = ""
 }

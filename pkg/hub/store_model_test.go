@@ -119,7 +119,7 @@ func (w *world) serve(name types.NamespacedName, base *record[string], remove bo
 		w.remove(name.Name, true)
 		return func() { w.store.deleted(name, base.uid) }
 	case (base == nil) != (live == nil), base != nil && base.version != live.version:
-		return func() { w.store.lost(name, "owner-of-"+name.Name) }
+		return func() { w.store.lost(name, by("owner-of-"+name.Name)) }
 	}
 	r := w.write(name.Name, true)
 	return func() { w.store.wrote(r) }

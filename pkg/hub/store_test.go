@@ -19,7 +19,7 @@ type step func(*store[string])
 func rec(name string, first, v uint64) *record[string] {
 	return &record[string]{
 		name: types.NamespacedName{Namespace: "ns", Name: name}, uid: types.UID(fmt.Sprint(name, "-", first)),
-		version: v, owner: "owner-of-" + name, value: fmt.Sprintf("%s@%d", name, v),
+		version: v, keys: by("owner-of-" + name), value: fmt.Sprintf("%s@%d", name, v),
 	}
 }
 
@@ -47,7 +47,7 @@ func answeredDeleted(r *record[string]) step {
 }
 func answeredConflict(name string) step {
 	return func(s *store[string]) {
-		s.lost(types.NamespacedName{Namespace: "ns", Name: name}, "owner-of-"+name)
+		s.lost(types.NamespacedName{Namespace: "ns", Name: name}, by("owner-of-"+name))
 	}
 }
 func answeredMissing(name string) step {
@@ -315,15 +315,16 @@ func TestStoreFindsByOwner(t *testing.T) {
 		"a deleted object is not found":                   {steps: []step{listed(9, rec("a", 5, 5)), deleted(rec("a", 5, 5))}},
 		"an object that is gone is not found":             {steps: []step{listed(9, rec("a", 5, 5)), toldGone(rec("a", 5, 10))}},
 		"what somebody else made in the way is doubtful":  {steps: []step{listed(9), answeredConflict("a")}, wantDoubtful: []string{"a"}},
-		"what changes its owner is found by the new only": {steps: []step{listed(9, rec("a", 5, 5)), told(&record[string]{name: rec("a", 5, 5).name, uid: "a-5", version: 10, owner: "another"})}},
+		"what changes its owner is found by the new only": {steps: []step{listed(9, rec("a", 5, 5)), told(&record[string]{name: rec("a", 5, 5).name, uid: "a-5", version: 10, keys: by("another")})}},
 		"what has no owner any more is not found":         {steps: []step{listed(9, rec("a", 5, 5)), told(&record[string]{name: rec("a", 5, 5).name, uid: "a-5", version: 10})}},
+		"what has it among others is found":               {steps: []step{listed(9, &record[string]{name: rec("a", 5, 5).name, uid: "a-5", version: 9, keys: []string{"another", "owner-of-a"}, value: "a@9"})}, want: []string{"a@9"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newStore[string]()
 			for _, step := range tc.steps {
 				step(s)
 			}
-			found, doubtful, known := s.listOwned("owner-of-a")
+			found, doubtful, known := s.listBy("owner-of-a")
 			if !known {
 				t.Fatal("the store does not know")
 			}
@@ -339,9 +340,6 @@ func TestStoreFindsByOwner(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.wantDoubtful, names); diff != "" {
 				t.Errorf("doubtful (-want +got):\n%s", diff)
-			}
-			if len(s.owned[""]) > 0 {
-				t.Errorf("kept under no owner: %v", s.owned[""])
 			}
 		})
 	}
@@ -359,8 +357,8 @@ func TestStoreKnowsNothingBeforeTheInitialList(t *testing.T) {
 			if _, _, known := s.list(""); known {
 				t.Error("list: known")
 			}
-			if _, _, known := s.listOwned("owner-of-a"); known {
-				t.Error("listOwned: known")
+			if _, _, known := s.listBy("owner-of-a"); known {
+				t.Error("listBy: known")
 			}
 		})
 	}

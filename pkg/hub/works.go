@@ -41,7 +41,7 @@ func decodeWork(form propagation.Form, raw []byte) (record[*propagation.Work], e
 		return r, err
 	}
 	r.value.Spec, r.value.Status = o.Spec, o.Status
-	r.owner = o.Name
+	r.keys = by(o.Name)
 	return r, nil
 }
 
@@ -65,7 +65,7 @@ func decodePlacementWork(raw []byte) (record[*propagation.Work], error) {
 	for _, m := range o.Spec.Workload.Manifests {
 		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest(m))
 	}
-	r.owner = w.Placement()
+	r.keys = by(w.Placement())
 	return r, nil
 }
 
@@ -125,7 +125,7 @@ func (h *Hub) worksNamed(ctx context.Context, key propagation.BindingKey, since 
 	group, ctx := errgroup.WithContext(ctx)
 	for i, name := range names {
 		group.Go(func() (err error) {
-			lists[i], err = h.works[propagation.PolicyForm].listOwned(ctx, name, query{fields: "metadata.name=" + name, since: since})
+			lists[i], err = h.works[propagation.PolicyForm].listBy(ctx, name, query{fields: "metadata.name=" + name, since: since})
 			return err
 		})
 	}
@@ -150,7 +150,7 @@ func (h *Hub) WorksOfPlacementOn(ctx context.Context, placement, cluster string)
 }
 
 func (h *Hub) worksOfPlacement(ctx context.Context, placement, namespace string) ([]*propagation.Work, error) {
-	all, err := h.works[propagation.PlacementForm].listOwned(ctx, placement, query{
+	all, err := h.works[propagation.PlacementForm].listBy(ctx, placement, query{
 		namespace: namespace, labels: placementv1.LabelParentCRP + "=" + placement, limit: pageSize,
 	})
 	return slices.DeleteFunc(all, func(w *propagation.Work) bool { return w.Placement() != placement }), err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -68,6 +69,18 @@ func (h *Hub) LinkedBindings(ctx context.Context, namespace string) ([]*propagat
 	return slices.DeleteFunc(h.bindings.list(), func(b *propagation.Binding) bool {
 		return b.Key.Namespace != namespace || b.Labels[propagation.LabelLinked] == ""
 	}), nil
+}
+
+// BindingsReferringTo are those whose templates refer to this one.
+func (h *Hub) BindingsReferringTo(ctx context.Context, key propagation.TemplateKey) ([]*propagation.Binding, error) {
+	linked, err := h.LinkedBindings(ctx, key.Namespace)
+	return slices.DeleteFunc(linked, func(b *propagation.Binding) bool { return !dependencies.Refers(b, key) }), err
+}
+
+// BindingsRequiredBy are those that say that this one requires them.
+func (h *Hub) BindingsRequiredBy(ctx context.Context, parent propagation.BindingKey) ([]*propagation.Binding, error) {
+	linked, err := h.LinkedBindings(ctx, parent.Namespace)
+	return slices.DeleteFunc(linked, func(b *propagation.Binding) bool { return !dependencies.Requires(b, parent) }), err
 }
 
 // RemovingBindings are those that are labelled as holding a removal.

@@ -33,9 +33,9 @@ type Evidence struct {
 	// Settled reports that the binding's clusters are those that its placement asks for
 	// (scheduling.Settled).
 	Settled bool
-	// Parents are the bindings in the template's namespace with LabelLinked. What their
-	// templates refer to is propagated along with them, also if its own binding does
-	// not say so yet, for example because it was created again.
+	// Parents are the bindings that record that their templates refer to this one. It is
+	// propagated along with them, also if its own binding does not say so yet, for example
+	// because it was created again.
 	Parents []*propagation.Binding
 	// Successor is the Work that replaces this one, if there is one
 	// (propagation.Work.Successor).
@@ -338,7 +338,7 @@ func (e Evidence) takers() []*propagation.Binding {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(e.Parents), func(p *propagation.Binding) bool {
-		return !InForce(Have(p)) || !slices.Contains(p.TargetClusters(), e.Work.Key.Cluster) || !slices.Contains(dependencies.Recorded(p), key)
+		return !InForce(Have(p)) || !slices.Contains(p.TargetClusters(), e.Work.Key.Cluster) || !dependencies.Refers(p, key)
 	})
 }
 

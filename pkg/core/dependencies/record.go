@@ -21,6 +21,11 @@ func Recorded(b *propagation.Binding) []propagation.TemplateKey {
 	return keys
 }
 
+// Refers reports whether the binding records that its template refers to the object.
+func Refers(b *propagation.Binding, to propagation.TemplateKey) bool {
+	return slices.ContainsFunc(Recorded(b), func(k propagation.TemplateKey) bool { return k.ID() == to.ID() })
+}
+
 // Stray returns the parents that a dependency's binding names and that do not record it:
 // they are gone, or were created again under the old name. find returns the binding of a
 // key, nil if there is none.
@@ -28,7 +33,7 @@ func Stray(b *propagation.Binding, find func(propagation.BindingKey) *propagatio
 	var stray []propagation.BindingKey
 	for _, r := range b.Spec.RequiredBy {
 		key := propagation.BindingKey{Namespace: r.Namespace, Name: r.Name}
-		if p := find(key); p == nil || !slices.Contains(Recorded(p), b.Template()) {
+		if p := find(key); p == nil || !Refers(p, b.Template()) {
 			stray = append(stray, key)
 		}
 	}
@@ -40,8 +45,7 @@ func Stray(b *propagation.Binding, find func(propagation.BindingKey) *propagatio
 func Behind(b *propagation.Binding, template propagation.TemplateKey, parents iter.Seq[*propagation.Binding]) []*propagation.Binding {
 	var behind []*propagation.Binding
 	for p := range parents {
-		refers := !p.Deleting && slices.ContainsFunc(Recorded(p), func(k propagation.TemplateKey) bool { return k.ID() == template.ID() })
-		if refers && (!Requires(b, p.Key) || slices.ContainsFunc(p.TargetClusters(), func(c string) bool { return !Takes(b, p.Key, c) })) {
+		if !p.Deleting && Refers(p, template) && (!Requires(b, p.Key) || slices.ContainsFunc(p.TargetClusters(), func(c string) bool { return !Takes(b, p.Key, c) })) {
 			behind = append(behind, p)
 		}
 	}

@@ -19,7 +19,8 @@ type Hub interface {
 	TemplateNow(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 	WorksOf(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
-	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
+	BindingsReferringTo(ctx context.Context, key propagation.TemplateKey) ([]*propagation.Binding, error)
+	BindingsRequiredBy(ctx context.Context, parent propagation.BindingKey) ([]*propagation.Binding, error)
 	// Kinds returns what is known of kinds.
 	Kinds(ctx context.Context) (kinds.Table, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -320,35 +319,34 @@ func (s *Stage) orphans(ctx context.Context, e event.Event, template propagation
 	if err := s.inherit(ctx, &propagation.Binding{Key: gone}); err != nil {
 		return nil, err
 	}
-	all, err := s.hub.LinkedBindings(ctx, gone.Namespace)
-	if err != nil {
-		return nil, fmt.Errorf("list the linked bindings in %s: %w", gone.Namespace, err)
-	}
 	out := events.From(Name, e)
-	if err := s.unfollow(ctx, out, all, template, gone); err != nil {
+	if err := s.unfollow(ctx, out, template, gone); err != nil {
 		return nil, err
 	}
-	parents := map[propagation.BindingKey]*propagation.Binding{}
-	for _, b := range all {
-		if slices.Contains(dependencies.Recorded(b), template) {
-			parents[b.Key] = b
-		}
+	parents, err := s.hub.BindingsReferringTo(ctx, template)
+	if err != nil {
+		return nil, fmt.Errorf("list the bindings that refer to %s: %w", template, err)
 	}
-	for b := range maps.Values(parents) {
-		key := b.Template()
-		out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, Reason: "DependencyRemoved"})
+	for _, p := range parents {
+		out.Emit(events.BindingScheduled, events.Data{Template: new(p.Template()), Binding: &p.Key, Reason: "DependencyRemoved"})
 	}
 	return out.Events()
 }
 
 // unfollow detaches what the template whose binding is gone refers to, if the template is
 // gone, too.
-func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagation.Binding, template propagation.TemplateKey, gone propagation.BindingKey) error {
-	all = slices.DeleteFunc(slices.Clone(all), func(b *propagation.Binding) bool { return !dependencies.Requires(b, gone) })
-	if len(all) == 0 || propagation.BindingOf(template) != gone {
+func (s *Stage) unfollow(ctx context.Context, out *events.Batch, template propagation.TemplateKey, gone propagation.BindingKey) error {
+	if propagation.BindingOf(template) != gone {
 		return nil
 	}
-	_, err := s.hub.TemplateNow(ctx, template)
+	required, err := s.hub.BindingsRequiredBy(ctx, gone)
+	if err != nil {
+		return fmt.Errorf("list what %s requires: %w", gone, err)
+	}
+	if len(required) == 0 {
+		return nil
+	}
+	_, err = s.hub.TemplateNow(ctx, template)
 	if err == nil || errors.Is(err, outcome.ErrNotServed) {
 		return nil
 	}
@@ -358,7 +356,7 @@ func (s *Stage) unfollow(ctx context.Context, out *events.Batch, all []*propagat
 	if kept, failed := s.kept(ctx, err, gone); failed != nil || kept {
 		return failed
 	}
-	for _, b := range all {
+	for _, b := range required {
 		if err := s.detach(ctx, out, b.Template(), gone); err != nil {
 			return err
 		}

@@ -38,9 +38,9 @@ type Hub interface {
 	WorkNow(ctx context.Context, key propagation.WorkKey) (*propagation.Work, error)
 	// Clusters may come from a watch: the cluster of the Work itself is read live.
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
-	// LinkedBindings may come from a watch, too: references are recorded for a while
+	// BindingsReferringTo may come from a watch, too: references are recorded for a while
 	// before they matter.
-	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
+	BindingsReferringTo(ctx context.Context, key propagation.TemplateKey) ([]*propagation.Binding, error)
 }
 
 // Of returns the evidence about the objects of a Work.
@@ -59,8 +59,8 @@ func Of(ctx context.Context, h Hub, w *propagation.Work, now time.Time) (applyin
 	}
 	e.Template, e.Defined, e.Binding = of.Template, of.Defined, of.Binding
 	if e.Cluster.Answer == applying.Found && key.Namespace != "" && mayBeTaken(e) {
-		if e.Parents, err = h.LinkedBindings(ctx, key.Namespace); err != nil {
-			return e, fmt.Errorf("list linked bindings: %w", err)
+		if e.Parents, err = h.BindingsReferringTo(ctx, key); err != nil {
+			return e, fmt.Errorf("list the bindings that refer to %s: %w", key, err)
 		}
 	}
 	if e.Binding.Answer != applying.Found || e.Cluster.Answer != applying.Found {

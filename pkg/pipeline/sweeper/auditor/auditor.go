@@ -45,6 +45,7 @@ type Hub interface {
 	// LinkedBindings returns the bindings of a namespace that are dependencies or have
 	// dependencies.
 	LinkedBindings(ctx context.Context, namespace string) ([]*propagation.Binding, error)
+	BindingsReferringTo(ctx context.Context, key propagation.TemplateKey) ([]*propagation.Binding, error)
 	Contents(ctx context.Context, key propagation.WorkKey) (*propagation.KeptContents, error)
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	// Namespaces returns the namespaces that match the label selector.

@@ -75,14 +75,14 @@ func (a *Auditor) unfollowed(ctx context.Context, out *events.Batch, template pr
 	if !dependencies.Serves(template) || template.Namespace == "" {
 		return nil
 	}
-	linked, err := a.hub.LinkedBindings(ctx, template.Namespace)
+	parents, err := a.hub.BindingsReferringTo(ctx, template)
 	if err != nil {
-		return fmt.Errorf("list the linked bindings of %s: %w", template.Namespace, err)
+		return fmt.Errorf("list the bindings that refer to %s: %w", template, err)
 	}
 	if b == nil {
 		b = &propagation.Binding{}
 	}
-	announceParents(out, dependencies.Behind(b, template, slices.Values(linked)))
+	announceParents(out, dependencies.Behind(b, template, slices.Values(parents)))
 	return nil
 }
 

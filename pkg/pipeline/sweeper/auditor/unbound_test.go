@@ -31,12 +31,13 @@ type unboundHub struct {
 	policies []*propagation.Policy
 	// tells is the template that a Work of the binding tells of; nil: there is no Work.
 	tells *propagation.TemplateKey
-	// anew is what there is of the binding again, and linked are those that are linked.
+	// anew is what there is of the binding again, and linked are those that refer to its
+	// template.
 	anew   *propagation.Binding
 	linked []*propagation.Binding
 }
 
-func (h unboundHub) LinkedBindings(context.Context, string) ([]*propagation.Binding, error) {
+func (h unboundHub) BindingsReferringTo(context.Context, propagation.TemplateKey) ([]*propagation.Binding, error) {
 	return h.linked, nil
 }
 
