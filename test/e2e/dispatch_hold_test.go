@@ -264,39 +264,37 @@ func TestS25PolicyDeleted(t *testing.T) {
 	})
 }
 
-// Failover waits while the dispatching is suspended.
+// Failover waits while the dispatching is suspended: the application neither leaves the
+// cluster that does not fit any more, nor comes to the one that does. What is not
+// suspended moves meanwhile.
 func TestS26FailoverWaits(t *testing.T) {
 	alone(t, gating{failover: true}, inNamespaces, func(s *scenario) {
-		p := s.Policy("pp").To("member2", "member3").set("spec.placement.spreadConstraints", []any{
-			map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(1)},
-		})
-		nginx := s.Template("nginx")
-		s.Apply(p.Suspended(), nginx)
-		s.Expect(nginx).Binding(func(b map[string]any) error {
-			if len(items(b, "spec.clusters")) != 1 {
-				return errors.New("is not scheduled to one cluster")
-			}
-			return nil
-		})
-		chosen := text(items(s.Expect(nginx).binding().Object, "spec.clusters")[0], "name")
-		s.Apply(p)
-		s.Expect(nginx).In(chosen)
+		for _, m := range []string{"member2", "member3"} {
+			s.Cleanup(func() { s.unlabel(m) })
+		}
+		s.labelCluster("member2", true)
+		nginx, free := s.Template("nginx"), s.Template("free")
+		fitting := func(name string, t template) policy {
+			return s.Policy(name).Selecting(t).affinity(map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{s.ns: "yes"}}})
+		}
+		p := fitting("pp", nginx)
+		s.Apply(p, nginx, fitting("moves", free), free)
+		s.Expect(nginx).In("member2")
+		s.Expect(free).In("member2")
 		s.Apply(p.Suspended())
-		s.Expect(nginx).Work(chosen, isSuspended)
-		c := newThing(clusters, "", chosen)
-		s.Cleanup(func() { s.untaint(c) })
-		s.Unchanged(func() {
-			s.Patch(c, "{\"spec\":{\"taints\":[{\"key\":\"example.org/broken\",\"effect\":\"NoExecute\"}]}}")
-		})
+		s.Expect(nginx).Work("member2", isSuspended)
+		before := s.uids(nginx, "member2")
+
+		s.labelCluster("member3", true)
+		s.labelCluster("member2", false)
+		s.Expect(free).In("member3")
 		// Nor does what has the template scheduled anew move it.
-		s.Apply(nginx.At(2).Replicas(3))
-		s.Expect(nginx).Work(chosen, func(w map[string]any) error {
-			return errors.Join(isSuspended(w), hasReplicas(3)(items(w, "spec.workload.manifests")[0]))
-		})
+		s.Apply(nginx.At(2))
 		s.Settle()
-		s.Expect(nginx).In(chosen).At(1, chosen)
+		s.Expect(nginx).In("member2").At(1, "member2")
+		s.same(nginx, before, "member2")
 		s.Apply(p)
-		s.Expect(nginx).In(chosen).At(2, chosen)
+		s.Expect(nginx).In("member3").At(2, "member3")
 	})
 }
 

@@ -191,6 +191,26 @@ func TestZ14VersionGoes(t *testing.T) {
 	})
 }
 
+// A policy for a version that is not served yet takes effect when it is: nobody has to
+// touch the policy or its templates.
+func TestZ14VersionComes(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		crd, v1 := s.definition("Widget")
+		both := crd.versions("v1beta1", "v1")
+		s.define(both.unserved(), append([]string{"hub"}, members...)...)
+		w := template{newThing(v1, s.ns, "one")}.At(1)
+		p := s.Policy("pp").selectingAs(w, v1.group+"/v1beta1", "Widget").To("member1")
+		s.Apply(p, w, s.Policy("other").selectingAs(template{newThing(v1, s.ns, "two")}, v1.group+"/v1", "Widget").To("member2"))
+		s.saysKindNotServed(p)
+		s.Settle()
+		s.Expect(w).Nowhere()
+		if err := s.apply(s.lab.hub, both); err != nil {
+			s.Fatal(err)
+		}
+		s.Expect(w).In("member1").ClaimedBy(p)
+	})
+}
+
 func TestZ9ClaimTakenOff(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {
 		nginx := s.Template("nginx")

@@ -4,12 +4,10 @@
 package pipelinetest
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/member"
 )
 
 // HubBackup is what a hub had.
@@ -53,7 +51,7 @@ func (t *table[T]) keep() func() {
 }
 
 // Backup is what a member had.
-type Backup struct{ objects map[member.Ref]*Object }
+type Backup struct{ objects map[string]*Object }
 
 // Keep is what the member has.
 func (m *Member) Keep() Backup { return Backup{maps.Clone(m.objects)} }
@@ -61,10 +59,10 @@ func (m *Member) Keep() Backup { return Backup{maps.Clone(m.objects)} }
 // Restore lets somebody put back what the member had: of all that is otherwise then,
 // its source tells.
 func (m *Member) Restore(b Backup) {
-	refs := maps.Clone(m.objects)
-	maps.Copy(refs, b.objects)
-	for _, ref := range slices.SortedFunc(maps.Keys(refs), func(x, y member.Ref) int { return cmp.Compare(x.ID(), y.ID()) }) {
-		is, was := m.objects[ref], b.objects[ref]
+	all := maps.Clone(m.objects)
+	maps.Copy(all, b.objects)
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		is, was := m.objects[id], b.objects[id]
 		switch {
 		case is == was:
 		case was == nil:

@@ -18,7 +18,6 @@ import (
 	"pgregory.net/rapid"
 
 	events "sluice.dev/apis/events/v1"
-	placementv1 "sluice.dev/apis/placement/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/propagation"
@@ -41,7 +40,7 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// world is a hub, members and all stages of policies, which came to rest.
+// world is a hub, members and all stages, which came to rest.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -88,13 +87,14 @@ func newWorld(t *testing.T) *world {
 	}
 	index, suspensions := claims.New(w.redis), suspension.New(w.redis)
 	sweeps := sweeper.New(w.hub, index, positions.New(w.redis), func(_ context.Context, c string) (string, error) { return w.members[c].Probe() }, w.time)
-	for _, s := range []function.Stage{
+	sweeps.Mirroring(pipelinetest.Mirrored{Hub: w.hub}, unused)
+	for _, s := range append(w.placing(),
 		detector.New(w.hub, index, index, suspensions), preemptor.New(w.hub, index), gate.New(w.hub, w.time), dependencies.New(w.hub, suspensions),
-		scheduler.New(w.hub, w.hub, unplaced{}, w.hub, w.time), renderer.New(w.hub, w.time),
+		scheduler.New(w.hub, w.hub, w.hub, w.hub, w.time), renderer.New(w.hub, w.time),
 		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(w.hub, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),
 		sweeps,
-	} {
+	) {
 		w.stages[s.Name()] = s
 	}
 	if err := sweeps.Rebuild(w.ctx); err != nil {
@@ -177,28 +177,6 @@ func (w *world) sweep() {
 	w.rest()
 }
 
-// unplaced is a world without placements.
-type (
-	placements = scheduler.Placements
-	unplaced   struct{ placements }
-)
-
-func (unplaced) Evictions(context.Context) ([]*placementv1.ClusterResourcePlacementEviction, error) {
-	return nil, nil
-}
-
-func (unplaced) Eviction(context.Context, string) (*placementv1.ClusterResourcePlacementEviction, error) {
-	return nil, outcome.ErrGone
-}
-
-func (unplaced) Placements(context.Context) ([]*placementv1.ClusterResourcePlacement, error) {
-	return nil, nil
-}
-
-func (unplaced) Placement(context.Context, string) (*placementv1.ClusterResourcePlacement, error) {
-	return nil, outcome.ErrGone
-}
-
 // deployment of a namespace, and what a policy selects it by.
 func deployment(namespace, name string) propagation.TemplateKey {
 	return propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name}
@@ -241,10 +219,11 @@ func full(t *testing.T) *world {
 	w.hub.PutPolicy(foreign.Key, foreign.Spec)
 	w.rest()
 	w.schedule(propagation.BindingOf(theirs), "m1")
+	w.place()
 	for range 4 {
 		w.sweep()
 	}
-	for cluster, want := range map[string]int{"m1": 5, "m2": 2, "m3": 1} {
+	for cluster, want := range map[string]int{"m1": 7, "m2": 4, "m3": 1} {
 		if got := len(w.members[cluster].Objects()); got != want {
 			t.Fatalf("%s has %d objects, want %d", cluster, got, want)
 		}
@@ -318,11 +297,12 @@ func newForger(w *world) *forger {
 	add("policy", propagation.PolicyKey{Scope: propagation.Namespaced, Namespace: "prod", Name: "none"})
 	for _, work := range w.hub.LiveWorks() {
 		add("work", work.Key)
-		if key, err := work.Template(); err == nil {
+		if key, err := work.Template(); err == nil && work.Placement() == "" {
 			f.works = append(f.works, map[string]any{"template": key, "binding": work.Binding(), "work": work.Key, "cluster": work.Key.Cluster})
 		}
 		add("work", propagation.WorkKey{Cluster: "m3", Name: work.Key.Name})
 	}
+	f.forgePlaced(w)
 	return f
 }
 
@@ -348,14 +328,13 @@ func (f *forger) draw(t *rapid.T) event.Event {
 			data[name] = v
 		}
 	}
-	for _, name := range []string{"cluster", "schedulerName", "continue", "reason", "placement"} {
+	for _, name := range []string{"cluster", "schedulerName", "continue", "reason", "placement", "snapshotIndex"} {
 		if v := text(name, name); v != "" {
 			data[name] = v
 		}
 	}
 	if rapid.Bool().Draw(t, "whole") {
-		maps.Copy(data, rapid.SampledFrom(f.works).Draw(t, "a Work"))
-		delete(data, "placement")
+		as(data, rapid.SampledFrom(f.works).Draw(t, "a Work"))
 	}
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -419,10 +398,10 @@ func TestZ33NoForgedEventWritesAnything(t *testing.T) {
 		}
 	})
 	// What nobody can decode shows nothing.
-	for _, eventType := range []string{
+	for _, eventType := range append(placedEvents,
 		events.TemplateTouched, events.TemplateClaimed, events.TemplateReleased, events.BindingActivated, events.BindingRemoved,
 		events.BindingScheduled, events.WorkRendered, events.WorkRemoved, events.WorkApplied, events.ClusterChanged, events.PolicyChanged,
-	} {
+	) {
 		if decoded[eventType] == 0 {
 			t.Errorf("none of the events %s was one", eventType)
 		}

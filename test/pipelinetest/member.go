@@ -76,15 +76,16 @@ type Member struct {
 	version int
 	uids    int
 	// known are the objects as they were when a stage wrote or read them last.
-	known      map[member.Ref]*applying.Observed
-	objects    map[member.Ref]*Object
+	known map[string]*applying.Observed
+	// objects by the ID of their ref: in which version they were applied tells none apart.
+	objects    map[string]*Object
 	namespaces map[string]bool
 	news       []MemberNews
 }
 
 // NewMember is a member without objects.
 func NewMember(name string) *Member {
-	return &Member{Name: name, objects: map[member.Ref]*Object{}, known: map[member.Ref]*applying.Observed{}, namespaces: map[string]bool{}}
+	return &Member{Name: name, objects: map[string]*Object{}, known: map[string]*applying.Observed{}, namespaces: map[string]bool{}}
 }
 
 var errNoAnswer = errors.New("no answer")
@@ -109,17 +110,24 @@ func (m *Member) Observe(ctx context.Context, ref member.Ref) (*applying.Observe
 	if err := m.ask(ctx, "get", ref.String()); err != nil {
 		return nil, err
 	}
-	o := m.objects[ref]
+	o := m.objects[ref.ID()]
 	if o == nil {
 		return nil, fmt.Errorf("get %s in %s: %w", ref, m.Name, outcome.ErrGone)
 	}
-	m.known[ref] = o.observed()
-	return o.observed(), nil
+	m.known[ref.ID()] = o.observedAs(ref.APIVersion)
+	return o.observedAs(ref.APIVersion), nil
 }
 
 // Known is the object as a stage wrote or read it last, which may be long ago: its watch
 // is late.
-func (m *Member) Known(ref member.Ref) *applying.Observed { return m.known[ref] }
+func (m *Member) Known(ref member.Ref) *applying.Observed { return m.known[ref.ID()] }
+
+// observedAs is the object as read in that version.
+func (o *Object) observedAs(apiVersion string) *applying.Observed {
+	seen := o.observed()
+	seen.Object["apiVersion"] = apiVersion
+	return seen
+}
 
 // observed is the object as pkg/member knows it: which fields are ours, and not
 // what they say.
@@ -183,7 +191,7 @@ func paths(at string, v any) []string {
 func (m *Member) Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error) {
 	o, err := m.Observe(ctx, ref)
 	if err == nil && how.Whole && o.Partial {
-		o.Partial, o.Object["data"] = false, m.objects[ref].Content["data"]
+		o.Partial, o.Object["data"] = false, m.objects[ref.ID()].Content["data"]
 	}
 	return member.Answer(o, err)
 }
@@ -201,13 +209,13 @@ func (m *Member) Write(ctx context.Context, w *propagation.Work, hub string, man
 	if m.Lost != nil && m.Lost(ctx, Request{"apply", ref.String() + " in " + m.Name}) {
 		return nil, &member.Unreachable{Cluster: m.Name, Err: errAnswerLost}
 	}
-	m.known[ref] = o.observed()
+	m.known[ref.ID()] = o.observed()
 	return o.observed(), nil
 }
 
 // apply writes; the same again is no write.
 func (m *Member) apply(ctx context.Context, w *propagation.Work, hub string, ref member.Ref, manifest map[string]any) *Object {
-	old := m.objects[ref]
+	old := m.objects[ref.ID()]
 	next := &Object{Ref: ref, Work: w.Key.Owner(), Hub: hub, WorkKey: keyMark(w.Key), Content: unshared(manifest), Manifest: propagation.HashJSON(manifest), Generation: 1}
 	if old != nil {
 		if old.Work == next.Work && old.Hub == next.Hub && old.Manifest == next.Manifest && len(old.Spoilt) == 0 && reflect.DeepEqual(old.Content, next.Content) {
@@ -238,13 +246,13 @@ func (m *Member) newUID() types.UID {
 func (m *Member) put(o *Object, own bool) {
 	m.version++
 	o.Version = m.version
-	m.objects[o.Ref] = o
+	m.objects[o.Ref.ID()] = o
 	m.news = append(m.news, MemberNews{Ref: o.Ref, Version: m.version, Own: own})
 }
 
 func (m *Member) remove(o *Object, own bool) {
 	m.version++
-	delete(m.objects, o.Ref)
+	delete(m.objects, o.Ref.ID())
 	m.news = append(m.news, MemberNews{Ref: o.Ref, Version: m.version, Deleted: true, Own: own})
 }
 
@@ -256,7 +264,7 @@ func (m *Member) Delete(ctx context.Context, ref member.Ref, r applying.Removal)
 	if err := m.ask(ctx, "delete", ref.String()); err != nil {
 		return false, err
 	}
-	old := m.objects[ref]
+	old := m.objects[ref.ID()]
 	switch {
 	case old == nil:
 		return true, nil
@@ -318,11 +326,11 @@ func (m *Member) Objects() []*Object {
 }
 
 // Object is the object of that key; nil: there is none. For tests.
-func (m *Member) Object(ref member.Ref) *Object { return m.objects[ref] }
+func (m *Member) Object(ref member.Ref) *Object { return m.objects[ref.ID()] }
 
 // Plant lets somebody else make an object that is there already otherwise.
 func (m *Member) Plant(ref member.Ref, content map[string]any) bool {
-	if m.objects[ref] != nil {
+	if m.objects[ref.ID()] != nil {
 		return false
 	}
 	m.put(&Object{Ref: ref, UID: m.newUID(), Content: content, Generation: 1}, false)
@@ -331,7 +339,7 @@ func (m *Member) Plant(ref member.Ref, content map[string]any) bool {
 
 // Spoil lets somebody else write a field of ours.
 func (m *Member) Spoil(ref member.Ref) bool {
-	old := m.objects[ref]
+	old := m.objects[ref.ID()]
 	if old == nil || old.Work == "" || len(old.Spoilt) > 0 {
 		return false
 	}
@@ -344,7 +352,7 @@ func (m *Member) Spoil(ref member.Ref) bool {
 
 // Lose lets somebody else delete an object.
 func (m *Member) Lose(ref member.Ref) bool {
-	old := m.objects[ref]
+	old := m.objects[ref.ID()]
 	if old == nil {
 		return false
 	}

@@ -44,7 +44,7 @@ func (m *Member) Pass(ctx context.Context, ref member.Ref, p applying.Passing) e
 	if err := m.ask(ctx, "patch", ref.String()); err != nil {
 		return err
 	}
-	old := m.objects[ref]
+	old := m.objects[ref.ID()]
 	switch {
 	case old == nil:
 		return fmt.Errorf("get %s in %s: %w", ref, m.Name, outcome.ErrGone)

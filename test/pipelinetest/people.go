@@ -159,7 +159,7 @@ func (h *Hub) AnnotateBinding(key propagation.BindingKey, name, value string) bo
 
 // Strip lets somebody take the marks of Sluice off an object in a member.
 func (m *Member) Strip(ref member.Ref) bool {
-	old := m.objects[ref]
+	old := m.objects[ref.ID()]
 	if old == nil || old.Work == "" {
 		return false
 	}

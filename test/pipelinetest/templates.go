@@ -202,7 +202,7 @@ func (h *Hub) CommitClaim(ctx context.Context, t *propagation.Template, c propag
 	if _, err := h.templates.current(t.Key.ID(), t.UID, t.ResourceVersion); err != nil {
 		return nil, err
 	}
-	written := h.writeTemplate(next, t, t.LastUserWrite, true)
+	written := inVersion(h.writeTemplate(next, t, t.LastUserWrite, true), keyOf(t.Object).APIVersion)
 	return written, h.wrote(ctx, "patch", about, t, written)
 }
 
@@ -268,6 +268,9 @@ func (h *Hub) ScaleTemplate(ctx context.Context, t *propagation.Template, replic
 
 // writeTemplate makes obj, which is nobody else's, the template that was old.
 func (h *Hub) writeTemplate(obj map[string]any, old *propagation.Template, written time.Time, own bool) *propagation.Template {
+	if stored := h.Live(keyOf(obj)); stored != nil {
+		obj["apiVersion"] = stored.Key.APIVersion // whatever version it was read in
+	}
 	meta := obj["metadata"].(map[string]any)
 	t := &propagation.Template{Key: keyOf(obj), LastUserWrite: written, Created: written, UID: h.newUID(), Object: obj, Ours: own && h.second().After(written)}
 	generation := int64(1)
@@ -296,7 +299,7 @@ func (h *Hub) writeTemplate(obj map[string]any, old *propagation.Template, writt
 func generates(obj map[string]any) map[string]any {
 	part := map[string]any{}
 	for k, v := range obj {
-		if k != "metadata" && k != "status" {
+		if k != "apiVersion" && k != "metadata" && k != "status" {
 			part[k] = v
 		}
 	}

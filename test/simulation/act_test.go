@@ -107,7 +107,7 @@ func (w *world) people(o op) bool {
 		w.meddle(o)
 		return false // nobody asked for anything
 	}
-	for _, does := range []func(op) (bool, bool){w.byHand, w.more, w.place} {
+	for _, does := range []func(op) (bool, bool){w.byHand, w.more, w.place, w.reversion} {
 		if changed, known := does(o); known {
 			return changed
 		}

@@ -18,7 +18,7 @@
 //   - Works, members' objects, conditions and Redis follow from what is in force
 //     (rest_test.go);
 //   - repeating every event, restarting everything and flushing Redis writes
-//     nothing (final_test.go).
+//     nothing, and tells people nothing in a Kubernetes Event (final_test.go).
 //
 // At each write to a member or a binding, what must never happen is checked at
 // once (safety_test.go): nothing is written where it is suspended, nothing that
@@ -31,7 +31,9 @@
 // members, backups that are restored and events that somebody forged besides
 // (wider_test.go). The third has placements, and no policies: who is picked, what each
 // member has, what is told, and at what pace changes are rolled out (placed_test.go).
-// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change.
+// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change;
+// TestZ14HistoriesWithVersions has a kind of two versions, which the hub ceases and begins
+// to serve (versions_test.go).
 //
 // A history that fails is shrunk and printed, with its seed:
 //

@@ -17,9 +17,10 @@ import (
 // the stages made of it: who holds it, what is in force and whether anything
 // waits, and what each member has.
 func (w *world) checkExplained(key propagation.TemplateKey, s state, pending bool) {
-	seen := explaining.World{Policies: w.hub.LivePolicies(), Clusters: w.fleet(), Features: w.hub.LiveFeatures()}
-	sub := explaining.Subject{Template: w.hub.Live(key), Binding: w.bindingOf(key)}
-	if b := sub.Binding; b != nil {
+	seen := explaining.World{Policies: w.resolved(), Clusters: w.fleet(), Features: w.hub.LiveFeatures()}
+	b := w.bindingOf(key)
+	sub := explaining.Subject{Template: w.gears.known(w.hub.Live(key), b), Binding: b}
+	if b != nil {
 		sub.Revision = w.revision(b)
 		sub.Works = w.worksOf(b)
 	}

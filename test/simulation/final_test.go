@@ -6,10 +6,12 @@ package simulation
 import (
 	"strings"
 	"time"
+
+	"sluice.dev/pkg/hub"
 )
 
-// final checks that at rest nothing moves any more: whatever is repeated, lost
-// or started again.
+// final checks that at rest nothing moves any more, and nobody is told anything: whatever
+// is repeated, lost or started again.
 func (w *world) final() {
 	for _, again := range []struct {
 		what string
@@ -28,6 +30,13 @@ func (w *world) final() {
 			}
 			trace(format, args...)
 		}
+		var told []string
+		w.hub.Recorded = func(about hub.About, reason, message string) {
+			if about == hub.AboutFeatures() {
+				return // the gates of this hub are in no ConfigMap, and each event of them tells that it is missing
+			}
+			told = append(told, sprintf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, message))
+		}
 		trace("finally: %s", again.what)
 		again.do()
 		for range 3 {
@@ -35,7 +44,10 @@ func (w *world) final() {
 			w.tick()
 			w.drain()
 		}
-		w.trace = trace
+		w.trace, w.hub.Recorded = trace, nil
+		if w.err == nil && len(told) > 0 {
+			w.fail("at rest %s, and people are told again:\n%s", again.what, strings.Join(told, "\n"))
+		}
 		if w.err == nil && w.writes.Load() != before {
 			w.fail("at rest %s, and there were %d writes:\n%s", again.what, w.writes.Load()-before, strings.Join(requests, "\n"))
 		}

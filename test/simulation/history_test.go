@@ -116,10 +116,10 @@ func (p *past) note(w *world, o op) {
 		}
 	}
 	for _, l := range w.hub.LivePolicies() {
-		m.rules = append(m.rules, p.rule(old.rules, l))
+		m.rules = append(m.rules, p.rule(old.rules, l, w.gears.served()))
 	}
 	m.version = old.version
-	if m.gates != old.gates || !slices.EqualFunc(m.rules, old.rules, func(a, b rule) bool { return a.Policy == b.Policy }) {
+	if m.gates != old.gates || !slices.EqualFunc(m.rules, old.rules, func(a, b rule) bool { return a.Policy == b.Policy && a.served == b.served }) {
 		m.version++
 	}
 	p.moments = append(p.moments, m)
@@ -150,16 +150,19 @@ func (p *past) lose() {
 	}
 }
 
-func (p *past) rule(old []rule, l *propagation.Policy) rule {
-	r := rule{Policy: l, written: p.count}
+func (p *past) rule(old []rule, l *propagation.Policy, served string) rule {
+	r := rule{Policy: l, written: p.count, served: served}
 	if i := slices.IndexFunc(old, func(o rule) bool { return o.UID == l.UID }); i >= 0 {
-		if old[i].Generation == l.Generation {
+		if old[i].Generation == l.Generation && old[i].served == served {
 			return old[i] // its status changed at most
 		}
 		r.faint = old[i].faint || old[i].LastUserWrite.Equal(l.LastUserWrite)
 		r.forms = slices.Clone(old[i].forms)
+		if old[i].Generation == l.Generation {
+			r.written, r.faint = old[i].written, old[i].faint
+		}
 	}
-	r.forms = append(r.forms, formSince{p.count, l})
+	r.forms = append(r.forms, formSince{p.count, l, served})
 	return r
 }
 
@@ -283,6 +286,7 @@ func (r *reaching) close(j int) {
 // the last rest the index may not know yet.
 func (r *reaching) claims(j int, s state) {
 	t := r.moments[j].things[r.id]
+	t = s.knows(t)
 	first, begun := r.decided[s]
 	if !begun {
 		first = r.oldest(j)
@@ -311,7 +315,7 @@ func (r *reaching) indexed(rules []rule, t thing) [][]rule {
 		}
 		sure := l.selectedAt(r.from, t)
 		for _, f := range l.forms {
-			_, selected := rule{Policy: f.Policy}.matches(t)
+			_, selected := f.rule().matches(t)
 			sure = sure && (selected || f.moment <= r.from)
 		}
 		n := len(choices)
@@ -398,7 +402,7 @@ func (r *reaching) requirements() []bool {
 // activation is what comes of s at the gate, the template read at moment i, the
 // policy at moment k.
 func (r *reaching) activation(i, k int, required bool, s state) bound {
-	t := r.moments[i].things[r.id]
+	t := s.knows(r.moments[i].things[r.id])
 	holder, stands := holderOf(r.moments[k].rules, t, s.claimed)
 	if !stands {
 		return s.bound
@@ -410,12 +414,12 @@ func (r *reaching) activation(i, k int, required bool, s state) bound {
 // requested is what comes of s at the gate where somebody asked for that; false:
 // nobody did.
 func (r *reaching) requested(i, k int, s state) (bound, bool) {
-	t := r.moments[i].things[r.id]
+	t := s.knows(r.moments[i].things[r.id])
 	holder, stands := holderOf(r.moments[k].rules, t, s.claimed)
 	if !stands || holder == nil || t.deleting || !slices.Contains(r.moments[len(r.moments)-1].things[r.id].asked, requestFor(holder.Policy)) {
 		return bound{}, false
 	}
-	return bound{acted: t.hash, form: formOf(holder.Policy), used: s.wait}, true
+	return bound{acted: t.hash, form: formOf(holder.Policy), used: s.wait, version: holder.reads(t, s.bound)}, true
 }
 
 // holderOf is the policy that the claim names; false: it does not stand.
@@ -438,6 +442,6 @@ func (s state) normal() state {
 		s.wait = ""
 	}
 	s.wait, _, _ = strings.Cut(s.wait, "@")
-	s.used, s.former = "", holding{}
+	s.used, s.as, s.former = "", "", holding{}
 	return s
 }

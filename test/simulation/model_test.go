@@ -44,6 +44,8 @@ type thing struct {
 	former map[string]bool
 	// asked are the forms of policies that somebody asked to act on it.
 	asked []string
+	// known is the version that its binding names; empty: it has none.
+	known string
 }
 
 // doubtful tells whether nothing can tell whether the template's content or the
@@ -52,7 +54,7 @@ type thing struct {
 // lost, or it never was to be known: that is so, too, of what the policy said for less
 // than a second, and nobody saw. Nor is a content new that was there before.
 func (t thing) doubtful(r rule) bool {
-	return t.blurred || t.former[t.hash] || t.second.Equal(r.LastUserWrite) && (t.lost || r.flickers(t))
+	return t.blurred || t.former[t.hash] || r.reversioned() || t.second.Equal(r.LastUserWrite) && (t.lost || r.flickers(t))
 }
 
 // flickers tells whether the policy selected by just what it selects by now before t
@@ -72,19 +74,25 @@ type rule struct {
 	faint bool
 	// forms are all that it ever was, and since when.
 	forms []formSince
+	// served are the versions of gears that the hub serves.
+	served string
 }
 
 type formSince struct {
 	moment int
 	*propagation.Policy
+	served string
 }
+
+// rule is the policy as it was.
+func (f formSince) rule() rule { return rule{Policy: f.Policy, served: f.served} }
 
 // selectedAt tells whether the policy selected t at that moment.
 func (r rule) selectedAt(moment int, t thing) bool {
 	selected := false
 	for _, f := range r.forms {
 		if f.moment <= moment {
-			_, selected = rule{Policy: f.Policy}.matches(t)
+			_, selected = f.rule().matches(t)
 		}
 	}
 	return selected
@@ -95,7 +103,7 @@ func (r rule) selectedAt(moment int, t thing) bool {
 func (r rule) immediateSince(moment int) bool {
 	for i, f := range r.forms {
 		ended := i+1 < len(r.forms) && r.forms[i+1].moment <= moment
-		if !ended && !(rule{Policy: f.Policy}).lazy() {
+		if !ended && !f.rule().lazy() {
 			return true
 		}
 	}
@@ -109,6 +117,8 @@ type claimed struct {
 	// wait is the content that a Lazy policy found, and that is no change; with
 	// a mark that tells one claim from another. Empty: none.
 	wait string
+	// as is the version of a kind with several in which the Lazy policy found that.
+	as string
 	// former is who held it when somebody else wrote that.
 	former holding
 }
@@ -130,6 +140,9 @@ type bound struct {
 	acted string // hash of the content; empty: nothing ever acted
 	form  string // what the policy said; empty: no policy acted
 	used  string // the wait that was over when it acted
+	// version is that by which it names a template of a kind with several; empty: there is
+	// but one, or no binding.
+	version string
 }
 
 // match is how a policy selects a template.
@@ -149,7 +162,7 @@ func (r rule) matches(t thing) (m match, ok bool) {
 	for _, s := range r.Spec.ResourceSelectors {
 		narrow := 1
 		switch {
-		case s.APIVersion != t.key.APIVersion, s.Kind != t.key.Kind, s.Namespace != "" && s.Namespace != t.key.Namespace:
+		case !r.names(s.APIVersion, t), s.Kind != t.key.Kind, s.Namespace != "" && s.Namespace != t.key.Namespace:
 			continue
 		case s.Name != "" && s.Name != t.key.Name:
 			continue
@@ -213,6 +226,7 @@ func (r rule) lazy() bool { return r.Spec.ActivationPreference == policyv1alpha1
 // answer, or two where it was not to be told whether the template or the policy
 // was first. mark tells this claim's wait from others.
 func claim(t thing, rules []rule, f propagation.Features, c claimed, b bound, mark string) []claimed {
+	t = state{c, b}.knows(t)
 	all := ranked(rules, t)
 	return append(choose(t, all, f, c, b, mark), c.restored(t, all, mark)...)
 }
@@ -271,7 +285,7 @@ func taken(t thing, m match, held bool, mark string) []claimed {
 		return []claimed{c}
 	}
 	waits := c
-	waits.wait = t.hash + "@" + mark + c.id
+	waits.wait, waits.as = t.hash+"@"+mark+c.id, m.reads(t, bound{})
 	switch {
 	case held:
 		return []claimed{waits}
@@ -308,7 +322,7 @@ func act(t thing, p *rule, f propagation.Features, required bool, c claimed, b b
 		}
 		return b, b.acted != "" && outdated
 	}
-	full := bound{acted: t.hash, form: formOf(p.Policy), used: c.wait}
+	full := bound{acted: t.hash, form: formOf(p.Policy), used: c.wait, version: p.reads(t, b)}
 	switch {
 	case p.lazy() && !c.waiting(t, b):
 		return full, false

@@ -108,6 +108,8 @@ func (o op) String() string {
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
 	case spoilObject, loseObject, plantObject, removeWork, stripObject, twinWork:
 		return fmt.Sprintf("%s %s in %s", o.verb, o.key, o.cluster)
+	case stopVersion, serveVersion:
+		return fmt.Sprintf("%s %s", o.verb, gearVersions[o.n])
 	case deliver:
 		if o.seed == 0 {
 			return "deliver everything in order"
@@ -149,7 +151,7 @@ func (c content) write(obj map[string]any) {
 		obj["rules"] = []any{map[string]any{"verbs": []any{"get"}, "resources": []any{fmt.Sprintf("kind%d", c.image)}}}
 	default:
 		pod := map[string]any{"containers": []any{map[string]any{"name": "main", "image": fmt.Sprintf("nginx:%d", c.image)}}}
-		if c.refers {
+		if c.refers && obj["kind"] == "Deployment" {
 			pod["volumes"] = []any{map[string]any{"name": "settings", "configMap": map[string]any{"name": settings.Name}}}
 		}
 		obj["spec"] = map[string]any{"replicas": int64(c.replicas), "template": map[string]any{"spec": pod}}
@@ -214,6 +216,9 @@ func selected(s *policyv1alpha1.PropagationSpec) string {
 	var all []string
 	for _, r := range s.ResourceSelectors {
 		what := r.Kind
+		if strings.HasPrefix(r.APIVersion, gear.GroupVersionKind().Group) {
+			what = r.APIVersion + " " + what
+		}
 		if r.Namespace != "" || r.Name != "" {
 			what += " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
 		}

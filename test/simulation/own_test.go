@@ -46,7 +46,7 @@ func users(meta map[string]any, field string) map[string]any {
 }
 
 // contentOf is what people wrote of an object (CH1 to CH8): all but the status,
-// what the API server writes, and what is Sluice's.
+// what the API server writes, what is Sluice's, and the version that it is read in.
 func contentOf(obj map[string]any) string {
 	meta, _ := obj["metadata"].(map[string]any)
 	parts := map[string]any{
@@ -58,6 +58,7 @@ func contentOf(obj map[string]any) string {
 			parts["."+k] = v
 		}
 	}
+	parts[".apiVersion"] = groupOf(obj)
 	return digest(parts)
 }
 
@@ -73,6 +74,7 @@ func normal(obj map[string]any) string {
 			out[k] = v
 		}
 	}
+	out["apiVersion"] = groupOf(obj)
 	if spec, ok := out["spec"].(map[string]any); ok {
 		spec = maps.Clone(spec)
 		delete(spec, "replicas")
@@ -88,26 +90,37 @@ type written struct {
 }
 
 // contents are those that people ever wrote, by the hash that the product gives to
-// each. One hash is one content, and the other way round.
+// each. One hash is one content, and the other way round, in each version.
 type contents struct {
 	byHash map[string]written
-	hashes map[string]string
+	// hashes are by content and version, and normals by content.
+	hashes, normals map[string]string
 }
 
 func newContents() contents {
-	return contents{map[string]written{}, map[string]string{}}
+	return contents{map[string]written{}, map[string]string{}, map[string]string{}}
 }
 
 // learn notes a content that people wrote, or says why its hash is none.
 func (c contents) learn(t *propagation.Template) error {
+	for _, version := range versionsOf(t.Key) {
+		if err := c.learnAs(t.As(version)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c contents) learnAs(t *propagation.Template) error {
 	own := contentOf(t.Object)
+	as := own + fmt.Sprint(t.Object["apiVersion"])
 	if known, ok := c.byHash[t.Hash]; ok && known.content != own {
 		return fmt.Errorf("two contents of %s have the hash %s", t.Key, t.Hash)
 	}
-	if known, ok := c.hashes[own]; ok && known != t.Hash {
+	if known, ok := c.hashes[as]; ok && known != t.Hash {
 		return fmt.Errorf("one content of %s has the hashes %s and %s", t.Key, known, t.Hash)
 	}
-	c.byHash[t.Hash], c.hashes[own] = written{own, normal(t.Object), t.Object}, t.Hash
+	c.byHash[t.Hash], c.hashes[as], c.normals[own] = written{own, normal(t.Object), t.Object}, t.Hash, normal(t.Object)
 	return nil
 }
 

@@ -52,12 +52,12 @@ func (w *world) state(key propagation.TemplateKey) state {
 	}
 	s := state{}
 	if b != nil && b.Spec.Resource.UID == t.UID {
-		s.bound = bound{acted: w.safety.contents.of(b.ActedHash()), form: formIn(b)}
+		s.bound = bound{acted: w.safety.contents.of(b.ActedHash()), form: formIn(b), version: named(b)}
 	}
 	if t.Claim.Held() {
 		s.policy, s.id = t.Claim.Policy.ID(), t.Claim.ID
 	}
-	s.wait = w.safety.contents.of(t.Baseline.Hash())
+	s.wait, s.as = w.safety.contents.of(t.Baseline.Hash()), w.foundAs(t)
 	if b != nil && b.Annotations[propagation.AnnotationConsumedBaseline] == string(t.Baseline) {
 		s.used = s.wait // it is over, as long as the binding says so
 	}
@@ -79,7 +79,7 @@ func (w *world) checkReached(key propagation.TemplateKey, s state) {
 // checkSettled checks that nobody who looks at it would change anything.
 func (w *world) checkSettled(key propagation.TemplateKey, s state) {
 	m := w.past.at(w.past.last())
-	t := m.things[key.ID()]
+	t := s.knows(m.things[key.ID()])
 	if t.uid == "" || !w.watches(key) && s.policy == "" && s.acted == "" { // then nobody has to look
 		return
 	}
@@ -134,7 +134,7 @@ func (s state) describe(w *world) string {
 	if s.acted == "" {
 		return strings.Join(append(parts, "nothing in force"), ", ")
 	}
-	return strings.Join(append(parts, "in force: content "+s.acted[:6]+" by {"+s.form+"}"), ", ")
+	return strings.Join(append(parts, "in force: content "+s.acted[:6]+" by {"+s.form+"} "+s.version), ", ")
 }
 
 // checkBindings checks the clusters, and who takes whom along.
@@ -273,7 +273,7 @@ func (w *world) checkRevisions() {
 func of(obj map[string]any, k propagation.TemplateKey) bool {
 	meta, _ := obj["metadata"].(map[string]any)
 	namespace, _ := meta["namespace"].(string)
-	return obj["apiVersion"] == k.APIVersion && obj["kind"] == k.Kind && meta["name"] == k.Name && namespace == k.Namespace
+	return groupOf(obj) == k.GroupVersionKind().Group && obj["kind"] == k.Kind && meta["name"] == k.Name && namespace == k.Namespace
 }
 
 // checkWorks checks that there are those that have to be, and no others.
@@ -407,7 +407,7 @@ func (w *world) checkRedis() {
 func (w *world) selected(k propagation.TemplateKey) bool {
 	for _, p := range w.hub.LivePolicies() {
 		for _, s := range p.Spec.ResourceSelectors {
-			if s.Kind == k.Kind && s.APIVersion == k.APIVersion {
+			if s.Kind == k.Kind && (s.APIVersion == k.APIVersion || w.gears.serves(s.APIVersion)) {
 				return true
 			}
 		}

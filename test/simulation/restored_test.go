@@ -39,7 +39,7 @@ func (r *reaching) remade(i, k int, s state) (all []bound) {
 	for was := range r.forms[t.uid] {
 		if was.acted == t.hash {
 			for _, form := range []string{was.form, formOf(holder.Policy), asPlaced(holder.Key.ID(), holder.ID)} {
-				all = append(all, bound{t.hash, form, s.wait})
+				all = append(all, bound{acted: t.hash, form: form, used: s.wait})
 			}
 		}
 	}

@@ -285,7 +285,7 @@ func (w *world) actedOn(f *flight, b *propagation.Binding) int {
 	hash := c.byHash[b.ActedHash()].normal
 	for count := f.since; w.lag && count >= w.past.from; count-- {
 		t := w.past.at(count).things[b.Template().ID()]
-		if t.uid == string(b.Spec.Resource.UID) && c.byHash[c.hashes[t.hash]].normal == hash {
+		if t.uid == string(b.Spec.Resource.UID) && c.normals[t.hash] == hash {
 			return count
 		}
 	}

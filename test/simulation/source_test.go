@@ -44,6 +44,7 @@ func (w *world) tell(kind string, dice *rand.Rand) {
 }
 
 func (w *world) announce(c hub.Change) {
+	c.Key = w.gears.told(c.Key)
 	w.source(resourceTypes[c.Type], events.Object{TemplateKey: c.Key, Version: c.Version})
 }
 
@@ -81,7 +82,7 @@ func (w *world) announceMember(cluster string, n pipelinetest.MemberNews) {
 func (w *world) watches(k propagation.TemplateKey) bool {
 	gvk := k.GroupVersionKind()
 	return !w.follow || gvk.Kind == "ConfigMap" || gvk.Kind == "ControllerRevision" || gvk.Group == "policy.karmada.io" ||
-		gvk.Group == "work.karmada.io" || gvk.Group == "cluster.karmada.io" || w.follows[gvk.String()]
+		gvk.Group == "work.karmada.io" || gvk.Group == "cluster.karmada.io" || w.follows[gvk.GroupKind().String()]
 }
 
 // followPolicies watches the kinds that policies select, and what these may
@@ -92,9 +93,9 @@ func (w *world) followPolicies(announce bool) {
 		if w.watches(k) {
 			return
 		}
-		w.follows[gvk.String()] = true
+		w.follows[gvk.GroupKind().String()] = true
 		for _, t := range w.hub.LiveTemplates() {
-			if announce && t.Key.GroupVersionKind() == gvk {
+			if announce && t.Key.GroupVersionKind().GroupKind() == gvk.GroupKind() {
 				w.announce(hub.Change{Type: hub.Added, Key: t.Key, Version: t.ResourceVersion})
 			}
 		}
@@ -115,11 +116,11 @@ func (w *world) followPolicies(announce bool) {
 func (w *world) remember() {
 	for _, t := range w.hub.LiveTemplates() {
 		if t.Labels[propagation.ClaimLabelNamespaced]+t.Labels[propagation.ClaimLabelCluster] != "" {
-			w.follows[t.Key.GroupVersionKind().String()] = true
+			w.follows[t.Key.GroupVersionKind().GroupKind().String()] = true
 		}
 	}
 	for _, b := range w.hub.LiveBindings() {
-		w.follows[b.Template().GroupVersionKind().String()] = true
+		w.follows[b.Template().GroupVersionKind().GroupKind().String()] = true
 	}
 }
 

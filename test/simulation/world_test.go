@@ -60,6 +60,8 @@ type climate struct {
 	pair bool
 	// placed: there are placements, and no policies.
 	placed bool
+	// versioned: there are gears, of two versions.
+	versioned bool
 }
 
 // standalone is the climate of one process, knative that of many.
@@ -111,6 +113,7 @@ type world struct {
 	// did counts what the second family does besides, where that changed anything.
 	did map[verb]int
 
+	gears   gears
 	placing placing
 	past    past
 	safety  safety
@@ -139,6 +142,7 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 			w.hub.Join(name)
 		}
 	}
+	w.gears.begin(w)
 	w.broker.routes = routes
 	w.safety.init()
 	w.past.begin(w)

@@ -57,7 +57,7 @@ var Catalog = map[string]Entry{
 	WorkDeleted:          {"applier", "The Work and its objects in the member are gone.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
 	TemplateReported:     {"reporter", "The status of binding and template is up to date.", []Field{FieldTemplate, FieldBinding}},
 	ClusterChanged:       {"sweeper", "A cluster joined, left, or changed its labels or its readiness.", []Field{FieldCluster}},
-	PolicyChanged:        {"detector", "The fan-out of a policy's change goes on.", []Field{FieldPolicy}},
+	PolicyChanged:        {"detector", "A policy may select other templates, or the fan-out of its change goes on.", []Field{FieldPolicy}},
 	PlacementTouched:     {"placer", "Something that the placement's selection depends on changed.", []Field{FieldPlacement}},
 	PlacementSnapshotted: {"placer", "The placement's snapshots say what it selects, and where it wants that.", []Field{FieldPlacement}},
 	PlacementScheduled:   {"scheduler", "The placement's clusters are picked.", []Field{FieldPlacement}},

@@ -41,7 +41,8 @@ const (
 	TemplateReported = "dev.sluice.template.reported"
 	// ClusterChanged: a cluster joined, left, changed its labels or readiness.
 	ClusterChanged = "dev.sluice.cluster.changed"
-	// PolicyChanged continues the fan-out of a policy's change (paged).
+	// PolicyChanged: the policy may select other templates than before, or, with Continue,
+	// the fan-out of its change goes on (paged).
 	PolicyChanged = "dev.sluice.policy.changed"
 	// PlacementTouched: something that a placement's selection depends on changed.
 	PlacementTouched = "dev.sluice.placement.touched"

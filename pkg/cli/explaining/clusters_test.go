@@ -33,3 +33,20 @@ func TestASuspendedClusterThatIsLeftOutIsListedOnce(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What no cluster fits goes on naming the one that it was in. When that has left,
+// nothing is about to be rendered for it.
+func TestAClusterThatHasLeftIsNotWaitedFor(t *testing.T) {
+	p := fixture.Policy("p").To("member2")
+	w := world(p)
+	s := propagated(w, fixture.Deployment("nginx"), p)
+	w.Clusters = slices.Delete(w.Clusters, 1, 2)
+	r := w.Explain(s)
+	if len(r.Clusters) > 0 {
+		t.Errorf("it is said to go to %v", r.Clusters)
+	}
+	want := explaining.Cluster{Name: "member2", State: explaining.NotChosen, Message: "has left"}
+	if !slices.Contains(r.NotChosen, want) {
+		t.Errorf("not chosen are %v, want %v among them", r.NotChosen, want)
+	}
+}

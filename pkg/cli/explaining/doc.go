@@ -18,6 +18,7 @@ import (
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -88,7 +89,37 @@ func (w World) Holder(t *propagation.Template) *propagation.Policy {
 }
 
 // Claim decides which policy holds the template.
-func (w World) Claim(s Subject) claiming.Decision {
+func (w World) Claim(s Subject) claiming.Decision { return w.decide(w.worded(s)) }
+
+// worded returns a template without a binding in the version that the policy names which
+// holds it, since the stages read it in that (pkg/pipeline/inputs). Read in another one,
+// what a Lazy policy found would look changed.
+func (w World) worded(s Subject) Subject {
+	s = w.waiting(s)
+	p := w.decide(s).Policy
+	if p == nil || s.Binding != nil && s.Binding.Names(s.Template.Key) {
+		return s
+	}
+	if version, named := matching.Version(p, s.Template.Key); named {
+		t := *s.Template.As(version)
+		t.Key.APIVersion = version
+		s.Template = &t
+	}
+	return w.waiting(s)
+}
+
+// waiting returns a template without a binding in the version in which the policy that
+// holds it found what it waits with.
+func (w World) waiting(s Subject) Subject {
+	for _, p := range w.Policies {
+		if s.Template.Claim.By(p) && (s.Binding == nil || !s.Binding.Names(s.Template.Key)) {
+			s.Template = matching.Waiting(p, s.Template)
+		}
+	}
+	return s
+}
+
+func (w World) decide(s Subject) claiming.Decision {
 	in := claiming.Input{Template: s.Template, Binding: s.Binding, Features: w.Features}
 	if s.Binding != nil && !s.Binding.Of(s.Template) {
 		in.Binding = nil
@@ -99,8 +130,13 @@ func (w World) Claim(s Subject) claiming.Decision {
 	return claiming.Decide(in)
 }
 
-// Gate returns the input of the gate's decision, once the claim is settled.
+// Gate returns the input of the gate's decision, once the claim is settled. The gate's
+// own input (inputs.LoadGate) cannot be used here: it is read from the hub and from
+// Redis, for one template whose claim stands. This one is made of what was read already,
+// for thousands of templates at once, for claims that are not settled yet, and for
+// policies and templates that exist nowhere but in a file.
 func (w World) Gate(s Subject) gating.Input {
+	s = w.worded(s)
 	in := gating.Input{Template: s.Template, Binding: s.Binding, Works: s.Works, Features: w.Features, Kinds: w.Kinds}.WithoutFormer()
 	d := w.Claim(s)
 	in.Policy = d.Policy

@@ -90,6 +90,15 @@ func TestExplain(t *testing.T) {
 			subject: explaining.Subject{Template: nginx.ClaimedBy(lazy).Baseline().Template()},
 			want:    []string{"Keep StillSelected", "Closed WaitingForTemplateChange", "pending policy content", "joins member1"},
 		},
+		"Z14 read in another version than its policy names, it waits as it does in that": {
+			world: world(lazy.Selecting(policyv1alpha1.ResourceSelector{APIVersion: "apps/v1beta1", Kind: "Deployment"})),
+			subject: func() explaining.Subject {
+				t := nginx.ClaimedBy(lazy).Template()
+				t.Baseline = propagation.NewBaseline(t.As("apps/v1beta1"))
+				return explaining.Subject{Template: t}
+			}(),
+			want: []string{"Keep StillSelected", "Closed WaitingForTemplateChange", "pending policy content", "joins member1"},
+		},
 		"the policy is gone and another one follows, lazily": {
 			world:   world(fixture.Policy("q").Lazy().To("member3")),
 			subject: propagated(world(lazy), nginx, lazy),
@@ -477,22 +486,5 @@ func TestNotChosen(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// What no cluster fits goes on naming the one that it was in. When that has left,
-// nothing is about to be rendered for it.
-func TestAClusterThatHasLeftIsNotWaitedFor(t *testing.T) {
-	p := fixture.Policy("p").To("member2")
-	w := world(p)
-	s := propagated(w, fixture.Deployment("nginx"), p)
-	w.Clusters = slices.Delete(w.Clusters, 1, 2)
-	r := w.Explain(s)
-	if len(r.Clusters) > 0 {
-		t.Errorf("it is said to go to %v", r.Clusters)
-	}
-	want := explaining.Cluster{Name: "member2", State: explaining.NotChosen, Message: "has left"}
-	if !slices.Contains(r.NotChosen, want) {
-		t.Errorf("not chosen are %v, want %v among them", r.NotChosen, want)
 	}
 }

@@ -151,6 +151,28 @@ func Version(p *propagation.Policy, t propagation.TemplateKey) (string, bool) {
 	return "", false
 }
 
+// Waiting returns a template without a binding in that of p's versions in which a Lazy
+// policy found its content, if the template still has that. Since then the hub may have
+// begun or ceased to serve another version that p names, and the template may have been
+// read in that.
+func Waiting(p *propagation.Policy, t *propagation.Template) *propagation.Template {
+	found := t.Baseline.Hash()
+	if found == "" || found == t.Hash {
+		return t
+	}
+	for _, s := range p.Spec.ResourceSelectors {
+		if schema.FromAPIVersionAndKind(s.APIVersion, s.Kind).GroupKind() != t.Key.GroupVersionKind().GroupKind() {
+			continue
+		}
+		if as := t.As(s.APIVersion); as.Hash == found {
+			known := *as
+			known.Key.APIVersion = s.APIVersion
+			return &known
+		}
+	}
+	return t
+}
+
 // Kinds returns the kinds that the policies select, and those of possible dependencies.
 // Each kind comes once, whatever versions the policies name: in one that the hub
 // serves, if any of them is served.

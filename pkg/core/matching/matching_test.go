@@ -42,6 +42,38 @@ func TestSelectedKind(t *testing.T) {
 	}
 }
 
+// What waits without a binding is known by the version in which it was found, whichever the
+// hub serves by now, as long as its policy names that and nobody changed it.
+func TestZ14WhatWaitsIsKnownByTheVersionItWasFoundIn(t *testing.T) {
+	naming := func(versions ...string) *propagation.Policy {
+		var all []policyv1alpha1.ResourceSelector
+		for _, v := range versions {
+			all = append(all, policyv1alpha1.ResourceSelector{APIVersion: v, Kind: "Deployment"})
+		}
+		return fixture.Policy("p").Lazy().Selecting(all...).Policy()
+	}
+	found := propagation.NewBaseline(fixture.Deployment("nginx").Template().As("apps/v1beta1"))
+	for sentence, tc := range map[string]struct {
+		policy   *propagation.Policy
+		template fixture.TemplateBuilder
+		baseline propagation.Baseline
+		want     string
+	}{
+		"read in another version":                     {naming("apps/v1", "apps/v1beta1"), fixture.Deployment("nginx"), found, "apps/v1beta1"},
+		"the policy does not name that version":       {naming("apps/v1"), fixture.Deployment("nginx"), found, "apps/v1"},
+		"somebody changed it":                         {naming("apps/v1", "apps/v1beta1"), fixture.Deployment("nginx").Replicas(7), found, "apps/v1"},
+		"it does not wait":                            {naming("apps/v1", "apps/v1beta1"), fixture.Deployment("nginx"), "", "apps/v1"},
+		"it was found in the version that it is read": {naming("apps/v1beta1", "apps/v1"), fixture.Deployment("nginx"), propagation.NewBaseline(fixture.Deployment("nginx").Template()), "apps/v1"},
+	} {
+		read := tc.template.Template()
+		read.Baseline = tc.baseline
+		got := matching.Waiting(tc.policy, read)
+		if same := got.Hash == tc.baseline.Hash(); got.Key.APIVersion != tc.want || same != (tc.want == "apps/v1beta1" || tc.baseline.Hash() == read.Hash) {
+			t.Errorf("%s: known by %s, with the content that it was found with: %t; want %s", sentence, got.Key.APIVersion, same, tc.want)
+		}
+	}
+}
+
 // A kind is watched once, in a version that is served where any policy names one.
 func TestKinds(t *testing.T) {
 	selecting := func(apiVersion string) *propagation.Policy {

@@ -4,6 +4,7 @@
 package detector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if err != nil {
 			return nil, outcome.Terminal(err)
 		}
-		return s.fanOut(ctx, e, *d.Policy, d.Continue)
+		return s.fanOut(ctx, e, *d.Policy, cmp.Or(d.Continue, phaseHeld+":"))
 	}
 	o, err := events.DecodeResource(e)
 	if err != nil {

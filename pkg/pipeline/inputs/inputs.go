@@ -10,7 +10,8 @@
 //     the template, for a gate the binding. Then follows what the decision depends on.
 //   - A template is read in the version that its binding names, or in another one if
 //     that is not served, and is identified by the binding's version. Without a binding
-//     it is read in the version of the policy that holds it.
+//     it is read in the version of the policy that holds it, and, while it waits, is
+//     identified by the one in which that policy found it.
 //   - A template's policies are found through the index, so that a read costs in
 //     proportion to their number, and not to that of all policies.
 //   - A policy whose changes wait is at least as new as the template with whose change
@@ -102,6 +103,11 @@ func loadClaim(ctx context.Context, hub ClaimHub, w Witness, view claims.View, k
 		}
 		in.Candidates = append(in.Candidates, claiming.Candidate{Policy: p, Since: c.SinceOf(p)})
 	}
+	for _, c := range in.Candidates {
+		if in.Template.Claim.By(c.Policy) {
+			in.Template = unbound(c.Policy, in.Template, in.Binding)
+		}
+	}
 	if d := claiming.Decide(in); d.Policy != nil {
 		in.Template, err = inWordsOf(ctx, hub, d.Policy, in.Template, in.Binding)
 	}
@@ -188,6 +194,9 @@ func under(ctx context.Context, hub GateHub, in gating.Input, read func(context.
 		return in, ErrStale
 	case err != nil:
 		return in, fmt.Errorf("get %s: %w", key, ours(err))
+	}
+	in.Template = unbound(p, in.Template, in.Binding)
+	switch {
 	case !claiming.Stands(in.Template, p):
 		return in, ErrStale
 	case in.Policy != nil && in.Policy.ResourceVersion == p.ResourceVersion:
@@ -272,11 +281,15 @@ func template(ctx context.Context, hub Hub, key propagation.TemplateKey, b *prop
 	return t.KnownTo(b), nil
 }
 
-// inWordsOf returns a template without a binding in the version that the policy names.
+// inWordsOf returns a template without a binding in the version that the policy names,
+// or found it in.
 func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagation.Template, b *propagation.Binding) (*propagation.Template, error) {
-	version, named := matching.Version(p, t.Key)
-	if b != nil && b.Names(t.Key) || !named || version == t.Key.APIVersion {
+	if b != nil && b.Names(t.Key) {
 		return t, nil
+	}
+	version, named := matching.Version(p, t.Key)
+	if !named || version == t.Key.APIVersion {
+		return unbound(p, t, b), nil
 	}
 	key := t.Key
 	key.APIVersion = version
@@ -284,7 +297,19 @@ func inWordsOf(ctx context.Context, hub Hub, p *propagation.Policy, t *propagati
 	if err == nil && again.ResourceVersion != t.ResourceVersion {
 		return nil, outcome.Conflict(fmt.Errorf("%s changed while it was read", key))
 	}
-	return again, err
+	if err != nil {
+		return nil, err
+	}
+	return unbound(p, again, b), nil
+}
+
+// unbound returns the template of p, if it has no binding, in the version in which p found
+// what it waits with.
+func unbound(p *propagation.Policy, t *propagation.Template, b *propagation.Binding) *propagation.Template {
+	if b != nil && b.Names(t.Key) {
+		return t
+	}
+	return matching.Waiting(p, t)
 }
 
 // Settled reads a template and reports whether its claim stays as it is.

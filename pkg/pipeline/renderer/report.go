@@ -6,7 +6,6 @@ package renderer
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -56,13 +55,23 @@ func (s *Stage) tell(ctx context.Context, b *propagation.Binding, c metav1.Condi
 	}
 }
 
-// synced records a Kubernetes event if Works were written.
-func (s *Stage) synced(ctx context.Context, b *propagation.Binding, steps []rendering.Step) {
-	wrote := func(step rendering.Step) bool {
-		return step.Action == rendering.Create || step.Action == rendering.Update || step.Action == rendering.Remake
+// synced records a Kubernetes event if Works were written. works are the results of the
+// steps: an update that turned out to change nothing is not worth an event.
+func (s *Stage) synced(ctx context.Context, b *propagation.Binding, steps []rendering.Step, works []*propagation.Work) {
+	wrote := func(i int) bool {
+		switch was, is := steps[i].Existing, works[i]; steps[i].Action {
+		case rendering.Create, rendering.Remake:
+			return is != nil
+		case rendering.Update:
+			return is != nil && is.ResourceVersion != was.ResourceVersion
+		}
+		return false
 	}
-	if b != nil && slices.ContainsFunc(steps, wrote) {
-		s.hub.Mention(ctx, hub.AboutBinding(b), workv1alpha2.EventReasonSyncWorkSucceed, "Sync work of "+b.Key.String()+" successful.")
+	for i := range steps {
+		if b != nil && wrote(i) {
+			s.hub.Mention(ctx, hub.AboutBinding(b), workv1alpha2.EventReasonSyncWorkSucceed, "Sync work of "+b.Key.String()+" successful.")
+			return
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
 		return out.Events()
 	}
-	s.synced(ctx, b, steps)
+	s.synced(ctx, b, steps, works)
 	if d.lost {
 		// The gate restores it, if the template still has that content.
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})

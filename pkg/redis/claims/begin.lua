@@ -27,7 +27,9 @@ end
 for i = from, #KEYS do
 	redis.call("UNLINK", KEYS[i])
 end
+-- What is kept was written at earlier revisions: this one is later, whatever the clock says.
 local now = redis.call("TIME")
-local revision = now[1] .. string.format("%06d", now[2])
+local former = tonumber(redis.call("GET", KEYS[3])) or 0
+local revision = string.format("%.0f", math.max(now[1] * 1000000 + now[2], former + 1))
 redis.call("MSET", KEYS[3], revision, KEYS[4], revision)
 return reply

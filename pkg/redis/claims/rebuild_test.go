@@ -253,6 +253,29 @@ func TestARebuildGoesOn(t *testing.T) {
 	}
 }
 
+// TestARebuildThatGoesOnIsNewerThanWhatItKeeps: also where the clock of Redis was put back
+// in between, or stood still. Otherwise whatever is decided about such a template counts
+// as outdated for ever.
+func TestARebuildThatGoesOnIsNewerThanWhatItKeeps(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		rdb, key := s.Client(t), template("Deployment shop/a")
+		m := claims.New(rdb)
+		err := m.Rebuild(t.Context(), func(ctx context.Context, r *claims.Rebuild) error {
+			ahead := rdb.Set(ctx, schema.Revision, time.Now().Add(time.Hour).UnixMicro(), 0).Err()
+			return errors.Join(ahead, r.Park(ctx, key, nil, propagation.Sighting{}), r.Reach(ctx, "Deployment", ""), errLoad)
+		})
+		if !errors.Is(err, errLoad) {
+			t.Fatalf("rebuild: %v, want %v", err, errLoad)
+		}
+		if err := m.Rebuild(t.Context(), func(context.Context, *claims.Rebuild) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Record(t.Context(), key, claimOf("shop/web"), propagation.Sighting{}, look(t, m, key).Revision); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestAStrangerNotesNoProgress: a rebuild that was given up as dead says nothing any
 // more of how far another came.
 func TestAStrangerNotesNoProgress(t *testing.T) {

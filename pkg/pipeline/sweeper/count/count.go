@@ -11,6 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
@@ -186,15 +190,17 @@ func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held ma
 			return errors.Join(failed, t.Write(position, at))
 		}
 		at.After = p.Key.ID()
-		failed = errors.Join(failed, c.one(ctx, p, counts[p.Claim()], held[p.Claim()]))
+		failed = errors.Join(failed, c.one(ctx, t, p, counts[p.Claim()], held[p.Claim()]))
 	}
 	at.After, at.Totals, at.Due = "", nil, false
 	return errors.Join(failed, t.Write(position, at))
 }
 
 // one writes to the status of one policy its counts, which of its kinds have no effect,
-// and which removals are held, if anything changed.
-func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv1alpha1.TemplateCounts, kept string) error {
+// and which removals are held, if anything changed. If the hub began or ceased to serve
+// what the policy names, the policy is announced: it may select other templates than
+// before, though neither it nor they were changed.
+func (c *Counter) one(ctx context.Context, t *tick.Tick, p *propagation.Policy, counts policyv1alpha1.TemplateCounts, kept string) error {
 	held, err := c.index.HeldCount(ctx, p.Key)
 	if err != nil {
 		return fmt.Errorf("count the templates of %s: %w", p.Key, err)
@@ -220,6 +226,9 @@ func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv
 	if says, err := c.index.Says(ctx, p); err != nil || !says {
 		return err // the next count tries again
 	}
+	if notServed(list) != notServed(status.Conditions) {
+		t.Out.Emit(events.PolicyChanged, events.Data{Policy: &p.Key, Reason: reporting.ConditionKindsServed})
+	}
 	status.Conditions = list
 	status.ObservedGeneration = p.Generation
 	err = c.hub.CommitPolicyStatus(ctx, p, status)
@@ -230,4 +239,12 @@ func (c *Counter) one(ctx context.Context, p *propagation.Policy, counts policyv
 		return fmt.Errorf("commit status of %s: %w", p.Key, err)
 	}
 	return nil
+}
+
+// notServed returns which kinds the conditions say that the hub does not serve.
+func notServed(list []metav1.Condition) string {
+	if c := meta.FindStatusCondition(list, reporting.ConditionKindsServed); c != nil && c.Status == metav1.ConditionFalse {
+		return c.Message
+	}
+	return ""
 }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/pipeline/sweeper/page"
@@ -120,6 +122,32 @@ func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 	p.broken = "p001"
 	if err := p.sweep(t, at); !errors.Is(err, errBroken) || len(p.wrote) != 3 {
 		t.Errorf("%d written, %v; want all tried, and the failure told", len(p.wrote), err)
+	}
+}
+
+// Z14: a policy is announced when what it names begins to be served, or ceases to be, and
+// not again with each count.
+func TestZ14APolicyIsAnnouncedWhenWhatItNamesIsServedOrNot(t *testing.T) {
+	p, at := some(1), fixture.Positions{}
+	for i, tc := range []struct{ served, announced bool }{{true, false}, {false, true}, {false, false}, {true, true}, {true, false}} {
+		if p.all[0].NotServed = nil; !tc.served {
+			p.all[0].NotServed = []schema.GroupVersionKind{{Group: "example.com", Version: "v1beta1", Kind: "Gear"}}
+		}
+		p.holding, p.now = p.holding+1, p.now.Add(every)
+		one := tick.New(event.New(), maps.Clone(at), p.now)
+		if err := New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, page.All(nil), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Save(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		told, err := one.Out.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if announced := len(told) == 1 && told[0].Type() == events.PolicyChanged; announced != tc.announced || len(told) > 1 {
+			t.Errorf("%d, served: %t: announced %v", i, tc.served, told)
+		}
 	}
 }
 
