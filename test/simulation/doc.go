@@ -31,7 +31,10 @@
 // members, backups that are restored and events that somebody forged besides
 // (wider_test.go). The third has placements, and no policies: who is picked, what each
 // member has, what is told, and at what pace changes are rolled out (placed_test.go).
-// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change.
+// TestC75Y9HistoriesWhereObjectsHaveSeveralOwners has placements and policies that want the
+// same objects, envelopes, evictions, and members that had such objects before
+// (shared_test.go). TestZ12HistoriesWithLabels has policies that choose clusters by labels,
+// which change.
 //
 // A history that fails is shrunk and printed, with its seed:
 //
