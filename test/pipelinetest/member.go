@@ -63,6 +63,8 @@ type Member struct {
 	Name string
 	// Down: it does not answer.
 	Down bool
+	// Stuck: its controllers do nothing, so that nothing that changes becomes available.
+	Stuck bool
 	// Ask is asked in front of each request; an error is the answer.
 	Ask func(ctx context.Context, r Request) error
 	// Refuses tells to which requests it answers 403; nil: to none.
@@ -304,7 +306,9 @@ func (m *Member) Tell() (MemberNews, bool) {
 		return MemberNews{}, false
 	}
 	n := m.news[0]
-	m.news = m.news[1:]
+	if m.news = m.news[1:]; n.Deleted && m.objects[n.Ref.ID()] == nil {
+		delete(m.known, n.Ref.ID())
+	}
 	return n, true
 }
 
@@ -362,6 +366,9 @@ func (m *Member) Lose(ref member.Ref) bool {
 
 // Idle tells whether the member's controllers have nothing to do.
 func (m *Member) Idle() bool {
+	if m.Stuck {
+		return true
+	}
 	for _, o := range m.objects {
 		if o.lags() {
 			return false

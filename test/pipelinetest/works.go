@@ -249,10 +249,17 @@ func (h *Hub) RemoveWork(key propagation.WorkKey) bool {
 }
 
 // Manifest is what a Work says that its member shall have.
-func Manifest(w *propagation.Work) map[string]any {
-	var m map[string]any
-	if err := utiljson.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &m); err != nil {
-		panic(fmt.Sprintf("decode the manifest of %s: %v", w.Key, err))
+func Manifest(w *propagation.Work) map[string]any { return Manifests(w)[0] }
+
+// Manifests are all that a Work says that its member shall have.
+func Manifests(w *propagation.Work) []map[string]any {
+	var all []map[string]any
+	for _, raw := range w.Spec.Workload.Manifests {
+		var m map[string]any
+		if err := utiljson.Unmarshal(raw.Raw, &m); err != nil {
+			panic(fmt.Sprintf("decode a manifest of %s: %v", w.Key, err))
+		}
+		all = append(all, m)
 	}
-	return m
+	return all
 }

@@ -56,6 +56,9 @@ func (w *world) do(o op) {
 		if w.people(o) {
 			w.past.note(w, o)
 			w.placing.moved = true
+			if w.shared {
+				w.noteShared()
+			}
 		}
 		w.safety.proofs.look(w)
 	}

@@ -124,7 +124,7 @@ func (w *world) step(dice *rand.Rand) {
 	for _, kind := range w.hub.Untold() {
 		add(3, func() { w.tell(kind, dice) })
 	}
-	for _, name := range clusters {
+	for _, name := range w.names() {
 		m := w.members[name]
 		add(2, func() { w.tellMember(name) })
 		if !m.Idle() && !m.Down {
@@ -317,7 +317,7 @@ func (w *world) tellAll() bool {
 		w.collect(g)
 		told = true
 	}
-	for _, name := range clusters {
+	for _, name := range w.names() {
 		m := w.members[name]
 		for !m.Idle() && !m.Down {
 			m.Act()

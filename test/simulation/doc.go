@@ -31,9 +31,11 @@
 // members, backups that are restored and events that somebody forged besides
 // (wider_test.go). The third has placements, and no policies: who is picked, what each
 // member has, what is told, and at what pace changes are rolled out (placed_test.go).
-// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change;
-// TestZ14HistoriesWithVersions has a kind of two versions, which the hub ceases and begins
-// to serve (versions_test.go).
+// TestC75Y9HistoriesWhereObjectsHaveSeveralOwners has placements and policies that want the
+// same objects, envelopes, evictions, and members that had such objects before
+// (shared_test.go). TestZ12HistoriesWithLabels has policies that choose clusters by labels,
+// which change; TestZ14HistoriesWithVersions has a kind of two versions, which the hub
+// ceases and begins to serve (versions_test.go).
 //
 // A history that fails is shrunk and printed, with its seed:
 //

@@ -106,7 +106,7 @@ func (o op) String() string {
 		return fmt.Sprintf("gates: preemption %t, static %t", o.gates.Preemption, o.gates.Static)
 	case joinCluster, memberDown, memberUp, dropNamespace:
 		return fmt.Sprintf("%s %s", o.verb, o.cluster)
-	case spoilObject, loseObject, plantObject, removeWork, stripObject, twinWork:
+	case spoilObject, loseObject, plantObject, plantEqual, removeWork, stripObject, twinWork:
 		return fmt.Sprintf("%s %s in %s", o.verb, o.key, o.cluster)
 	case stopVersion, serveVersion:
 		return fmt.Sprintf("%s %s", o.verb, gearVersions[o.n])
@@ -146,6 +146,10 @@ func (c content) write(obj map[string]any) {
 	switch obj["kind"] {
 	case "Namespace":
 	case "ConfigMap":
+		if meta["name"] == wrapped.Name {
+			c.wrap(obj)
+			return
+		}
 		obj["data"] = map[string]any{"value": fmt.Sprint(c.image)}
 	case "ClusterRole":
 		obj["rules"] = []any{map[string]any{"verbs": []any{"get"}, "resources": []any{fmt.Sprintf("kind%d", c.image)}}}

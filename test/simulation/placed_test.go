@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ const (
 )
 
 // selections are the namespaces, each of which one placement selects.
-var selections = map[string]string{"crp-1": "shop", "crp-2": "other"}
+var selections = map[string]string{"crp-1": "shop", "crp-2": "other", rival: "shop"}
 
 // placing is what the checks know of placements.
 type placing struct {
@@ -45,6 +46,7 @@ type placing struct {
 	external map[string]int
 	// turns are the members to which a run gave something, or from which it took it.
 	turns map[turn]bool
+	owning
 }
 
 // unused is a member whose nodes nobody can see.
@@ -71,7 +73,10 @@ func (w *world) place(o op) (changed, known bool) {
 		}
 		return false, true // nothing comes of it
 	default:
-		return false, false
+		var known bool
+		if changed, known = w.shares(o); !known {
+			return false, false
+		}
 	}
 	if changed {
 		w.did[o.verb]++
@@ -120,16 +125,25 @@ func (w *world) has(placement string) []string {
 // that nothing is left of those that are gone.
 func (w *world) checkPlaced() {
 	for _, name := range slices.Sorted(maps.Keys(selections)) {
+		if name == rival && !w.shared {
+			continue
+		}
 		p, has := w.hub.LivePlacement(name), w.has(name)
 		if p == nil {
 			w.checkUnplaced(name)
 		} else {
 			w.checkPicked(p, has)
 			w.checkRefused(p, has)
+			if w.shared && w.troubled(name) {
+				continue // what is not available may hold a rollout up
+			}
 			w.checkRolled(p, has)
 			w.checkStatus(p, has)
 		}
 		for _, c := range clusters {
+			if w.shared {
+				break // of one member all owners are looked at together
+			}
 			if want, known := w.given(name, c); known {
 				w.checkCarriedTo(name, c, want)
 			}
@@ -137,6 +151,10 @@ func (w *world) checkPlaced() {
 	}
 	w.checkOverruled()
 	w.checkRuns()
+	if w.shared {
+		w.checkShared()
+		w.checkEvicted()
+	}
 	w.placing.moved = false
 }
 
@@ -260,22 +278,49 @@ func (w *world) checkCarried(m pipelinetest.MemberWrite) {
 	}
 }
 
-// checkPace checks that a rollout makes no member unavailable while as many are as may be,
-// which is one of up to four.
+// checkPace checks that a rollout makes no member unavailable while as many are as may be.
 func (w *world) checkPace(old, next *placementv1.ClusterResourceBinding) {
 	if old == nil || old.Spec.ResourceSnapshotName == next.Spec.ResourceSnapshotName || next.DeletionTimestamp != nil || !available(old) {
 		return
 	}
+	var lost, picked []string
+	name := next.Labels[placementv1.LabelParentCRP]
+	if s := w.hub.LivePolicySnapshot(name); s != nil {
+		picked = chosen(s.Status) // the others are about to lose it
+	}
 	for _, b := range w.hub.LivePlacementBindings() {
-		if b.Name != next.Name && b.Labels[placementv1.LabelParentCRP] == next.Labels[placementv1.LabelParentCRP] && b.DeletionTimestamp == nil && b.Spec.State == placementv1.BindingStateBound && !available(b) && w.hub.TakesPart(b.Spec.TargetCluster) {
-			w.fail("%s gets %s while %s is not available", next.Spec.TargetCluster, next.Spec.ResourceSnapshotName, b.Spec.TargetCluster)
+		if b.Labels[placementv1.LabelParentCRP] != name || b.DeletionTimestamp != nil || b.Spec.State != placementv1.BindingStateBound || !slices.Contains(picked, b.Spec.TargetCluster) {
+			continue
 		}
+		if b.Name != next.Name && !available(b) && w.hub.TakesPart(b.Spec.TargetCluster) {
+			lost = append(lost, b.Spec.TargetCluster)
+		}
+	}
+	if len(lost) >= w.mayLack(name, len(picked)) {
+		w.fail("%s gets %s while %v are not available", next.Spec.TargetCluster, next.Spec.ResourceSnapshotName, lost)
 	}
 }
 
+// mayLack is how many of its members a placement may make unavailable at once: a quarter,
+// or as many as it says.
+func (w *world) mayLack(placement string, members int) int {
+	if p := w.hub.LivePlacement(placement); p != nil && p.Spec.Strategy.RollingUpdate != nil && p.Spec.Strategy.RollingUpdate.MaxUnavailable != nil {
+		return p.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue()
+	}
+	return max(1, (members+3)/4)
+}
+
+// boundGeneration, as an annotation of a binding, is the generation in which it got what it
+// names: what its status says of an earlier one is not about that.
+const boundGeneration = "sluice.dev/bound-generation"
+
 func available(b *placementv1.ClusterResourceBinding) bool {
+	since := b.Generation
+	if n, err := strconv.ParseInt(b.Annotations[boundGeneration], 10, 64); err == nil {
+		since = n
+	}
 	c := meta.FindStatusCondition(b.Status.Conditions, placementv1.ConditionAvailable)
-	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == b.Generation
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration >= since
 }
 
 // carriedAbout is the history of a seed with placements.
@@ -334,7 +379,10 @@ func (d drawer) placedOp(kinds map[string]placementv1.PlacementType) []op {
 // placementOp is a placement's first or next form: of which type it is never changes, nor
 // is a toleration taken away.
 func (d drawer) placementOp(kinds map[string]placementv1.PlacementType) op {
-	name := pick(d, []string{"crp-1", "crp-1", "crp-2"})
+	return d.placementOf(pick(d, []string{"crp-1", "crp-1", "crp-2"}), kinds)
+}
+
+func (d drawer) placementOf(name string, kinds map[string]placementv1.PlacementType) op {
 	if kinds[name] == "" {
 		kinds[name] = pick(d, []placementv1.PlacementType{placementv1.PickAllPlacementType, placementv1.PickFixedPlacementType, placementv1.PickNPlacementType})
 	}

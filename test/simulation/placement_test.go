@@ -198,7 +198,12 @@ func TestC15WhatTheSnapshotDoesNotHaveAnyMoreLeaves(t *testing.T) {
 
 func TestC75WhatAnotherHasIsNotFoughtOver(t *testing.T) {
 	c := carry(t, "m1")
-	other := &propagation.Work{Key: propagation.WorkKey{Cluster: "m1", Name: "other"}}
+	key := propagation.WorkKey{Cluster: "m1", Name: "other"}
+	_ = c.hub.EnsureNamespace(t.Context(), key.Namespace())
+	other, err := c.hub.CommitWork(t.Context(), nil, &propagation.Work{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_ = c.members["m1"].EnsureNamespace(t.Context(), "shop", nil)
 	if _, err := c.members["m1"].Write(t.Context(), other, "", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one", "namespace": "shop"}}, nil); err != nil {
 		t.Fatal(err)

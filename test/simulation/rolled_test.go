@@ -151,7 +151,7 @@ func (w *world) checkRolled(p *placementv1.ClusterResourcePlacement, picked []st
 	s := w.rolled(p)
 	for _, b := range w.hub.LivePlacementBindings() {
 		leaves := b.DeletionTimestamp != nil || b.Spec.State == placementv1.BindingStateUnscheduled && !p.Spec.Strategy.External()
-		if leaves && b.Labels[placementv1.LabelParentCRP] == p.Name {
+		if leaves && b.Labels[placementv1.LabelParentCRP] == p.Name && !w.heldBack(b) {
 			w.fail("%s is on its way out, and is there still", b.Name)
 		}
 	}
@@ -258,23 +258,30 @@ func (h decidersHub) Members(ctx context.Context) ([]*memberclusterv1.MemberClus
 
 // CommitPolicySnapshotStatus answers as the hub does.
 func (h decidersHub) CommitPolicySnapshotStatus(ctx context.Context, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) (*placementv1.ClusterSchedulingPolicySnapshot, error) {
-	if f := flightOf(ctx); f != nil && s.Spec.Policy != nil {
-		h.w.checkDecided(f.members, s, status)
+	f := flightOf(ctx)
+	if f != nil && f.asking.picked == nil {
+		f.asking.picked = chosen(s.Status)
+	}
+	if f != nil && s.Spec.Policy != nil {
+		h.w.checkDecided(f, s, status)
 	}
 	return h.Hub.CommitPolicySnapshotStatus(ctx, s, status)
 }
 
 // checkDecided checks one decision, by the members that the scheduler saw: who was picked
 // by the same policy stays, and who is new does not unbalance the zones.
-func (w *world) checkDecided(members []*memberclusterv1.MemberCluster, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) {
+func (w *world) checkDecided(f *flight, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) {
 	zoned := map[string]string{}
-	for _, m := range members {
+	for _, m := range f.members {
 		if m.DeletionTimestamp == nil {
 			zoned[m.Name] = m.Labels[zoneKey]
 		}
 	}
 	was := slices.DeleteFunc(chosen(s.Status), func(c string) bool { _, lives := zoned[c]; return !lives })
 	is := chosen(status)
+	was = slices.DeleteFunc(was, func(c string) bool {
+		return !slices.Contains(is, c) && f.asking.asked(s.Labels[placementv1.LabelParentCRP], c)
+	})
 	n, err := strconv.Atoi(s.Annotations[placementv1.AnnotationNumberOfClusters])
 	if err != nil {
 		n = len(clusters) // of the others no number is asked for

@@ -68,9 +68,12 @@ func (b suspending) SetPolicy(ctx context.Context, key propagation.PolicyKey, f 
 
 // begin notes what holds back each Work when an attempt to apply it begins.
 func (s *safety) begin(f *flight) {
-	f.reasons, f.tick = nil, s.proofs.tick
+	f.reasons, f.tick, f.asking = nil, s.proofs.tick, asking{}
 	if f.delivery.stage != applier.Name {
 		return
+	}
+	if f.w.shared {
+		f.w.noteRivals(f)
 	}
 	if d, err := events.Decode(f.delivery.event); err == nil {
 		f.reasons = map[string]map[string]bool{}
@@ -139,6 +142,9 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 	}
 	if w.placed {
 		w.checkCarried(m)
+		if w.shared {
+			w.checkTaken(f, m)
+		}
 		return
 	}
 	template := w.hub.Live(ref.Ref)
@@ -199,6 +205,8 @@ func (w *world) wrote(ctx context.Context, write pipelinetest.Write) {
 	switch next := write.New.(type) {
 	case *placementv1.ClusterStagedUpdateRun:
 		w.noteTurns(next)
+	case *placementv1.ClusterResourcePlacementEviction:
+		w.checkEviction(flightOf(ctx), write.Old.(*placementv1.ClusterResourcePlacementEviction), next)
 	case *placementv1.ClusterResourceBinding:
 		old, _ := write.Old.(*placementv1.ClusterResourceBinding)
 		w.checkPace(old, next)

@@ -109,7 +109,7 @@ func (o op) widely() string {
 		return fmt.Sprintf("forge %s of %s in %s: %s", placedForgeries[o.n], o.policy.Name, o.cluster, forgedReasons[o.seed])
 	case putPlacement:
 		return fmt.Sprintf("put placement %s: %s", o.policy.Name, placedAs(o.asked))
-	case rollBack, goOn, putRun:
+	case rollBack, goOn, putRun, evict, putBudget:
 		return fmt.Sprintf("%s %s, n %d %s", o.verb, o.policy.Name, o.n, o.cluster)
 	case release, dropRun, approveRun:
 		return fmt.Sprintf("%s %s", o.verb, o.policy.Name)

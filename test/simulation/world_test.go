@@ -62,6 +62,22 @@ type climate struct {
 	placed bool
 	// versioned: there are gears, of two versions.
 	versioned bool
+	// shared: there are policies, too, and what is placed has several owners.
+	shared bool
+	// many is how many members there are; 0: those that histories are about.
+	many int
+}
+
+// names are the names of the members.
+func (c climate) names() []string {
+	if c.many == 0 {
+		return clusters
+	}
+	var all []string
+	for n := range c.many {
+		all = append(all, fmt.Sprintf("m%02d", n+1))
+	}
+	return all
 }
 
 // standalone is the climate of one process, knative that of many.
@@ -134,7 +150,7 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 	redis.Ask = w.askRedis
 	w.hub = pipelinetest.NewHub(pipelinetest.Options{Lag: c.lag, Now: w.time})
 	w.hub.Ask, w.hub.Wrote, w.hub.Lost, w.hub.Watching = w.ask, w.wrote, w.loses, w.watches
-	for _, name := range clusters {
+	for _, name := range c.names() {
 		m := pipelinetest.NewMember(name)
 		m.Ask, m.Wrote, m.Lost = w.askMember, w.wroteMember, w.loses
 		w.members[name] = m
@@ -144,6 +160,7 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 	}
 	w.gears.begin(w)
 	w.broker.routes = routes
+	w.placing.passed, w.placing.several = map[place]bool{}, map[place]bool{}
 	w.safety.init()
 	w.past.begin(w)
 	w.assemble()
@@ -231,7 +248,7 @@ func (w *world) boot() {
 			w.announce(c)
 		}
 	}
-	for _, name := range clusters {
+	for _, name := range w.names() {
 		for _, n := range w.members[name].Restart() {
 			w.announceMember(name, n)
 		}
@@ -278,6 +295,10 @@ type flight struct {
 	reasons map[string]map[string]bool
 	// members are those that were seen last.
 	members []*memberclusterv1.MemberCluster
+	// asking is what was read of evictions, and rivals are the Works that wanted each
+	// object when this attempt began.
+	asking asking
+	rivals map[place]map[propagation.WorkKey]bool
 	// tick is how far the proofs had come.
 	tick int
 	// asked counts alike requests, so that each has a fate of its own.
@@ -383,6 +404,7 @@ func (w *world) askMember(ctx context.Context, r pipelinetest.Request) error {
 	pipelinetest.Pause(ctx)
 	f := flightOf(ctx)
 	if r.Writes() {
+		w.trace("    - %s", r)
 		w.writes.Add(1)
 	}
 	if f != nil && f.fate != 0 && f.chance(r.String()) < 10 {

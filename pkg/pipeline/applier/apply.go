@@ -47,6 +47,8 @@ type done struct {
 	at time.Time
 	// fought says who fights over the object; empty: nobody, or it was said.
 	fought string
+	// told are the Works that were told, before it was taken from them, who has it now.
+	told []propagation.WorkKey
 }
 
 // apply applies the Work to its member, and writes the outcome to the Work's status. If
@@ -64,13 +66,14 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	r := result{event: events.WorkApplied, reason: reporting.ReasonApplied, message: reporting.MessageApplied}
 	settling := false
 	for _, a := range applied {
+		r.heirs = append(r.heirs, a.told...)
 		settling = settling || a.object != nil && !applying.Over(a.object) && reporting.Settling(known, a.object)
 	}
 	status := reporting.Succeeded(w, applied[0].state, statuses(known, w, bound, applied), s.now())
 	began, over := s.fights(w, applied)
 	status.Conditions = applying.WithFieldsContested(status.Conditions, began, over, s.now())
 	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
-		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it"}, nil
+		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it", heirs: r.heirs}, nil
 	}
 	s.tell(ctx, w, metav1.ConditionTrue)
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
@@ -203,6 +206,10 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 			return done{}, err
 		}
 	}
+	told, err := s.warn(ctx, in)
+	if err != nil {
+		return done{}, err
+	}
 	fought := s.fought(ctx, m, in, d)
 	now, err := s.put(ctx, m, in)
 	if err != nil {
@@ -210,7 +217,7 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 	}
 	return done{in.Manifest, now.Object, workv1alpha1.AppliedState{
 		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID,
-	}, now.At, fought}, nil
+	}, now.At, fought, told}, nil
 }
 
 // newest returns an error if the Work was read in an outdated form, so that what

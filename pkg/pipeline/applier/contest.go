@@ -88,6 +88,17 @@ func (s *Stage) contest(ctx context.Context, w *propagation.Work, all []held) ([
 	return news, nil
 }
 
+// warn records in.Work on the Work from which it is about to take the object, and returns
+// that one, if it did not record it before. This comes before the write: if the process
+// ends after that, the next sweep has the other Work looked at, because it has rivals.
+func (s *Stage) warn(ctx context.Context, in applying.Input) ([]propagation.WorkKey, error) {
+	h := heldBy(in)
+	if h == nil {
+		return nil, nil
+	}
+	return s.contest(ctx, in.Work, []held{*h})
+}
+
 // settle removes the rivals from the Work that do not want what it has any more. For a
 // Work without rivals it makes no request.
 func (s *Stage) settle(ctx context.Context, w *propagation.Work) (*propagation.Work, error) {

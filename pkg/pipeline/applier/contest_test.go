@@ -5,17 +5,23 @@ package applier_test
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/outcome"
 	"sluice.dev/test/pipelinetest"
 )
 
@@ -134,6 +140,103 @@ func TestY9APlacementSaysThatAPolicyWantsWhatItHas(t *testing.T) {
 		d.handle(d.about(policys, events.WorkRendered), 2*time.Minute)
 		if said, want := d.contested(d.key), "ConfigMap shop/pages is wanted by the policy of "+propagation.BindingOf(pages).String()+", too, in m1"; said != want {
 			t.Errorf("it says %q, want %q", said, want)
+		}
+	})
+}
+
+// An object that is marked as of a Work that is gone, as after its placement was deleted
+// and left it behind, is nobody's: the next who wants it may have it.
+func TestC75WhatWasLeftBehindIsTaken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		strategy placementv1.WhenToTakeOverType
+		lives    bool
+		unserved bool
+		takes    bool
+		says     string
+	}{
+		"its Work is gone":                           {takes: true},
+		"and nothing is ever taken over":             {strategy: placementv1.WhenToTakeOverTypeNever, says: "NotTakenOver"},
+		"its Work is there":                          {lives: true, says: "ApplyConflictBetweenPlacements"},
+		"whether its Work is there, nobody can tell": {unserved: true, says: "ApplyConflictBetweenPlacements"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDistant(t, 0, 0)
+				two := d.another(pages)
+				hub, err := d.hub.Identity(t.Context())
+				d.must(err)
+				_, err = d.m.Write(t.Context(), two, hub, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "pages", "namespace": "shop"}}, nil)
+				d.must(err)
+				if !tc.lives {
+					d.must(d.hub.ReleaseWork(t.Context(), two))
+					d.hub.RemoveWork(two.Key)
+				}
+				d.hub.Ask = func(_ context.Context, r pipelinetest.Request) error {
+					if tc.unserved && r.Verb == "get" && strings.Contains(r.About, two.Key.Name) {
+						return outcome.ErrNotServed
+					}
+					return nil
+				}
+				w := *d.work()
+				w.Spec.Workload.Manifests = says(pages)
+				if tc.strategy != "" {
+					w.Strategy = &placementv1.ApplyStrategy{WhenToTakeOver: tc.strategy}
+				}
+				_, err = d.hub.CommitWork(t.Context(), d.work(), &w)
+				d.must(err)
+				d.handle(d.about(d.work(), events.WorkRendered), 2*time.Minute)
+				if took := d.m.Object(pages).Work == d.key.Owner(); took != tc.takes {
+					t.Errorf("it was taken: %t, want %t", took, tc.takes)
+				}
+				got := ""
+				if c := meta.FindStatusCondition(d.work().Results[0].Conditions, placementv1.ConditionApplied); c != nil && c.Status == metav1.ConditionFalse {
+					got = c.Reason
+				}
+				if got != tc.says {
+					t.Errorf("it says %q, want %q", got, tc.says)
+				}
+			})
+		})
+	}
+}
+
+// A policy that overwrites takes what a placement has. The placement is told before that,
+// so that it hears of it even if the process ends right after the write, and its Work is
+// looked at again.
+func TestC75Y9WhoseObjectIsOverwrittenIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDistant(t, 0, 0)
+		w := *d.work()
+		w.Spec.Workload.Manifests = says(pages)
+		_, err := d.hub.CommitWork(t.Context(), d.work(), &w)
+		d.must(err)
+		d.handle(d.about(d.work(), events.WorkRendered), 2*time.Minute)
+		d.wanted(pages)
+		policys := propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(pages))[0]}
+		next := *d.hub.LiveWork(policys)
+		next.Annotations = maps.Clone(next.Annotations)
+		next.Annotations[propagation.AnnotationConflictResolution] = string(policyv1alpha1.ConflictOverwrite)
+		_, err = d.hub.CommitWork(t.Context(), d.hub.LiveWork(policys), &next)
+		d.must(err)
+		out := d.handle(d.about(d.hub.LiveWork(policys), events.WorkRendered), 2*time.Minute)
+		if o := d.m.Object(pages); o.Work != policys.Owner() {
+			t.Fatalf("it is of %s, and was not taken", o.Work)
+		}
+		if !slices.Contains(typesOf(out), events.WorkRendered) {
+			t.Errorf("it ends with %v, and nobody looks at the placement's Work", typesOf(out))
+		}
+		if len(d.work().Rivals()) == 0 { // such a Work is announced with each sweep
+			t.Error("the placement's Work does not say that another wants what it had")
+		}
+		d.handle(d.about(d.work(), events.WorkRendered), 2*time.Minute)
+		if c := meta.FindStatusCondition(d.work().Results[0].Conditions, placementv1.ConditionApplied); c == nil || c.Reason != "ApplyConflictBetweenPlacements" {
+			t.Errorf("the placement's Work says %+v", c)
+		}
+		if d.contested(policys) == "" {
+			t.Error("the policy's Work does not say that another wants what it has")
+		}
+		if o := d.m.Object(pages); o.Work != policys.Owner() {
+			t.Errorf("it is of %s: it is fought over", o.Work)
 		}
 	})
 }

@@ -8,7 +8,7 @@
 // are handled in parallel.
 // Reads: the Work, its binding, the suspensions in Redis, the member's object; for a
 // Work that is being deleted, live, the evidence of pkg/pipeline/proving; other Works
-// that want the same object.
+// that want the same object, or are said to have it.
 // Decides with: pkg/core/applying.
 // Commits: server-side apply or deletion in the member; the Work's status and
 // finalizer; on a Work that has what another one wants, a record of that.

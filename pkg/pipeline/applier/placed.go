@@ -210,14 +210,12 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	if in.When == applying.WhenNever {
 		return reported(w, o), nil
 	}
-	ours, conflict, err := anothers(in, siblings)
+	ours, conflict, err := s.anothers(ctx, &in, siblings)
 	switch {
 	case err != nil:
 		return o, err
 	case conflict != "":
 		return conflicting(o, in, conflict), nil
-	case ours:
-		in.Known, in.TakeOver = nil, applying.TakeOverAlways
 	}
 	d := applying.Decide(in)
 	if no := strict(w, o, d); no != nil && !ours {

@@ -180,8 +180,8 @@ type result struct {
 	// later reports that the deadline is near, and another event continues at next.
 	later bool
 	next  string
-	// heirs are the Works that have objects of this one now, or that have what this one
-	// wants and did not record that.
+	// heirs are the Works that have objects of this one now, or that have, or just lost,
+	// what this one wants, and did not record that.
 	heirs []propagation.WorkKey
 }
 
