@@ -69,9 +69,10 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	status := reporting.Succeeded(w, applied[0].state, statuses(known, w, bound, applied), s.now())
 	began, over := s.fights(w, applied)
 	status.Conditions = applying.WithFieldsContested(status.Conditions, began, over, s.now())
-	status.Conditions = applying.WithChanges(status.Conditions, changes(w.Key.Cluster, applied), s.now())
-	changed := changedAnew(w, status.Conditions)
-	if known := w.Status.Applied; settling && !urgent && !changed && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
+	changed := changes(w.Key.Cluster, applied)
+	status.Conditions = applying.WithChanges(status.Conditions, changed, s.now())
+	urgent = urgent || len(changed) > 0 || changedAnew(w, status.Conditions) // until it is recorded, it looks drifted
+	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
 		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it"}, nil
 	}
 	s.tell(ctx, w, metav1.ConditionTrue)
