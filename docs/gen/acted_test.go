@@ -79,9 +79,11 @@ var actedOn = map[string]string{
 	status.manifestStatuses[].health
 	status.manifestStatuses[].message
 	status.manifestStatuses[].applied.manifestHash
+	status.manifestStatuses[].applied.changed
 	status.manifestStatuses[].applied.fieldsHash
 	status.manifestStatuses[].applied.uid
 	status.applied.manifestHash
+	status.applied.changed
 	status.applied.fieldsHash
 	status.applied.uid
 `,

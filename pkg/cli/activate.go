@@ -4,7 +4,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +39,8 @@ type activateOptions struct {
 	readAt time.Time
 	// missing counts the named templates that could not be read and were skipped.
 	missing int
+	// untold says which templates could not be chosen, if any.
+	untold untold
 }
 
 func activateCommand(s *session) *cobra.Command {
@@ -201,11 +205,13 @@ func (o *activateOptions) run(ctx context.Context) error {
 		}
 	}
 	if o.dryRun {
-		return o.preview(waiting)
+		return cmp.Or(o.preview(waiting), o.untold.err())
 	}
 	switch {
 	case len(waiting) == 0 && o.missing > 0:
 		return o.failed(o.missing, len(chosen)+o.missing)
+	case len(waiting) == 0 && len(o.untold) > 0:
+		return o.untold.err()
 	case len(chosen) == 0:
 		o.screen.Println("Nothing is chosen: no template that a policy holds matches.")
 		return nil
@@ -213,7 +219,11 @@ func (o *activateOptions) run(ctx context.Context) error {
 		o.screen.Printf("Nothing waits: %s\n", noun(len(chosen), "template is as its policy says", "templates are as their policies say"))
 		return nil
 	}
-	return o.activate(ctx, h, waiting)
+	err = o.activate(ctx, h, waiting)
+	if len(o.untold) > 0 {
+		err = errors.Join(err, o.untold.err())
+	}
+	return err
 }
 
 // choose reads the templates that the command line selects.
@@ -249,5 +259,7 @@ func (o *activateOptions) choose(ctx context.Context, h *hub.Hub) ([]explaining.
 		}
 	}
 	f.namespace, f.policy, f.labels, f.selected = o.namespaceOfSelection, o.policyKey, o.labels, false
-	return subjects(ctx, h, f)
+	chosen, dark, err := subjects(ctx, h, f)
+	o.untold = dark
+	return chosen, err
 }

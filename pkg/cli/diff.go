@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -101,7 +102,7 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 	if err != nil {
 		return err
 	}
-	changes, next, same, err := o.changes(ctx, h, before, after, concerned)
+	changes, next, same, dark, err := o.changes(ctx, h, before, after, concerned)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 		return err
 	}
 	if o.forMachines() {
-		return o.encode(changes, losses, outlooks, slices.Concat(rewritten.templates, rewritten.placed))
+		return cmp.Or(o.encode(changes, losses, outlooks, slices.Concat(rewritten.templates, rewritten.placed)), dark.err())
 	}
 	o.showOutlooks(outlooks)
 	o.showAllRewrites(planned, rewritten)
@@ -129,7 +130,7 @@ func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error
 		o.show(changes, same)
 	}
 	o.showLosses(losses, len(planned.clusters) > 0)
-	return nil
+	return dark.err()
 }
 
 // becoming returns the world with the policies and Clusters of a file in it, and the
@@ -169,16 +170,16 @@ func (o *diffOptions) encode(changes []explaining.Change, losses []explaining.Lo
 // changes compares what happens to each template that a policy may concern in either
 // world, and counts those to which nothing happens. next are the bindings of those that
 // change at once.
-func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, next map[propagation.BindingKey]*propagation.Binding, same int, err error) {
+func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after explaining.World, concerned []*propagation.Policy) (changes []explaining.Change, next map[propagation.BindingKey]*propagation.Binding, same int, dark untold, err error) {
 	if len(concerned) == 0 {
-		return nil, nil, 0, nil
+		return nil, nil, 0, nil, nil
 	}
 	next = map[propagation.BindingKey]*propagation.Binding{}
 	f := concerning(concerned...)
 	f.namespace = onlyOneOf(concerned)
-	all, err := subjects(ctx, h, f)
+	all, dark, err := subjects(ctx, h, f)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, 0, nil, err
 	}
 	for _, s := range all {
 		if b := after.Acting(s); b != nil {
@@ -192,7 +193,7 @@ func (o *diffOptions) changes(ctx context.Context, h *hub.Hub, before, after exp
 			same++
 		}
 	}
-	return changes, next, same, nil
+	return changes, next, same, dark, nil
 }
 
 // onlyOneOf returns the only namespace in which the policies select; empty: there are

@@ -27,11 +27,12 @@ func (o *explainOptions) explainPolicy(ctx context.Context, h *hub.Hub, key prop
 	if err != nil {
 		return noPolicy(key, err)
 	}
-	subjects, err := subjects(ctx, h, concerning(p))
+	subjects, dark, err := subjects(ctx, h, concerning(p))
 	if err != nil {
 		return err
 	}
 	r := w.ExplainPolicy(p, subjects)
+	r.Untold = dark
 	if o.forMachines() {
 		return o.screen.Encode(o.format, r)
 	}
@@ -70,7 +71,13 @@ func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
 	if r.Ignored != "" {
 		s.Println("  " + s.Paint(screen.Warn, reporting.ConditionFieldsIgnored) + ": " + r.Ignored)
 	}
-	if len(r.Templates) == 0 {
+	for _, what := range r.Untold {
+		s.Println("  " + s.Paint(screen.Warn, what))
+	}
+	switch {
+	case len(r.Templates) == 0 && len(r.Untold) > 0:
+		return
+	case len(r.Templates) == 0:
 		s.Println("  holds no template, and none that another policy holds is selected by it")
 		return
 	}

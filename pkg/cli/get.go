@@ -284,6 +284,15 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 
 // eachTemplate calls f for all objects of a kind; a kind that is not served has none.
 func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, namespace string, f func(*propagation.Template)) error {
+	err := servedTemplates(ctx, h, gvk, namespace, f)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	return err
+}
+
+// servedTemplates is eachTemplate for a kind that has to be served.
+func servedTemplates(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, namespace string, f func(*propagation.Template)) error {
 	const pageSize = 500
 	seen := map[types.UID]bool{}
 	for cont := ""; ; {
@@ -293,9 +302,6 @@ func eachTemplate(ctx context.Context, h *hub.Hub, gvk schema.GroupVersionKind, 
 			page, next, err = h.ListTemplates(ctx, gvk, namespace, pageSize, cont)
 			return err
 		})
-		if errors.Is(err, outcome.ErrNotServed) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}

@@ -27,12 +27,17 @@ func (r *registration) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask the hub who it is: %w", err)
 	}
+	p := r.screen.Progress()
+	defer p.Clear()
+	p.Say("waiting for a token of %s that only reads", r.name)
+	r.hubID = hub
 	reader, err := r.member.MakeReader(ctx, hub)
+	p.Clear()
 	if err != nil {
 		r.screen.Note("its source reads with the same credentials, and could write: no account that only reads: %v. 'join --print-role' prints what that takes", err)
 		return nil
 	}
-	r.hubID, r.reader = hub, reader
+	r.reader = reader
 	r.undo = append(r.undo, reader.Undo)
 	return nil
 }
@@ -61,13 +66,28 @@ func (r *registration) mark(ctx context.Context) error {
 	return nil
 }
 
-// revoke ends the tokens that earlier joins made. The stored one has taken their place.
+// revoke ends the tokens that earlier joins made: the stored one has taken their place, or
+// none has. Whoever may make no token may not be allowed to delete one either; then the
+// former credentials are tried.
 func (r *registration) revoke(ctx context.Context) {
-	if r.reader == nil {
+	instead, but := "with the same credentials as the applier", ""
+	switch {
+	case r.hubID == "":
+		return
+	case r.reader != nil:
+		instead, but = "with a new token", r.reader.Token
+	case r.former == nil || len(r.former.Data[knative.KeyReader]) == 0:
 		return
 	}
-	if err := r.member.RevokeReaders(ctx, r.hubID, r.reader.Token); err != nil {
-		r.screen.Note("its source reads with a new token, and the former one stays valid: %v", err)
+	err := r.member.RevokeReaders(ctx, r.hubID, but)
+	if err != nil && r.former != nil {
+		former, parseErr := joining.Parse(r.former.Data[keyKubeconfig], "Secret "+propagation.SystemNamespace+"/"+r.name)
+		if parseErr == nil && former.Endpoint == r.member.Endpoint {
+			err = former.RevokeReaders(ctx, r.hubID, but)
+		}
+	}
+	if err != nil {
+		r.screen.Note("its source reads %s, and the former token stays valid until somebody deletes it in %s: %v", instead, r.name, err)
 	}
 }
 

@@ -6,6 +6,7 @@ package cli
 import (
 	"encoding/base64"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,5 +186,68 @@ func TestZ40AJoinThatFailsLeavesNoToken(t *testing.T) {
 	a.wants(t, "")
 	if !strings.Contains(a.err, "the token with which its source read stays valid") {
 		t.Errorf("unjoin says %s%s", a.out, a.err)
+	}
+}
+
+// Joined again with credentials that may make no token, the source reads with these. The
+// former token is revoked with them, or with the former ones, or join says that it is not.
+func TestZ40WithoutANewTokenTheFormerOneEnds(t *testing.T) {
+	tokens := func(methods ...string) func(*http.Request) *apierrors.StatusError {
+		no := failing("", 403, methods...)
+		return func(r *http.Request) *apierrors.StatusError {
+			if strings.Contains(r.URL.Path, "/sluice-reader/secrets") {
+				return no(r)
+			}
+			return nil
+		}
+	}
+	asked := map[string]int{}
+	may, mayNot := tokens(http.MethodPost), tokens(http.MethodPost, http.MethodGet, http.MethodDelete)
+	for name, tc := range map[string]struct {
+		refuse func(*http.Request) *apierrors.StatusError
+		left   int
+	}{
+		"by the new credentials": {may, 0},
+		"by the former credentials, which are asked next": {func(r *http.Request) *apierrors.StatusError {
+			err := mayNot(r)
+			if err != nil {
+				asked[r.Method]++
+			}
+			if r.Method == http.MethodPost || asked[http.MethodGet] == 1 {
+				return err
+			}
+			return nil
+		}, 0},
+		"by nobody": {mayNot, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub, member := serve(t, "hub"), serve(t, "one")
+			hub.knative()
+			hub.ready()
+			run(t, hub, "join", "member1", "--cluster-kubeconfig", member.kubeconfig()).wants(t, "")
+			if had := member.tokens(); len(had) != 1 {
+				t.Fatalf("joined with the tokens %v", had)
+			}
+			file := member.kubeconfig()
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(strings.Replace(string(raw), "token: secret", "token: other", 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			member.refuse = tc.refuse
+			a := run(t, hub, "join", "member1", "--cluster-kubeconfig", file)
+			a.wants(t, "")
+			if left := member.tokens(); len(left) != tc.left {
+				t.Errorf("the member has the tokens %v", left)
+			}
+			if hub.kept(t, "reader.kubeconfig") != "" || hub.get(member1).GetAnnotations()["sluice.dev/reader"] != "" {
+				t.Error("the source is told to read with the former token")
+			}
+			if says := strings.Contains(a.err, "the former token stays valid"); says != (tc.left > 0) {
+				t.Errorf("it says\n%s", a.err)
+			}
+		})
 	}
 }

@@ -50,6 +50,9 @@ type registration struct {
 	// it reads with the member's credentials.
 	reader *joining.Reader
 	hubID  string
+	// former is the Secret with the credentials as an earlier join left it; nil: there
+	// was none.
+	former *corev1.Secret
 	// undo removes what was created, in reverse order.
 	undo []func(context.Context) error
 }
@@ -143,6 +146,7 @@ func (r *registration) secret(ctx context.Context) error {
 		if old.Labels[labelCluster] != r.name {
 			return fmt.Errorf("secret %s/%s exists and is not a cluster's: choose another name, or delete it", propagation.SystemNamespace, r.name)
 		}
+		r.former = old
 		s.ResourceVersion = old.ResourceVersion
 		made, err = secrets.Update(ctx, s, metav1.UpdateOptions{})
 	}

@@ -21,6 +21,9 @@ func (o *activateOptions) preview(releases []explaining.Release) error {
 		return o.screen.Encode(o.format, map[string]any{"items": releases})
 	}
 	if len(releases) == 0 {
+		if len(o.untold) > 0 {
+			return nil
+		}
 		o.screen.Println("Nothing waits.")
 		return nil
 	}

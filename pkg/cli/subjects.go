@@ -6,8 +6,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,12 +58,23 @@ func (f filter) matches(t *propagation.Template) bool {
 		f.labels.Matches(labels.Set(t.Labels))
 }
 
+// untold says of which kinds nothing is known, because their templates cannot be listed,
+// and why.
+type untold []string
+
+func (u untold) err() error {
+	if len(u) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(u, "\n"))
+}
+
 // subjects returns the templates that the filter selects, with their bindings, sorted.
 // It costs one list for each kind and two for the bindings, whatever their number.
-func subjects(ctx context.Context, h *hub.Hub, f filter) ([]explaining.Subject, error) {
+func subjects(ctx context.Context, h *hub.Hub, f filter) ([]explaining.Subject, untold, error) {
 	all, err := h.Bindings(ctx)
 	if err != nil {
-		return nil, installed(err)
+		return nil, nil, installed(err)
 	}
 	bindings := make(map[propagation.BindingKey]*propagation.Binding, len(all))
 	kinds := maps.Clone(f.kinds)
@@ -71,19 +85,32 @@ func subjects(ctx context.Context, h *hub.Hub, f filter) ([]explaining.Subject, 
 		}
 	}
 	var out []explaining.Subject
+	read, failed := map[schema.GroupKind]bool{}, map[schema.GroupKind]error{}
 	for gvk := range kinds {
-		err := eachTemplate(ctx, h, gvk, f.namespace, func(t *propagation.Template) {
+		err := servedTemplates(ctx, h, gvk, f.namespace, func(t *propagation.Template) {
 			if f.matches(t) {
 				b := bindings[propagation.BindingOf(t.Key)]
 				out = append(out, explaining.Subject{Template: t.KnownTo(b), Binding: b})
 			}
 		})
+		if ctx.Err() != nil {
+			return nil, nil, err
+		}
+		read[gvk.GroupKind()] = read[gvk.GroupKind()] || err == nil
 		if err != nil {
-			return nil, err
+			failed[gvk.GroupKind()] = err
 		}
 	}
 	slices.SortFunc(out, func(a, b explaining.Subject) int {
 		return cmp.Or(cmp.Compare(a.Template.Key.Namespace, b.Template.Key.Namespace), cmp.Compare(a.Template.Key.ID(), b.Template.Key.ID()))
 	})
-	return slices.CompactFunc(out, func(a, b explaining.Subject) bool { return a.Template.Key.ID() == b.Template.Key.ID() }), nil
+	out = slices.CompactFunc(out, func(a, b explaining.Subject) bool { return a.Template.Key.ID() == b.Template.Key.ID() })
+	var dark untold
+	for kind, err := range failed {
+		if !read[kind] { // any version shows all objects
+			dark = append(dark, fmt.Sprintf("cannot tell for %s: %v", kind, err))
+		}
+	}
+	slices.Sort(dark)
+	return out, dark, nil
 }

@@ -132,8 +132,9 @@ func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, w *prop
 		done(nil)
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
+	changed := applying.Changed(obj, now.Object)
 	o := observe(ref.APIVersion, now.Object, false)
-	o.For = w.UID
+	o.For, o.Changed = w.UID, changed
 	done(o)
 	return o, nil
 }

@@ -144,3 +144,22 @@ func TestDependencyRestart(t *testing.T) {
 		s.Expect(config).In("member3")
 	})
 }
+
+// What a policy of its own places is no dependency there any more, and its Work says so
+// once.
+func TestDependencyBecomesAPolicysOwn(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		nginx, config := s.Deployment("nginx").Using("config"), s.ConfigMap("config")
+		required := func(want string) func(w map[string]any) error {
+			return func(w map[string]any) error {
+				return differs("sluice.dev/dependency", annotation(w, "sluice.dev/dependency"), want)
+			}
+		}
+		s.Apply(config, s.follows("pp", nginx, "member1"), nginx)
+		s.Expect(config).In("member1").Work("member1", required("true"))
+		own := s.Policy("own").Selecting(config).To("member1")
+		s.Apply(own)
+		s.Expect(config).ClaimedBy(own).Work("member1", required(""))
+		s.Unchanged(func() {})
+	})
+}

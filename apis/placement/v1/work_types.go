@@ -139,6 +139,11 @@ type AppliedState struct {
 	// UID of the object in the member.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
+
+	// Changed names the fields that the member has with other values than the
+	// manifest says, because its admission changed them as it was applied.
+	// +optional
+	Changed string `json:"changed,omitempty"`
 }
 
 // WorkResourceIdentifier says which object of a Work is meant.

@@ -119,6 +119,11 @@ type AppliedState struct {
 	// and made again.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
+
+	// Changed names the fields that the member has with other values than the
+	// manifest says, because its admission changed them as it was applied.
+	// +optional
+	Changed string `json:"changed,omitempty"`
 }
 
 // ManifestStatus is the status that one object has in the member.

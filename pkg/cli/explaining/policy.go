@@ -52,6 +52,8 @@ type PolicyReport struct {
 	NotServed string `json:"notServed,omitempty"`
 	// NotGranted says which rights Sluice lacks to the kinds that it names.
 	NotGranted string `json:"notGranted,omitempty"`
+	// Untold says of which kinds nothing is known, and why.
+	Untold []string `json:"cannotTell,omitempty"`
 	// Ignored says which of the fields that it sets have no effect.
 	Ignored   string                `json:"ignored,omitempty"`
 	Counts    map[TemplateState]int `json:"counts"`

@@ -23,8 +23,9 @@ import (
 // labelHub, on a token in a member, is the identity of the hub that uses it.
 const labelHub = "sluice.dev/hub"
 
-// filledWithin is how long a member may take to make a token.
-const filledWithin = 30 * time.Second
+// filledWithin is how long a member may take to fill in a token. Its controller manager
+// does that at once, and join waits for it.
+const filledWithin = 10 * time.Second
 
 // Reader is a token of an account of the member that only reads.
 type Reader struct {
@@ -123,6 +124,9 @@ func (r *Reader) token(ctx context.Context, client kubernetes.Interface, hub str
 		token = string(s.Data[corev1.ServiceAccountTokenKey])
 		return token != "", nil
 	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return "", fmt.Errorf("Secret %s/%s got no token within %s: does its controller manager run?", readerName, made.Name, filledWithin)
+	}
 	if err != nil {
 		return "", fmt.Errorf("wait for the token in Secret %s/%s: %w", readerName, made.Name, err)
 	}

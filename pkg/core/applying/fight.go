@@ -20,13 +20,19 @@ import (
 	"sluice.dev/pkg/core/propagation"
 )
 
-// ConditionFieldsContested is True on a Work, and on its binding, while somebody changes
-// the object in the member back each time that Sluice corrects it. Otherwise it is absent.
+// ConditionFieldsContested is True on a Work, and on its binding, while the member does
+// not keep what Sluice writes. Otherwise it is absent.
 const ConditionFieldsContested = "FieldsContested"
 
-// ReasonFieldManagerConflict is the reason of ConditionFieldsContested, and of the event
-// that tells of it.
-const ReasonFieldManagerConflict = string(metav1.CauseTypeFieldManagerConflict)
+// The reasons of ConditionFieldsContested, and of the events that tell of it.
+const (
+	// ReasonFieldManagerConflict: somebody changes the object back each time that Sluice
+	// corrects it.
+	ReasonFieldManagerConflict = string(metav1.CauseTypeFieldManagerConflict)
+	// ReasonChangedByAdmission: the member's admission changed fields as they were
+	// applied. To apply them again would change nothing.
+	ReasonChangedByAdmission = "ChangedByAdmission"
+)
 
 const (
 	// FightCorrections is how many corrections of an object within FightWithin make a
@@ -172,9 +178,18 @@ func pairs(keys map[string]any) string {
 	return strings.Join(all, ",")
 }
 
-// FieldsContested returns the condition that says so of the Work; nil: there is none.
+// FieldsContested returns that condition of the Work; nil: there is none.
 func FieldsContested(w *propagation.Work) *metav1.Condition {
 	return meta.FindStatusCondition(w.Status.Conditions, ConditionFieldsContested)
+}
+
+// Fighting returns the condition if it says that somebody fights over the Work's objects;
+// nil: it does not.
+func Fighting(list []metav1.Condition) *metav1.Condition {
+	if c := meta.FindStatusCondition(list, ConditionFieldsContested); c != nil && c.Reason != ReasonChangedByAdmission {
+		return c
+	}
+	return nil
 }
 
 // WithFieldsContested returns the conditions of a Work with ConditionFieldsContested: began
@@ -182,12 +197,30 @@ func FieldsContested(w *propagation.Work) *metav1.Condition {
 func WithFieldsContested(list []metav1.Condition, began []string, over bool, now time.Time) []metav1.Condition {
 	switch {
 	case len(began) > 0:
-		list, _ = conditions.Set(list, metav1.Condition{
-			Type: ConditionFieldsContested, Status: metav1.ConditionTrue, Reason: ReasonFieldManagerConflict, Message: conditions.List(began),
-		}, now)
-	case over:
+		list = contested(list, ReasonFieldManagerConflict, began, now)
+	case over && Fighting(list) != nil:
 		list = conditions.Without(list, ConditionFieldsContested)
 	}
+	return list
+}
+
+// WithChanges returns the conditions of a Work with ConditionFieldsContested: changed says
+// what the member's admission changed (ChangedIn). While somebody fights over the Work's
+// objects, the condition says only that.
+func WithChanges(list []metav1.Condition, changed []string, now time.Time) []metav1.Condition {
+	switch {
+	case Fighting(list) != nil:
+		return list
+	case len(changed) == 0:
+		return conditions.Without(list, ConditionFieldsContested)
+	}
+	return contested(list, ReasonChangedByAdmission, changed, now)
+}
+
+func contested(list []metav1.Condition, reason string, what []string, now time.Time) []metav1.Condition {
+	list, _ = conditions.Set(list, metav1.Condition{
+		Type: ConditionFieldsContested, Status: metav1.ConditionTrue, Reason: reason, Message: conditions.List(what),
+	}, now)
 	return list
 }
 
@@ -195,14 +228,18 @@ func WithFieldsContested(list []metav1.Condition, began []string, over bool, now
 // that generation, and whether the condition is to be set.
 func FieldsContestedOf(works []*propagation.Work, generation int64) (metav1.Condition, bool) {
 	var all []string
+	reason := ReasonChangedByAdmission
 	for _, w := range works {
 		if c := FieldsContested(w); c != nil && !w.Deleting {
 			all = append(all, c.Message)
+			if c.Reason != ReasonChangedByAdmission {
+				reason = c.Reason
+			}
 		}
 	}
 	slices.Sort(all)
 	return metav1.Condition{
-		Type: ConditionFieldsContested, Status: metav1.ConditionTrue, Reason: ReasonFieldManagerConflict, Message: conditions.List(all), ObservedGeneration: generation,
+		Type: ConditionFieldsContested, Status: metav1.ConditionTrue, Reason: reason, Message: conditions.List(all), ObservedGeneration: generation,
 	}, len(all) > 0
 }
 

@@ -60,6 +60,9 @@ type Observed struct {
 	// Managers are all that set fields of the object, without those that set them by a
 	// subresource, if the whole object was asked for.
 	Managers []Manager
+	// Changed names fields that the member has with other values than it was just asked
+	// for (Changed).
+	Changed string
 	// At is when Sluice last changed the object, in whole seconds of the member's clock.
 	At time.Time
 	// Replicas says who else sets the number of replicas.

@@ -85,6 +85,7 @@ func reservedNamespace(ns string) bool {
 var ownGroups = map[string]bool{
 	"policy.karmada.io": true, "work.karmada.io": true, "cluster.karmada.io": true,
 	"placement.kubernetes-fleet.io": true, "cluster.kubernetes-fleet.io": true,
+	"config.sluice.dev": true,
 }
 
 var neverTemplates = map[string]bool{

@@ -4,6 +4,7 @@
 package matching_test
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -92,5 +93,18 @@ func TestKinds(t *testing.T) {
 	}
 	if got := matching.Kinds([]*propagation.Policy{gone}); len(got) != 1 {
 		t.Errorf("what was named in a version that is not served any more is still watched: %v", got)
+	}
+}
+
+// Sluice's own objects, of all groups, are never templates.
+func TestOwnKindsAreNeverTemplates(t *testing.T) {
+	for _, gvk := range []string{
+		"policy.karmada.io/v1alpha1 PropagationPolicy", "work.karmada.io/v1alpha2 ResourceBinding", "cluster.karmada.io/v1alpha1 Cluster",
+		"placement.kubernetes-fleet.io/v1 ClusterResourcePlacement", "cluster.kubernetes-fleet.io/v1 MemberCluster", "config.sluice.dev/v1alpha1 ResourceInterpreter",
+	} {
+		apiVersion, kind, _ := strings.Cut(gvk, " ")
+		if why := matching.Exempt(propagation.TemplateKey{APIVersion: apiVersion, Kind: kind, Name: "x"}); why == "" {
+			t.Errorf("%s may be a template", gvk)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package rendering
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -76,6 +77,28 @@ func TestAWorkSaysWhichFieldsAreTheMembers(t *testing.T) {
 			if got := merge(w, next); !Equal(got, next) {
 				t.Errorf("%q becomes %q", want, got.Annotations[propagation.AnnotationMemberFields])
 			}
+		}
+	}
+}
+
+// A Work that others required and that becomes a policy's own does not say any more that
+// nobody places it there, and the other way round: then nothing is left to write.
+func TestAWorkBecomesAPolicysOwn(t *testing.T) {
+	b := binding(propagation.Namespaced)
+	own := mustWork(t, b, "member1")
+	required := *own
+	required.Annotations = maps.Clone(own.Annotations)
+	required.Annotations[propagation.AnnotationDependency] = "true"
+	if required.FollowsOthers() == own.FollowsOthers() {
+		t.Fatal("both are the same")
+	}
+	for _, change := range [][2]*propagation.Work{{&required, own}, {own, &required}} {
+		from, to := change[0], change[1]
+		if Equal(from, to) {
+			t.Errorf("whether it is a dependency (%v) is no difference", from.FollowsOthers())
+		}
+		if got := merge(from, to); !Equal(got, to) || got.FollowsOthers() != to.FollowsOthers() {
+			t.Errorf("a dependency: %v; becomes %v, want %v", from.FollowsOthers(), got.FollowsOthers(), to.FollowsOthers())
 		}
 	}
 }

@@ -146,7 +146,7 @@ func merge(existing, desired *propagation.Work) *propagation.Work {
 	w := *existing
 	w.Labels = union(existing.Labels, desired.Labels)
 	w.Annotations = union(existing.Annotations, desired.Annotations)
-	for _, ours := range []string{propagation.AnnotationMemberFields, propagation.AnnotationActiveForm} {
+	for _, ours := range []string{propagation.AnnotationMemberFields, propagation.AnnotationActiveForm, propagation.AnnotationDependency} {
 		if desired.Annotations[ours] == "" {
 			delete(w.Annotations, ours)
 		}

@@ -4,6 +4,7 @@
 package reporting
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,8 @@ import (
 const (
 	ReasonApplied  = "AppliedSuccessful"
 	MessageApplied = "the member has what the Work says"
+	// MessageChanged is the message if the member's admission changed some of it.
+	MessageChanged = "what the Work says is applied, and admission of the member changes some of it: see FieldsContested"
 )
 
 // The reasons of a Work that could not be asked for: they are not the object's.
@@ -49,11 +52,14 @@ func Held(w *propagation.Work) bool {
 
 // Succeeded returns the status of a Work that is applied in its member.
 func Succeeded(w *propagation.Work, state workv1alpha1.AppliedState, manifests []workv1alpha1.ManifestStatus, now time.Time) workv1alpha1.WorkStatus {
-	status := w.Status
+	status, message := w.Status, MessageApplied
 	status.Applied, status.ManifestStatuses = &state, manifests
+	if state.Changed != "" || slices.ContainsFunc(manifests, func(m workv1alpha1.ManifestStatus) bool { return m.Applied != nil && m.Applied.Changed != "" }) {
+		message = MessageChanged
+	}
 	for _, c := range []metav1.Condition{
 		{Type: workv1alpha1.ConditionDispatching, Reason: workv1alpha1.ReasonDispatching, Message: workv1alpha1.MessageDispatching},
-		{Type: workv1alpha1.ConditionApplied, Reason: ReasonApplied, Message: MessageApplied},
+		{Type: workv1alpha1.ConditionApplied, Reason: ReasonApplied, Message: message},
 	} {
 		c.Status, c.ObservedGeneration = metav1.ConditionTrue, w.Generation
 		status.Conditions, _ = conditions.Set(status.Conditions, c, now)

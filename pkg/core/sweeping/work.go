@@ -82,7 +82,7 @@ func StateOf(w *propagation.Work, now time.Time) State {
 			return Holding
 		}
 		return Failing
-	case finished(w) && (len(w.Rivals()) > 0 || applying.FieldsContested(w) != nil): // it says so until they are looked at
+	case finished(w) && (len(w.Rivals()) > 0 || applying.Fighting(w.Status.Conditions) != nil): // it says so until they are looked at
 		return Failing
 	case finished(w):
 		return Finished

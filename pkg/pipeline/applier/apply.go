@@ -72,6 +72,9 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 	status := reporting.Succeeded(w, applied[0].state, statuses(known, w, bound, applied), s.now())
 	began, over := s.fights(w, applied)
 	status.Conditions = applying.WithFieldsContested(status.Conditions, began, over, s.now())
+	changed := changes(w.Key.Cluster, applied)
+	status.Conditions = applying.WithChanges(status.Conditions, changed, s.now())
+	urgent = urgent || len(changed) > 0 || changedAnew(w, status.Conditions) // until it is recorded, it looks drifted
 	if known := w.Status.Applied; settling && !urgent && reporting.Patient(w) && (known == nil || *known != applied[0].state) {
 		return result{event: events.WorkApplied, reason: "Settling", message: "the member has what the Work says, and works on it", heirs: r.heirs}, nil
 	}
@@ -80,6 +83,7 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	s.tellFights(ctx, w, began)
+	s.tellChanges(ctx, w, status.Conditions)
 	if conditions.Is(w.Status.Conditions, workv1alpha1.ConditionApplied, metav1.ConditionFalse) {
 		s.hub.Mention(ctx, hub.AboutWork(w), workv1alpha1.EventReasonSyncSucceed, r.message)
 	}
@@ -216,7 +220,7 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 		return done{}, err
 	}
 	return done{in.Manifest, now.Object, workv1alpha1.AppliedState{
-		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID,
+		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID, Changed: now.Changed,
 	}, now.At, fought, told}, nil
 }
 

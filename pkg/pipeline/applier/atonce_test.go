@@ -22,12 +22,15 @@ import (
 )
 
 // Z30: where the next sweep is a minute away, what may never become healthy is told as
-// applied at once; where it is seconds away, that waits for the object to settle.
+// applied at once; where it is seconds away, that waits for the object to settle. What the
+// member's admission changed is told at once each time: until then it looks drifted.
 func TestZ30WhatIsOnItsWayIsToldAtOnce(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		atOnce bool
 		says   bool
-	}{"at once": {true, true}, "when it has settled": {false, false}} {
+		// changed is what admission changes.
+		changed string
+	}{"at once": {true, true, ""}, "when it has settled": {false, false, ""}, "what admission changes": {false, true, "spec.replicas"}} {
 		t.Run(sentence, func(t *testing.T) {
 			ctx, key := t.Context(), propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}
 			binding := propagation.BindingOf(key)
@@ -49,7 +52,8 @@ func TestZ30WhatIsOnItsWayIsToldAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stage := applier.New(h, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return fixture.Start })
+			admits := &admitting{Member: m, changes: map[string]string{"nginx": tc.changed}}
+			stage := applier.New(h, open{}, func(context.Context, string) (applier.Member, error) { return admits, nil }, func() time.Time { return fixture.Start })
 			if tc.atOnce {
 				stage = stage.AtOnce()
 			}
@@ -66,6 +70,21 @@ func TestZ30WhatIsOnItsWayIsToldAtOnce(t *testing.T) {
 			}
 			if tc.says && live.Status.ManifestStatuses[0].Health != workv1alpha1.ResourceUnhealthy {
 				t.Errorf("health %s", live.Status.ManifestStatuses[0].Health)
+			}
+			if tc.changed == "" {
+				return
+			}
+			next := *live
+			next.Spec.Workload.Manifests = []workv1alpha1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(
+				`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"shop","name":"nginx"},"spec":{"replicas":3}}`)}}}
+			if _, err := h.CommitWork(ctx, live, &next); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stage.Handle(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			if again := h.LiveWork(w.Key).Status.Applied; *again == *live.Status.Applied || again.Changed != tc.changed || admits.applied != 2 {
+				t.Errorf("applied %d times, it records %v, and before that %v", admits.applied, again, live.Status.Applied)
 			}
 		})
 	}

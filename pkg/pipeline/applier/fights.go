@@ -87,7 +87,7 @@ func (s *Stage) fought(ctx context.Context, m Member, in applying.Input, d apply
 	if !applying.Corrects(in, d) || !s.corrections.note(in.Work.Key, propagation.KeyOf(in.Manifest).ID(), s.now()) {
 		return ""
 	}
-	if applying.FieldsContested(in.Work) != nil {
+	if applying.Fighting(in.Work.Status.Conditions) != nil {
 		return ""
 	}
 	if in.Live.Answer == applying.Found {
@@ -131,7 +131,7 @@ func said(all []string, what string) []string {
 // busy reports whether a sweep need not look at the Work: somebody fights over it, and it
 // was corrected just now.
 func (s *Stage) busy(msg events.Data, w *propagation.Work) bool {
-	return msg.Reason == events.ReasonUnfinished && !w.Deleting && applying.FieldsContested(w) != nil && s.corrections.since(w.Key, s.now(), recently)
+	return msg.Reason == events.ReasonUnfinished && !w.Deleting && applying.Fighting(w.Status.Conditions) != nil && s.corrections.since(w.Key, s.now(), recently)
 }
 
 // tellFights records an event for each fight over an object of the Work that began.

@@ -95,13 +95,15 @@ func (s *Stage) applyPlaced(ctx context.Context, w *propagation.Work, from, seen
 	}
 	fights, over := s.placedFights(w, outcomes)
 	kept := slices.Concat(status.Conditions, conditions.Only(w.Status.Conditions, applying.ConditionFieldsContested))
-	status.Conditions = applying.WithFieldsContested(kept, fights, over, s.now())
+	kept = applying.WithFieldsContested(kept, fights, over, s.now())
+	status.Conditions = applying.WithChanges(kept, placedChanges(w.Key.Cluster, status.ManifestConditions), s.now())
 	status.ManifestConditions = append(status.ManifestConditions, rest.left...)
 	now, commitErr := s.hub.CommitWorkResults(ctx, w, status)
 	if commitErr != nil {
 		return result{}, errors.Join(fmt.Errorf("commit status of %s: %w", w.Key, commitErr), s.remember(ctx, w, status.ManifestConditions, commitErr))
 	}
 	s.tellFights(ctx, w, fights)
+	s.tellChanges(ctx, w, status.Conditions)
 	holders, contestErr := s.contest(ctx, w, inVain(outcomes))
 	if contestErr != nil {
 		return result{}, contestErr
@@ -234,7 +236,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 		return s.failed(maybe(o, err), err)
 	}
 	o.Reason, o.Object = telling.ReasonApplied, now.Object
-	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID}
+	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID, Changed: now.Changed}
 	return o, nil
 }
 
