@@ -97,6 +97,7 @@ var phases = []phase{
 	{"latency", (*bench).latency},
 	{"burst", (*bench).bursts},
 	{"changes", (*bench).befall},
+	{"fanout", (*bench).fanOut},
 	{"unchanged", (*bench).unchanged},
 	{"lazy", (*bench).lazy},
 	{"restart", (*bench).restart},
