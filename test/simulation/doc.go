@@ -31,7 +31,8 @@
 // members, backups that are restored and events that somebody forged besides
 // (wider_test.go). The third has placements, and no policies: who is picked, what each
 // member has, what is told, and at what pace changes are rolled out (placed_test.go).
-// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change.
+// TestZ12HistoriesWithLabels has policies that choose clusters by labels, which change. TestY6Y8HistoriesWithTwoSweepers has two processes, both of which
+// sweep at once, and a Broker that delivers the last minute again.
 //
 // A history that fails is shrunk and printed, with its seed:
 //
