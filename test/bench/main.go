@@ -98,6 +98,7 @@ var phases = []phase{
 	{"burst", (*bench).bursts},
 	{"changes", (*bench).befall},
 	{"fanout", (*bench).fanOut},
+	{"remade", (*bench).remade},
 	{"unchanged", (*bench).unchanged},
 	{"lazy", (*bench).lazy},
 	{"restart", (*bench).restart},
