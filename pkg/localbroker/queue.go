@@ -4,7 +4,6 @@
 package localbroker
 
 import (
-	"container/list"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,10 +19,9 @@ type entry struct {
 
 // lane is what a queue holds of one partition key.
 type lane struct {
-	entries []*entry      // in the order of their arrival
-	busy    bool          // one of the lane's entries runs
-	bulk    bool          // it is among the ready ones that give way
-	at      *list.Element // among the ready ones; nil: it is not
+	entries []*entry // in the order of their arrival
+	busy    bool     // one of the lane's entries runs
+	at      *turn    // among the ready ones; nil: it is not
 }
 
 // givesWay tells whether all of its entries give way to those of other lanes.
@@ -46,8 +44,8 @@ type queue struct {
 	spec    atomic.Pointer[spec]
 	waiting map[string]*entry // by coalescing key
 	lanes   map[string]*lane  // by partition key; none is empty and idle
-	ready   list.List         // of the keys of lanes
-	bulk    list.List         // of the keys of those that give way
+	ready   turns             // of lanes
+	bulk    turns             // of those that give way
 	started int               // entries, while both were ready
 	running int
 	removed bool
@@ -81,7 +79,7 @@ func (q *queue) put(h hint) arrival {
 	}
 	e.hint, e.attempts = h, 0
 	if e.timer == nil {
-		q.lineUp(e.lane)
+		q.lineUp(q.lanes[e.lane])
 		return replaced
 	}
 	e.timer.Stop()
@@ -98,29 +96,26 @@ func (q *queue) enqueue(e *entry) {
 		q.lanes[e.lane] = l
 	}
 	l.entries = append(l.entries, e)
-	q.lineUp(e.lane)
+	q.lineUp(l)
 }
 
 // lineUp puts a lane among the ready ones that it belongs to, at the end; one that is
 // there keeps its place.
-func (q *queue) lineUp(name string) {
-	l := q.lanes[name]
-	bulk := l.givesWay()
-	if l.busy || len(l.entries) == 0 || l.at != nil && l.bulk == bulk {
+func (q *queue) lineUp(l *lane) {
+	if l.busy || len(l.entries) == 0 {
 		return
 	}
+	among := &q.ready
+	if l.givesWay() {
+		among = &q.bulk
+	}
 	if l.at != nil {
-		q.of(l).Remove(l.at)
+		if l.at.of == among {
+			return
+		}
+		l.at.leave()
 	}
-	l.bulk = bulk
-	l.at = q.of(l).PushBack(name)
-}
-
-func (q *queue) of(l *lane) *list.List {
-	if l.bulk {
-		return &q.bulk
-	}
-	return &q.ready
+	l.at = among.push(l.entries[0].namespace, l)
 }
 
 // start takes the next entry that may run; nil where there is none, or only one that
@@ -129,18 +124,18 @@ func (q *queue) start(bulk bool) *entry {
 	from := &q.ready
 	switch {
 	case !bulk:
-	case from.Len() == 0:
+	case from.n == 0:
 		from = &q.bulk
-	case q.bulk.Len() > 0:
+	case q.bulk.n > 0:
 		if q.started++; q.started%bulkShare == 0 {
 			from = &q.bulk
 		}
 	}
-	front := from.Front()
-	if front == nil {
+	l := from.next()
+	if l == nil {
 		return nil
 	}
-	l := q.lanes[from.Remove(front).(string)]
+	l.at.leave()
 	e := l.entries[0]
 	l.entries[0], l.entries = nil, l.entries[1:]
 	l.busy, l.at = true, nil
@@ -155,7 +150,7 @@ func (q *queue) finish(e *entry) {
 	l := q.lanes[e.lane]
 	l.busy = false
 	if len(l.entries) > 0 {
-		q.lineUp(e.lane)
+		q.lineUp(l)
 	} else {
 		delete(q.lanes, e.lane)
 	}
@@ -174,10 +169,9 @@ func (q *queue) clear() (queued, retrying int) {
 		}
 	}
 	clear(q.waiting)
-	q.ready.Init()
-	q.bulk.Init()
+	q.ready, q.bulk = turns{}, turns{}
 	for _, l := range q.lanes {
-		l.entries = nil
+		l.entries, l.at = nil, nil
 	}
 	return queued, retrying
 }

@@ -97,6 +97,8 @@ var phases = []phase{
 	{"latency", (*bench).latency},
 	{"burst", (*bench).bursts},
 	{"changes", (*bench).befall},
+	{"fanout", (*bench).fanOut},
+	{"remade", (*bench).remade},
 	{"unchanged", (*bench).unchanged},
 	{"lazy", (*bench).lazy},
 	{"restart", (*bench).restart},

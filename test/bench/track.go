@@ -58,6 +58,18 @@ func (t *tracker) await(ctx context.Context, all []string) (time.Time, error) {
 	return last, nil
 }
 
+// missing counts what has not been seen.
+func (t *tracker) missing(all []string) (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, what := range all {
+		if _, known := t.seen[what]; !known {
+			n++
+		}
+	}
+	return n
+}
+
 // What is seen of a template, by the name of its cluster.
 func inPlace(cluster, kind, name string) string { return kind + " " + name + " in " + cluster }
 func available(cluster, kind, name string) string {

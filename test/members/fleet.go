@@ -30,6 +30,8 @@ type Options struct {
 	Dir   string
 	Names []string
 	Audit bool
+	// Delay is how long each member takes to answer a request.
+	Delay time.Duration
 }
 
 // Start starts the members. They serve when it returns.
@@ -52,7 +54,7 @@ func Start(o Options) (*Fleet, error) {
 }
 
 func (f *Fleet) add(name string, o Options, all managers, id *identity) error {
-	m := &member{name: name, token: id.token(), managers: all, store: newStore()}
+	m := &member{name: name, token: id.token(), managers: all, store: newStore(), delay: o.Delay}
 	if err := m.first(); err != nil {
 		return err
 	}

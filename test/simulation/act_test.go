@@ -37,6 +37,10 @@ func (w *world) do(o op) {
 		w.deliver(o)
 	case tick:
 		w.tick()
+	case redeliver:
+		w.redeliver()
+	case twoSweeps:
+		w.sweepTwice(o)
 	case rest:
 		w.rest()
 	case restart:

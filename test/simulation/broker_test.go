@@ -42,6 +42,8 @@ type broker struct {
 	// ever is each hint that was ever delivered.
 	ever  []delivery
 	known map[string]bool
+	// sent is what was delivered lately.
+	sent []sent
 	// count is how many events of each type there were, if somebody counts, without
 	// what members told.
 	count map[string]int
@@ -177,6 +179,7 @@ func (w *world) startOne(dice *rand.Rand) {
 		b.late = append(b.late, d)
 	}
 	b.queue = slices.Delete(b.queue, i, i+1)
+	b.remember(d, w.now)
 	b.fates++
 	f := w.newFlight(d, dice.Uint64()|1)
 	f.coroutine = pipelinetest.NewCoroutine(w.ctx, f.run)
@@ -294,6 +297,7 @@ func (w *world) finish(f *flight) {
 func (w *world) handleNext() {
 	b := &w.broker
 	d := b.queue[0]
+	b.remember(d, w.now)
 	var ids []string
 	b.queue = slices.DeleteFunc(b.queue, func(o delivery) bool {
 		if o.hint == d.hint {

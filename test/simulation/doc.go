@@ -35,7 +35,8 @@
 // same objects, envelopes, evictions, and members that had such objects before
 // (shared_test.go). TestZ12HistoriesWithLabels has policies that choose clusters by labels,
 // which change; TestZ14HistoriesWithVersions has a kind of two versions, which the hub
-// ceases and begins to serve (versions_test.go).
+// ceases and begins to serve (versions_test.go). TestY6Y8HistoriesWithTwoSweepers has two
+// processes, both of which sweep at once, and a Broker that delivers the last minute again.
 //
 // A history that fails is shrunk and printed, with its seed:
 //

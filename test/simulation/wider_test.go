@@ -121,6 +121,8 @@ func (o op) widely() string {
 		return fmt.Sprintf("%s %s/%s", o.verb, o.policy.Namespace, o.policy.Name)
 	case taint:
 		return fmt.Sprintf("taint %s: %q", o.cluster, effects[o.n])
+	case twoSweeps:
+		return fmt.Sprintf("%s, deliver %d, seed %#x", o.verb, o.n, o.seed)
 	case restoreHub:
 		return fmt.Sprintf("%s, young: %t", o.verb, o.n == young)
 	}
