@@ -88,18 +88,11 @@ func TestWhatIsInBulkHasItsShare(t *testing.T) {
 }
 
 // TestWhatIsInBulkMakesRoom: as long as somebody waits for something, and a moment longer,
-// an eighth as many bulk events run. What members tell of a fan-out changes nothing, and
-// neither does the policy from which it follows.
+// an eighth as many bulk events run. What members tell of a fan-out changes nothing.
 func TestWhatIsInBulkMakesRoom(t *testing.T) {
 	member, err := events.NewResource("member", events.ResourceUpdated, events.Object{TemplateKey: propagation.TemplateKey{
 		APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "told",
 	}, Cluster: "m1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := events.NewResource("hub", events.ResourceUpdated, events.Object{TemplateKey: propagation.TemplateKey{
-		APIVersion: "policy.karmada.io/v1alpha1", Kind: "PropagationPolicy", Namespace: "shop", Name: "all",
-	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +119,7 @@ func TestWhatIsInBulkMakesRoom(t *testing.T) {
 		}
 		at(500*time.Millisecond, "nobody waits for anything", 16)
 		w.publish(member)
-		w.publish(policy)
-		at(time.Second, "a member and a policy tell of something", 16)
+		at(time.Second, "a member tells of something", 16)
 		w.publish(tell(t, events.BindingActivated, "fresh"))
 		at(0, "what runs goes on", 16)
 		at(time.Second, "somebody waits", 2)

@@ -22,7 +22,17 @@ type hint struct {
 
 func hintOf(e event.Event) hint {
 	namespace, _ := e.Extensions()[events.ExtNamespace].(string)
-	return hint{event: e, key: coalesce.Tells(e), namespace: namespace, bulk: events.Bulk(e), fresh: events.Awaited(e)}
+	h := hint{event: e, key: coalesce.Tells(e), namespace: namespace, bulk: events.Bulk(e)}
+	h.fresh = !h.bulk && e.Type() != events.Ping && !toldByMember(e)
+	return h
+}
+
+// toldByMember tells whether e is of an object in a member. A fan-out makes thousands of
+// these, and nobody knows what such an event follows from.
+func toldByMember(e event.Event) bool {
+	_, ours := events.Catalog[e.Type()]
+	_, in := e.Extensions()[events.ExtCluster]
+	return in && !ours
 }
 
 // promoted returns the hint as one that is not bulk, because it takes the place of one

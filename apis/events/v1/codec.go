@@ -18,7 +18,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	"sluice.dev/apis/keys"
-	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 )
 
 // ErrMalformed is wrapped by every error of Decode and DecodeResource: the
@@ -76,18 +75,6 @@ func encode(stage string, cause event.Event, eventType string, d Data) (event.Ev
 // policy that concerns thousands of templates, say. A queue hands it over after what is of
 // a template's own change.
 func Bulk(e event.Event) bool { return e.Extensions()[ExtBulk] == "true" }
-
-// Awaited reports whether somebody may wait for what becomes of the event: it is about one
-// template. An event about a policy is not, since what follows from it is Bulk; nor is one
-// about an object in a member: a fan-out makes thousands of these, and nobody knows what
-// they follow from.
-func Awaited(e event.Event) bool {
-	of := e.Extensions()
-	version, about := of[ExtAPIVersion].(string)
-	_, inMember := of[ExtCluster]
-	_, ours := Catalog[e.Type()]
-	return about && !Bulk(e) && (ours || !inMember && !strings.HasPrefix(version, policyv1alpha1.GroupName+"/"))
-}
 
 // Batch collects what one stage emits because of one event. Its first error is
 // that of Events.
