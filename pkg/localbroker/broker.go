@@ -38,8 +38,8 @@ type Options struct {
 	// DeadLetters is how many are kept; the oldest go first. Default 10,000.
 	DeadLetters int
 	// Bulk is how many bulk events (events.Bulk) run at once, in all stages together:
-	// other events never compete with more than these at the API servers, and as long as
-	// there are such, with an eighth of them. Default four for each processor.
+	// other events never compete with more than these at the API servers. Default four for
+	// each processor.
 	Bulk int
 	// Grace is how long running events may take when Run ends. Default 15 s.
 	Grace time.Duration
@@ -58,8 +58,6 @@ type Broker struct {
 	busy     int             // entries that are queued or run
 	retrying int             // entries that wait for a retry
 	bulk     int             // entries that give way and run
-	fresh    int             // entries for which what is in bulk makes room, and that run
-	freshAt  time.Time       // when the last of them ended
 	wake     chan struct{}   // closed at the next change, where somebody waits for one
 	ctx      context.Context // of handlers; nil until Run
 	closing  bool            // sources are turned away

@@ -8,17 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 
 	events "sluice.dev/apis/events/v1"
-	"sluice.dev/pkg/core/propagation"
 )
 
 func inBulk(t *testing.T, name string) event.Event {
@@ -85,46 +82,4 @@ func TestWhatIsInBulkHasItsShare(t *testing.T) {
 	// Each eighth start while both wait, and then the rest.
 	diff(t, "starts of what is in bulk", []int{bulkShare - 1, 2*bulkShare - 1, 3*bulkShare - 1}, at[:3])
 	diff(t, "handled once each", 10+3*bulkShare, len(slices.Compact(slices.Sorted(slices.Values(order)))))
-}
-
-// TestWhatIsInBulkMakesRoom: as long as somebody waits for something, and a moment longer,
-// an eighth as many bulk events run. What members tell of a fan-out changes nothing.
-func TestWhatIsInBulkMakesRoom(t *testing.T) {
-	member, err := events.NewResource("member", events.ResourceUpdated, events.Object{TemplateKey: propagation.TemplateKey{
-		APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "told",
-	}, Cluster: "m1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var bulk atomic.Int32
-	s := &fake{name: "scheduler", handle: func(_ context.Context, e event.Event) ([]event.Event, error) {
-		if !events.Bulk(e) {
-			time.Sleep(1500 * time.Millisecond)
-			return nil, nil
-		}
-		bulk.Add(1)
-		time.Sleep(time.Second)
-		bulk.Add(-1)
-		return nil, nil
-	}}
-	triggers := []eventingv1.Trigger{parallelism(trigger("scheduler", events.BindingActivated, events.ResourceUpdated), "100")}
-	inWorld(t, Options{Bulk: 16}, []*fake{s}, triggers, func(w world) {
-		for i := range 100 {
-			w.publish(inBulk(t, fmt.Sprintf("bulk-%d", i)))
-		}
-		at := func(after time.Duration, what string, want int32) {
-			time.Sleep(after)
-			synctest.Wait()
-			diff(t, what, want, bulk.Load())
-		}
-		at(500*time.Millisecond, "nobody waits for anything", 16)
-		w.publish(member)
-		at(time.Second, "a member tells of something", 16)
-		w.publish(tell(t, events.BindingActivated, "fresh"))
-		at(0, "what runs goes on", 16)
-		at(time.Second, "somebody waits", 2)
-		at(time.Second, "somebody waited just now", 2)
-		at(time.Second, "nobody waits any more", 16)
-		w.idle()
-	})
 }

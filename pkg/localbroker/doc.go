@@ -27,7 +27,6 @@
 //   - Bulk events (events.Bulk), which follow from a change that concerns many
 //     templates, give way to others, in each queue and in how many run at once; but
 //     they always get their share.
-//   - Namespaces take turns in each queue, whatever one of them has waiting.
 //   - Dead letters are bounded, and counted exactly; one disappears when the
 //     same is handled after all, or when its Trigger is removed.
 //

@@ -17,28 +17,17 @@ type hint struct {
 	lane      string // of what it must stay in order with, at the stage that gets it
 	namespace string // whose turn it takes; empty: of what is in none
 	bulk      bool   // it gives way to those that are not
-	fresh     bool   // somebody waits for it, so that what is in bulk makes room
 }
 
 func hintOf(e event.Event) hint {
 	namespace, _ := e.Extensions()[events.ExtNamespace].(string)
-	h := hint{event: e, key: coalesce.Tells(e), namespace: namespace, bulk: events.Bulk(e)}
-	h.fresh = !h.bulk && e.Type() != events.Ping && !toldByMember(e)
-	return h
-}
-
-// toldByMember tells whether e is of an object in a member. A fan-out makes thousands of
-// these, and nobody knows what such an event follows from.
-func toldByMember(e event.Event) bool {
-	_, ours := events.Catalog[e.Type()]
-	_, in := e.Extensions()[events.ExtCluster]
-	return in && !ours
+	return hint{event: e, key: coalesce.Tells(e), namespace: namespace, bulk: events.Bulk(e)}
 }
 
 // promoted returns the hint as one that is not bulk, because it takes the place of one
 // that is not. What follows from it is not bulk either.
 func (h hint) promoted() hint {
-	h.event, h.bulk, h.fresh = h.event.Clone(), false, true
+	h.event, h.bulk = h.event.Clone(), false
 	h.event.SetExtension(events.ExtBulk, nil)
 	return h
 }

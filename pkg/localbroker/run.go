@@ -73,36 +73,16 @@ func (b *Broker) dispatch(q *queue) {
 	spec := q.spec.Load()
 	stage := b.stages[spec.subscriber]
 	for stage != nil && q.running < spec.parallelism {
-		e := q.start(b.hasRoomForBulk())
+		e := q.start(b.bulk < b.opts.Bulk)
 		if e == nil {
 			return
 		}
 		if e.bulk {
 			b.bulk++
 		}
-		if e.fresh {
-			b.fresh++
-		}
 		b.running.Add(1)
 		go b.handle(q, stage, e)
 	}
-}
-
-const (
-	// narrow is by how much less of Options.Bulk runs beside what somebody waits for.
-	narrow = 8
-	// lull is how long nobody has to wait for anything until all of it runs again: a
-	// template's way has gaps, such as until a source tells of it.
-	lull = time.Second
-)
-
-// hasRoomForBulk tells whether one more bulk event may run.
-func (b *Broker) hasRoomForBulk() bool {
-	most := b.opts.Bulk
-	if b.fresh > 0 || time.Since(b.freshAt) < lull {
-		most = max(1, most/narrow)
-	}
-	return b.bulk < most
 }
 
 // reply is an event that a stage emitted, and the queues that take it.
@@ -141,10 +121,6 @@ func (b *Broker) conclude(q *queue, e *entry, res function.Result, replies []rep
 	b.busy--
 	q.finish(e)
 	dead := b.settle(q, e, res)
-	if e.fresh {
-		b.fresh--
-		b.freshAt = time.Now()
-	}
 	if e.bulk {
 		b.bulk--
 		for _, other := range b.queues { // any of them may run what gives way now
