@@ -205,11 +205,14 @@ func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone 
 	if err != nil {
 		return false, fmt.Errorf("encode: %w", err)
 	}
+	done := c.deleting(ref, uid)
 	answer, err := c.plain.Delete().AbsPath(path...).SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", runtime.ContentTypeJSON).Body(body).DoRaw(ctx)
+	gone = err == nil && went(answer)
+	done(gone)
 	if err = c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace); errors.Is(err, outcome.ErrGone) {
 		return true, nil
 	}
-	return err == nil && went(answer), err
+	return gone, err
 }
 
 // went reports from the answer to a deletion whether the object is gone. The answer is

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"sluice.dev/pkg/core/applying"
@@ -50,6 +51,9 @@ type store struct {
 	// has their keys, the oldest first.
 	ended map[string]*Observed
 	order []string
+	// left are the uids of objects that this process deleted, by key, until the watch
+	// tells of that: it is no news.
+	left map[string]types.UID
 	// told is the newest version that the watch has sent.
 	told uint64
 }
@@ -76,7 +80,7 @@ type event struct {
 }
 
 func newStore(gvk schema.GroupVersionKind, announce func(Change)) *store {
-	return &store{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}, ended: map[string]*Observed{}}
+	return &store{gvk: gvk, announce: announce, objects: map[string]*Observed{}, writing: map[string]*write{}, ended: map[string]*Observed{}, left: map[string]types.UID{}}
 }
 
 func keyOf(namespace, name string) string { return namespace + "/" + name }
@@ -133,6 +137,16 @@ func (s *store) end(key string, answer *Observed) {
 	}
 }
 
+// leave takes the answer to a deletion by this process that the object of that uid is gone.
+func (s *store) leave(key string, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.objects[key]; have != nil && have.UID == uid {
+		delete(s.objects, key)
+		s.left[key] = uid
+	}
+}
+
 // see handles an event of the watch.
 func (s *store) see(e event) {
 	s.mu.Lock()
@@ -154,6 +168,14 @@ func (s *store) see(e event) {
 // record stores the event's object, and reports whether it is news: neither caused by a
 // write of Sluice's own, nor older than what is known. The lock is held.
 func (s *store) record(e *event) bool {
+	if left, same := s.left[e.key], s.left[e.key] == e.object.UID; left != "" {
+		if !same || e.deleted {
+			delete(s.left, e.key)
+		}
+		if same {
+			return false
+		}
+	}
 	have := s.objects[e.key]
 	if have != nil && !watch.Newer(e.object.Version, have.Version) || have == nil && e.deleted {
 		return false
@@ -228,6 +250,7 @@ func (s *store) listed(all []event, version string) []event {
 		}
 	}
 	s.told = at
+	clear(s.left) // what is in the list is there, or the watch tells of its deletion
 	in := map[string]bool{}
 	for _, e := range all {
 		in[e.key] = true

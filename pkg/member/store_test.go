@@ -136,6 +136,66 @@ func TestStore(t *testing.T) {
 
 // What the watch saw last of a Job that is gone tells whether it had ended: its Work
 // may not have heard of that yet.
+// What this process deletes is no news, in whatever order the watch and the answer tell of
+// it; what somebody makes under its name is.
+func TestStoreTellsNoDeletionOfItsOwn(t *testing.T) {
+	type step = func(s *store)
+	of := func(uid types.UID, version string) *unstructured.Unstructured {
+		u := seen(version)
+		u.SetUID(uid)
+		return u
+	}
+	event := func(uid types.UID, version string) step {
+		return func(s *store) { s.see(happened(s, of(uid, version), false)) }
+	}
+	gone := func(uid types.UID, version string) step {
+		return func(s *store) { s.see(happened(s, of(uid, version), true)) }
+	}
+	list := func(version string, objects ...*unstructured.Unstructured) step {
+		return func(s *store) { s.replace(are(s, objects), version) }
+	}
+	begin := func(s *store) { s.begin("/a") }
+	left := func(s *store) { s.leave("/a", "1"); s.end("/a", nil) }
+	refused := func(s *store) { s.end("/a", nil) }
+	for name, tc := range map[string]struct {
+		steps []step
+		want  []string
+	}{
+		"the watch tells of it afterwards":                   {[]step{begin, left, gone("1", "7")}, nil},
+		"the watch tells of it before the answer":            {[]step{begin, gone("1", "7"), left}, nil},
+		"the watch is behind":                                {[]step{begin, left, event("1", "6"), gone("1", "7")}, nil},
+		"a list comes first":                                 {[]step{begin, left, list("9")}, nil},
+		"somebody makes it again":                            {[]step{begin, left, gone("1", "7"), event("2", "8")}, []string{"8"}},
+		"somebody makes it again before the answer":          {[]step{begin, gone("1", "7"), event("2", "8"), left}, []string{"8"}},
+		"and deletes that":                                   {[]step{begin, left, gone("1", "7"), event("2", "8"), gone("2", "9")}, []string{"8", "-9"}},
+		"the deletion was refused, and somebody else's came": {[]step{begin, refused, gone("1", "7")}, []string{"-7"}},
+		"the member is restored, and has it again":           {[]step{begin, left, gone("1", "7"), list("6", of("1", "5"))}, []string{"5"}},
+		"restored before the watch told of it":               {[]step{begin, left, list("6", of("1", "5")), gone("1", "9")}, []string{"5", "-9"}},
+		"another object has the name by now":                 {[]step{event("2", "6"), begin, left, gone("2", "7")}, []string{"6", "-7"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			s := newStore(configMaps, func(c Change) {
+				if c.Deleted {
+					c.Version = "-" + c.Version
+				}
+				got = append(got, c.Version)
+			})
+			event("1", "5")(s)
+			got = nil
+			for _, step := range tc.steps {
+				step(s)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("announced (-want +got):\n%s", diff)
+			}
+			if len(s.left)+len(s.writing) > 0 {
+				t.Errorf("kept: %v, %v", s.left, s.writing)
+			}
+		})
+	}
+}
+
 func TestZ20TheEndOfAJobIsRemembered(t *testing.T) {
 	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	job := func(name, version, end string) *unstructured.Unstructured {

@@ -124,3 +124,19 @@ func (c *Client) writing(ref Ref) (done func(*Observed)) {
 	s.begin(key)
 	return func(answer *Observed) { s.end(key, answer) }
 }
+
+// deleting is writing for the deletion of the object of that uid; gone says that the
+// answer shows that it is.
+func (c *Client) deleting(ref Ref, uid types.UID) (done func(gone bool)) {
+	s, key := c.store(ref.GroupVersionKind()), keyOf(ref.Namespace, ref.Name)
+	if s == nil {
+		return func(bool) {}
+	}
+	s.begin(key)
+	return func(gone bool) {
+		if gone {
+			s.leave(key, uid)
+		}
+		s.end(key, nil)
+	}
+}

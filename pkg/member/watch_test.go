@@ -149,10 +149,16 @@ func TestNoEchoUnderLoad(t *testing.T) {
 				w.apply(of, m)
 				w.apply(of, m)
 			}
+			if i%2 > 0 {
+				return
+			}
+			if gone, err := drop(t.Context(), w.Client, refOf(m), of.Key.Name); !gone || err != nil {
+				t.Errorf("c%d is deleted: %t, %v", i, gone, err)
+			}
 		})
 	}
 	wg.Wait()
-	w.wantWrites(1+objects*rounds, "for each change once")
+	w.wantWrites(1+objects*rounds+objects/2, "for each change once")
 	w.edit(refOf(first), "kubectl", func(obj map[string]any) { set(obj, "end", "data", "end") })
 	eventually(t, "the last change is announced", func() bool { return len(d.about("settings")) == 2 })
 	for i := range objects {
