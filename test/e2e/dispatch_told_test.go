@@ -8,23 +8,12 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
 	heldMessage       = "Work dispatching is in a suspended state."
 	dispatchedMessage = "Work is being dispatched to member clusters."
 )
-
-func (s *scenario) untaint(c thing) {
-	_, err := s.lab.hub.on(clusters, "").Patch(s.background(), c.name(), types.MergePatchType, []byte("{\"spec\":{\"taints\":null}}"), metav1.PatchOptions{})
-	if err != nil {
-		s.Errorf("take the taint off %s: %v", c, err)
-	}
-}
 
 func TestS30ConditionSuspended(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {

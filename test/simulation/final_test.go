@@ -35,6 +35,9 @@ func (w *world) final() {
 			if about == hub.AboutFeatures() {
 				return // the gates of this hub are in no ConfigMap, and each event of them tells that it is missing
 			}
+			if reason == "CannotTell" && strings.HasSuffix(message, "ControllerRevision.apps is not served") {
+				return // nor are revisions objects that can be listed here, and each look at a namespace tells so
+			}
 			told = append(told, sprintf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, message))
 		}
 		trace("finally: %s", again.what)
