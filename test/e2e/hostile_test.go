@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +18,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/rand"
-
-	simulated "sluice.dev/test/members"
 )
 
 // A member from which nothing of use comes is not Ready, says so, delays nobody, and
@@ -94,68 +90,6 @@ func TestZ31AMemberThatFallsSilent(t *testing.T) {
 			return []arrival{quiet, unknown, known}
 		})
 	})
-}
-
-// A member that answers each request after two seconds takes nobody's place: a hundred
-// templates are in the others as soon as without it.
-func TestZ31AMemberThatIsSlow(t *testing.T) {
-	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		const slow = "z31-slow"
-		p := s.Policy("pp").set("spec.placement", map[string]any{}) // to whoever there is
-		s.Apply(p.SelectingKind(s.ConfigMap("")))
-		s.undelayed(func() []arrival {
-			s.arrives(members...)
-			quiet := s.arriveTogether(members...)
-			s.joinSlow(slow, 2*time.Second)
-			s.Expect(newThing(clusters, "", slow)).Template(isCondition("Ready", "True"))
-			s.arrives(members...) // by now it is known
-			beside := s.arriveTogether(members...)
-			last := beside.all[len(beside.all)-1]
-			s.Expect(last).Work(slow, isCondition("Applied", "True"))
-			s.Delete(newThing(clusters, "", slow))
-			s.Expect(last).Works(members...)
-			return []arrival{quiet, beside}
-		})
-	})
-}
-
-// joinSlow has a simulated member join that takes its time for each answer.
-func (s *scenario) joinSlow(name string, takes time.Duration) {
-	s.Helper()
-	dir := s.TempDir()
-	fleet, err := simulated.Start(simulated.Options{Dir: dir, Names: []string{name}, Delay: takes})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = fleet.Stop() }) // what it held is gone
-	raw, err := os.ReadFile(filepath.Join(dir, "kubeconfig", name))
-	if err != nil {
-		s.Fatal(err)
-	}
-	secret := newThing(secrets, systemNamespace, name).with("stringData", map[string]any{"kubeconfig": string(raw)})
-	s.own(secret)
-	s.Apply(secret)
-	s.Apply(newThing(clusters, "", name).with("spec", map[string]any{
-		"syncMode": "Push", "secretRef": map[string]any{"namespace": systemNamespace, "name": name},
-	}))
-}
-
-// arriveTogether makes a hundred templates at once, and measures how long it takes until
-// all are in those members.
-func (s *scenario) arriveTogether(in ...string) arrival {
-	s.Helper()
-	var a arrival
-	began := time.Now()
-	for range 100 {
-		t := s.ConfigMap("together-" + rand.String(8))
-		a.all = append(a.all, t)
-		s.Apply(t)
-	}
-	for _, t := range a.all {
-		s.Expect(t).In(in...)
-	}
-	a.median = time.Since(began)
-	return a
 }
 
 // arrival is how long templates made one after another took into members.

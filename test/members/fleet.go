@@ -30,8 +30,6 @@ type Options struct {
 	Dir   string
 	Names []string
 	Audit bool
-	// Delay is how long each member takes to answer a request.
-	Delay time.Duration
 }
 
 // Start starts the members. They serve when it returns.
@@ -54,7 +52,7 @@ func Start(o Options) (*Fleet, error) {
 }
 
 func (f *Fleet) add(name string, o Options, all managers, id *identity) error {
-	m := &member{name: name, token: id.token(), managers: all, store: newStore(), delay: o.Delay}
+	m := &member{name: name, token: id.token(), managers: all, store: newStore()}
 	if err := m.first(); err != nil {
 		return err
 	}
