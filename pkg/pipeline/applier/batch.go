@@ -103,7 +103,7 @@ func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) 
 		s.slow.note(msg.Cluster, true)
 		return ended{err: errAlone}
 	}
-	if wait.late() > s.lag {
+	if wait.late() > lag {
 		s.slow.note(msg.Cluster, true)
 	}
 	return end
@@ -167,7 +167,7 @@ func (w *waitingRoom) stop() {
 func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	began := time.Now()
 	r, w, err := s.locked(ctx, msg)
-	if time.Since(began) < s.lag && (err == nil && r.reason != reasonUnreachable || outcome.IsConflict(err)) {
+	if time.Since(began) < lag && (err == nil && r.reason != reasonUnreachable || outcome.IsConflict(err)) {
 		s.slow.note(msg.Cluster, false)
 	}
 	if err != nil {
@@ -218,7 +218,7 @@ func sideBySide(n int, do func(i int)) {
 // Sequential makes the stage handle the Works of an event one after the other, however
 // long each takes. It is for tests that choose the order of requests.
 func (s *Stage) Sequential() *Stage {
-	s.locks, s.patience, s.utmost, s.lag = nil, math.MaxInt64, math.MaxInt64, math.MaxInt64
+	s.locks, s.patience, s.utmost = nil, math.MaxInt64, math.MaxInt64
 	s.together = func(n int, do func(i int)) {
 		for i := range n {
 			do(i)

@@ -35,8 +35,8 @@ type Stage struct {
 	locks       *keyLock // nil: several events may handle one Work at the same time
 	atOnce      bool     // the status is written before objects have settled
 	// patience is how long the others are waited for once most Works of an event are
-	// done, utmost how long in any case, and lag from when on a member is slow.
-	patience, utmost, lag time.Duration
+	// done, utmost how long in any case.
+	patience, utmost time.Duration
 	// together calls do n times, for things that are independent of each other.
 	together func(n int, do func(i int))
 }
@@ -45,7 +45,7 @@ type Stage struct {
 func New(h Hub, b Suspensions, m Members, now func() time.Time) *Stage {
 	return &Stage{
 		hub: h, suspensions: b, members: m, now: now, slow: slow{members: map[string]bool{}}, locks: &keyLock{open: map[propagation.WorkKey]*keyed{}},
-		patience: patience, utmost: utmost, lag: lag, together: sideBySide,
+		patience: patience, utmost: utmost, together: sideBySide,
 	}
 }
 
