@@ -23,10 +23,6 @@ const (
 	patience = 3 * time.Second
 	// utmost is how long they are waited for in any case.
 	utmost = 4 * patience
-	// lag is how much longer than half of the others a member may take, and how long for
-	// a Work by itself, without being slow: others wait for it once, and not with each
-	// event.
-	lag = time.Second
 	// attempts is how often a Work out of several is tried if somebody else writes it
 	// meanwhile.
 	attempts = 4
@@ -103,9 +99,6 @@ func (s *Stage) within(ctx context.Context, wait *waitingRoom, msg events.Data) 
 		s.slow.note(msg.Cluster, true)
 		return ended{err: errAlone}
 	}
-	if wait.late() > lag {
-		s.slow.note(msg.Cluster, true)
-	}
 	return end
 }
 
@@ -119,10 +112,9 @@ type waitingRoom struct {
 	patience time.Duration
 	utmost   *time.Timer
 
-	mu     sync.Mutex
-	half   int       // how many more have to end until half of them have
-	halfAt time.Time // when half of them had
-	later  *time.Timer
+	mu    sync.Mutex
+	half  int // how many more have to end until half of them have
+	later *time.Timer
 }
 
 func (s *Stage) begin(n int) *waitingRoom {
@@ -137,19 +129,8 @@ func (w *waitingRoom) ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.half--; w.half == 0 {
-		w.halfAt = time.Now()
 		w.later = time.AfterFunc(w.patience, w.close)
 	}
-}
-
-// late is how long ago half of them had answered.
-func (w *waitingRoom) late() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.halfAt.IsZero() {
-		return 0
-	}
-	return time.Since(w.halfAt)
 }
 
 func (w *waitingRoom) stop() {
@@ -167,7 +148,7 @@ func (w *waitingRoom) stop() {
 func (s *Stage) alone(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	began := time.Now()
 	r, w, err := s.locked(ctx, msg)
-	if time.Since(began) < lag && (err == nil && r.reason != reasonUnreachable || outcome.IsConflict(err)) {
+	if time.Since(began) < s.patience && (err == nil && r.reason != reasonUnreachable || outcome.IsConflict(err)) {
 		s.slow.note(msg.Cluster, false)
 	}
 	if err != nil {

@@ -282,41 +282,6 @@ func TestNobodyWaitsForAMember(t *testing.T) {
 	})
 }
 
-// TestZ31NobodyWaitsForAMemberThatIsSlow: it answers in time, and each time later than the
-// others. They wait for it once, until it is as quick as they are.
-func TestZ31NobodyWaitsForAMemberThatIsSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, "m1", "m2", "m3")
-		f.trouble["m2"] = func(context.Context) error { time.Sleep(2 * time.Second); return nil }
-		began := time.Now()
-		took := func(what string, want time.Duration) {
-			t.Helper()
-			if d := time.Since(began); d != want {
-				t.Errorf("%s: it took %s, want %s", what, d, want)
-			}
-			began = time.Now()
-		}
-		f.wants("the first event", f.handle(f.rendered()), "applied,m1,m2,m3,AppliedSuccessful")
-		took("the first event", 2*time.Second)
-		var alone event.Event
-		for i := range 100 {
-			out := f.handle(f.rendered())
-			if f.wants("the next events", out, "applied,m1,m3,AppliedSuccessful", "rendered,m2,Alone"); t.Failed() {
-				return
-			}
-			if alone = out[slices.IndexFunc(out, func(e event.Event) bool { return e.Type() == events.WorkRendered })]; i%10 == 0 {
-				began = time.Now()
-				f.wants("by itself", f.handle(alone), "applied,m2,AppliedSuccessful")
-				took("by itself", 2*time.Second)
-			}
-		}
-		took("what was not by itself", 0)
-		f.trouble["m2"] = nil
-		f.wants("once it is quick", f.handle(alone), "applied,m2,AppliedSuccessful")
-		f.wants("then", f.handle(f.rendered()), "applied,m1,m2,m3,AppliedSuccessful")
-	})
-}
-
 // TestWhereAllAreSlowNobodyIsLeftBehind: a busy machine is no reason to tell of each
 // member by itself, which makes it busier still; but nobody waits for ever.
 func TestWhereAllAreSlowNobodyIsLeftBehind(t *testing.T) {
