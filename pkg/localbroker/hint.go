@@ -12,16 +12,14 @@ import (
 
 // hint is an event with the keys that queues need.
 type hint struct {
-	event     event.Event
-	key       string // of what it tells
-	lane      string // of what it must stay in order with, at the stage that gets it
-	namespace string // whose turn it takes; empty: of what is in none
-	bulk      bool   // it gives way to those that are not
+	event event.Event
+	key   string // of what it tells
+	lane  string // of what it must stay in order with, at the stage that gets it
+	bulk  bool   // it gives way to those that are not
 }
 
 func hintOf(e event.Event) hint {
-	namespace, _ := e.Extensions()[events.ExtNamespace].(string)
-	return hint{event: e, key: coalesce.Tells(e), namespace: namespace, bulk: events.Bulk(e)}
+	return hint{event: e, key: coalesce.Tells(e), bulk: events.Bulk(e)}
 }
 
 // promoted returns the hint as one that is not bulk, because it takes the place of one

@@ -103,7 +103,7 @@ func TestUnderLoad(t *testing.T) {
 	diff(t, "every event handled or superseded", uint64(sources*each), stats["gate"].Handled+stats["gate"].Coalesced)
 	diff(t, "every reply handled or superseded", stats["gate"].Handled, stats["scheduler"].Handled+stats["scheduler"].Coalesced)
 	for name, q := range b.queues {
-		diff(t, name+" leaves nothing behind", []int{0, 0, 0, 0}, []int{len(q.waiting), len(q.lanes), q.ready.n + q.bulk.n, q.running})
+		diff(t, name+" leaves nothing behind", []int{0, 0, 0, 0}, []int{len(q.waiting), len(q.lanes), q.ready.Len() + q.bulk.Len(), q.running})
 	}
 }
 

@@ -4,6 +4,7 @@
 package localbroker
 
 import (
+	"container/list"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,9 +20,10 @@ type entry struct {
 
 // lane is what a queue holds of one partition key.
 type lane struct {
-	entries []*entry // in the order of their arrival
-	busy    bool     // one of the lane's entries runs
-	at      *turn    // among the ready ones; nil: it is not
+	entries []*entry      // in the order of their arrival
+	busy    bool          // one of the lane's entries runs
+	bulk    bool          // it is among the ready ones that give way
+	at      *list.Element // among the ready ones; nil: it is not
 }
 
 // givesWay tells whether all of its entries give way to those of other lanes.
@@ -44,8 +46,8 @@ type queue struct {
 	spec    atomic.Pointer[spec]
 	waiting map[string]*entry // by coalescing key
 	lanes   map[string]*lane  // by partition key; none is empty and idle
-	ready   turns             // of lanes
-	bulk    turns             // of those that give way
+	ready   list.List         // of the keys of lanes
+	bulk    list.List         // of the keys of those that give way
 	started int               // entries, while both were ready
 	running int
 	removed bool
@@ -79,7 +81,7 @@ func (q *queue) put(h hint) arrival {
 	}
 	e.hint, e.attempts = h, 0
 	if e.timer == nil {
-		q.lineUp(q.lanes[e.lane])
+		q.lineUp(e.lane)
 		return replaced
 	}
 	e.timer.Stop()
@@ -96,26 +98,29 @@ func (q *queue) enqueue(e *entry) {
 		q.lanes[e.lane] = l
 	}
 	l.entries = append(l.entries, e)
-	q.lineUp(l)
+	q.lineUp(e.lane)
 }
 
 // lineUp puts a lane among the ready ones that it belongs to, at the end; one that is
 // there keeps its place.
-func (q *queue) lineUp(l *lane) {
-	if l.busy || len(l.entries) == 0 {
+func (q *queue) lineUp(name string) {
+	l := q.lanes[name]
+	bulk := l.givesWay()
+	if l.busy || len(l.entries) == 0 || l.at != nil && l.bulk == bulk {
 		return
 	}
-	among := &q.ready
-	if l.givesWay() {
-		among = &q.bulk
-	}
 	if l.at != nil {
-		if l.at.of == among {
-			return
-		}
-		l.at.leave()
+		q.of(l).Remove(l.at)
 	}
-	l.at = among.push(l.entries[0].namespace, l)
+	l.bulk = bulk
+	l.at = q.of(l).PushBack(name)
+}
+
+func (q *queue) of(l *lane) *list.List {
+	if l.bulk {
+		return &q.bulk
+	}
+	return &q.ready
 }
 
 // start takes the next entry that may run; nil where there is none, or only one that
@@ -124,18 +129,18 @@ func (q *queue) start(bulk bool) *entry {
 	from := &q.ready
 	switch {
 	case !bulk:
-	case from.n == 0:
+	case from.Len() == 0:
 		from = &q.bulk
-	case q.bulk.n > 0:
+	case q.bulk.Len() > 0:
 		if q.started++; q.started%bulkShare == 0 {
 			from = &q.bulk
 		}
 	}
-	l := from.next()
-	if l == nil {
+	front := from.Front()
+	if front == nil {
 		return nil
 	}
-	l.at.leave()
+	l := q.lanes[from.Remove(front).(string)]
 	e := l.entries[0]
 	l.entries[0], l.entries = nil, l.entries[1:]
 	l.busy, l.at = true, nil
@@ -150,7 +155,7 @@ func (q *queue) finish(e *entry) {
 	l := q.lanes[e.lane]
 	l.busy = false
 	if len(l.entries) > 0 {
-		q.lineUp(l)
+		q.lineUp(e.lane)
 	} else {
 		delete(q.lanes, e.lane)
 	}
@@ -169,9 +174,10 @@ func (q *queue) clear() (queued, retrying int) {
 		}
 	}
 	clear(q.waiting)
-	q.ready, q.bulk = turns{}, turns{}
+	q.ready.Init()
+	q.bulk.Init()
 	for _, l := range q.lanes {
-		l.entries, l.at = nil, nil
+		l.entries = nil
 	}
 	return queued, retrying
 }
