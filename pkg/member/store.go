@@ -168,13 +168,15 @@ func (s *store) see(e event) {
 // record stores the event's object, and reports whether it is news: neither caused by a
 // write of Sluice's own, nor older than what is known. The lock is held.
 func (s *store) record(e *event) bool {
-	if left, same := s.left[e.key], s.left[e.key] == e.object.UID; left != "" {
-		if !same || e.deleted {
-			delete(s.left, e.key)
-		}
-		if same {
-			return false
-		}
+	switch left := s.left[e.key]; {
+	case left == "":
+	case left != e.object.UID: // another object has the name by now
+		delete(s.left, e.key)
+	case e.deleted:
+		delete(s.left, e.key)
+		return false
+	default:
+		return false
 	}
 	have := s.objects[e.key]
 	if have != nil && !watch.Newer(e.object.Version, have.Version) || have == nil && e.deleted {

@@ -53,6 +53,20 @@ func are(s *store, objects []*unstructured.Unstructured) (all []event) {
 	return all
 }
 
+// announcing returns a store that notes the versions which it announces, "-" in front of a
+// deletion.
+func announcing(t *testing.T, got *[]string) *store {
+	return newStore(configMaps, func(c Change) {
+		if c.Deleted {
+			c.Version = "-" + c.Version
+		}
+		*got = append(*got, c.Version)
+		if c.Ref != (Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}) || c.Work != "w" {
+			t.Errorf("change %+v", c)
+		}
+	})
+}
+
 func TestStore(t *testing.T) {
 	type step = func(s *store)
 	event := func(version string) step { return func(s *store) { s.see(happened(s, seen(version), false)) } }
@@ -102,15 +116,7 @@ func TestStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			s := newStore(configMaps, func(c Change) {
-				if c.Deleted {
-					c.Version = "-" + c.Version
-				}
-				got = append(got, c.Version)
-				if c.Ref != (Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}) || c.Work != "w" {
-					t.Errorf("change %+v", c)
-				}
-			})
+			s := announcing(t, &got)
 			for _, step := range tc.steps {
 				step(s)
 			}
@@ -134,8 +140,6 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// What the watch saw last of a Job that is gone tells whether it had ended: its Work
-// may not have heard of that yet.
 // What this process deletes is no news, in whatever order the watch and the answer tell of
 // it; what somebody makes under its name is.
 func TestStoreTellsNoDeletionOfItsOwn(t *testing.T) {
@@ -175,12 +179,7 @@ func TestStoreTellsNoDeletionOfItsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			s := newStore(configMaps, func(c Change) {
-				if c.Deleted {
-					c.Version = "-" + c.Version
-				}
-				got = append(got, c.Version)
-			})
+			s := announcing(t, &got)
 			event("1", "5")(s)
 			got = nil
 			for _, step := range tc.steps {
@@ -196,6 +195,8 @@ func TestStoreTellsNoDeletionOfItsOwn(t *testing.T) {
 	}
 }
 
+// What the watch saw last of a Job that is gone tells whether it had ended: its Work
+// may not have heard of that yet.
 func TestZ20TheEndOfAJobIsRemembered(t *testing.T) {
 	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	job := func(name, version, end string) *unstructured.Unstructured {

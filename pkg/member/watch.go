@@ -128,15 +128,11 @@ func (c *Client) writing(ref Ref) (done func(*Observed)) {
 // deleting is writing for the deletion of the object of that uid; gone says that the
 // answer shows that it is.
 func (c *Client) deleting(ref Ref, uid types.UID) (done func(gone bool)) {
-	s, key := c.store(ref.GroupVersionKind()), keyOf(ref.Namespace, ref.Name)
-	if s == nil {
-		return func(bool) {}
-	}
-	s.begin(key)
+	s, end := c.store(ref.GroupVersionKind()), c.writing(ref)
 	return func(gone bool) {
-		if gone {
-			s.leave(key, uid)
+		if gone && s != nil {
+			s.leave(keyOf(ref.Namespace, ref.Name), uid)
 		}
-		s.end(key, nil)
+		end(nil)
 	}
 }

@@ -199,7 +199,9 @@ func TestC15WhatTheSnapshotDoesNotHaveAnyMoreLeaves(t *testing.T) {
 func TestC75WhatAnotherHasIsNotFoughtOver(t *testing.T) {
 	c := carry(t, "m1")
 	key := propagation.WorkKey{Cluster: "m1", Name: "other"}
-	_ = c.hub.EnsureNamespace(t.Context(), key.Namespace())
+	if err := c.hub.EnsureNamespace(t.Context(), key.Namespace()); err != nil {
+		t.Fatal(err)
+	}
 	other, err := c.hub.CommitWork(t.Context(), nil, &propagation.Work{Key: key})
 	if err != nil {
 		t.Fatal(err)

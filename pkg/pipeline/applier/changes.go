@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
@@ -27,12 +26,9 @@ func changes(cluster string, applied []done) (all []string) {
 // placedChanges is changes for the objects of a placement.
 func placedChanges(cluster string, results []placementv1.ManifestCondition) (all []string) {
 	for _, r := range results {
-		if r.Applied == nil {
-			continue
+		if r.Applied != nil {
+			all = append(all, applying.ChangedIn(cluster, keyOf(r.Identifier), r.Applied.Changed)...)
 		}
-		i := r.Identifier
-		key := propagation.TemplateKey{APIVersion: schema.GroupVersion{Group: i.Group, Version: i.Version}.String(), Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
-		all = append(all, applying.ChangedIn(cluster, key, r.Applied.Changed)...)
 	}
 	return all
 }

@@ -4,6 +4,7 @@
 package detector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (s *Stage) policy(ctx context.Context, e event.Event, key propagation.Polic
 	if err := s.keep(ctx, p); err != nil {
 		return nil, err
 	}
-	out, err := s.fanOut(ctx, e, key, phaseHeld+":")
+	out, err := s.fanOut(ctx, e, key, "")
 	if err == nil {
 		s.announced.notePolicy(e, p)
 	}
@@ -77,18 +78,19 @@ func (s *Stage) policyGone(ctx context.Context, e event.Event, key propagation.P
 	if p, err := s.hub.Policy(ctx, key); err == nil && !p.Deleting || err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, outcome.Conflict(errors.Join(fmt.Errorf("%s is there again", key), err))
 	}
-	return s.fanOut(ctx, e, key, phaseHeld+":")
+	return s.fanOut(ctx, e, key, "")
 }
 
 // fanOut emits template.touched for one page of the templates that the policy may
-// concern, and the event for the next page.
-func (s *Stage) fanOut(ctx context.Context, e event.Event, key propagation.PolicyKey, at string) ([]event.Event, error) {
+// concern, and the event for the next page. It continues where the event of the page
+// before says; empty: it begins with those that the policy holds.
+func (s *Stage) fanOut(ctx context.Context, e event.Event, key propagation.PolicyKey, cont string) ([]event.Event, error) {
 	p, err := s.hub.Policy(ctx, key)
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
 	out := events.From(Name, e)
-	touched := 0
+	touched, at := 0, cmp.Or(cont, phaseHeld+":")
 	for at != "" && touched < pageSize {
 		page, next, err := s.page(ctx, key, p, at)
 		if err != nil {

@@ -4,7 +4,6 @@
 package detector
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +57,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if err != nil {
 			return nil, outcome.Terminal(err)
 		}
-		return s.fanOut(ctx, e, *d.Policy, cmp.Or(d.Continue, phaseHeld+":"))
+		return s.fanOut(ctx, e, *d.Policy, d.Continue)
 	}
 	o, err := events.DecodeResource(e)
 	if err != nil {
