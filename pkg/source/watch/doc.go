@@ -11,8 +11,9 @@
 //     forgotten that version everything is listed again, behind a pause. A
 //     caller may have the same done where the next watch cannot be opened at once: after
 //     a pause another API server may answer.
-//   - A resumed watch is trusted only once the API server has reached its version: a
-//     server that was restored from a backup would report nothing until then.
+//   - A resumed watch is trusted only if it is open within a second, and once the API
+//     server has reached its version: a server that was restored from a backup would
+//     report nothing until then, and what it had lost would still be believed afterwards.
 //   - An API server that cannot be asked costs a request now and then: the pauses double to
 //     five seconds, as they do where a kind is forbidden or not served.
 //   - Objects are decoded one at a time, into what is kept of them. A Reflector decodes each

@@ -165,13 +165,14 @@ func newest(a, b string) string {
 	return a
 }
 
-// open opens a watch from a version on.
+// open opens a watch from a version on. An API server that stops or starts says how long
+// to wait; whoever asks does that, and knows of it.
 func (o Objects) open(ctx context.Context, from string, seconds int) (io.ReadCloser, error) {
 	return o.request(MetadataOnly).
 		Param("watch", "true").
 		Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", from).
-		Param("timeoutSeconds", strconv.Itoa(seconds)).Stream(ctx)
+		Param("timeoutSeconds", strconv.Itoa(seconds)).MaxRetries(0).Stream(ctx)
 }
 
 // read calls f for each event of a watch, until it ends, f returns an error, or the watch

@@ -25,6 +25,9 @@ const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
 	steady       = 5 * time.Second
+	// A watch goes on from where another ended if it is open within this time. Nobody
+	// stops an API server, gives it other content, and starts it in less.
+	brief = time.Second
 )
 
 // Loop keeps somebody up to date about the objects of a kind.
@@ -96,7 +99,7 @@ func (l *Loop[T]) reached(now string, known uint64) error {
 // Follow tells what happens from a version on, which a list had, until ctx ends; where
 // the version is empty, it lists first.
 func (l *Loop[T]) Follow(ctx context.Context, version string) {
-	pause := firstPause
+	pause, heard := firstPause, time.Now()
 	for goesOn := false; ctx.Err() == nil; goesOn = true {
 		var err error
 		if version == "" {
@@ -104,10 +107,12 @@ func (l *Loop[T]) Follow(ctx context.Context, version string) {
 			if version, err = l.List(ctx); err != nil {
 				l.Reached(err)
 			}
+			heard = time.Now()
 		}
 		opened, before := time.Now(), version
 		if err == nil {
-			version, err = l.stream(ctx, version, goesOn)
+			from := from{version: version, goesOn: goesOn, heard: heard}
+			version, heard, err = l.stream(ctx, from)
 		}
 		// The API server closes a watch that lags behind a burst: one that told
 		// anything is not broken.
@@ -131,18 +136,28 @@ func (l *Loop[T]) Follow(ctx context.Context, version string) {
 	}
 }
 
-// stream reads one watch to its end, and returns the version that the next one starts
-// from. One that goes on from where another ended is verified.
-func (l *Loop[T]) stream(ctx context.Context, version string, goesOn bool) (string, error) {
+// from is where a watch begins.
+type from struct {
+	version string
+	// goesOn says that it follows another watch, and not a list. heard is when that ended.
+	goesOn bool
+	heard  time.Time
+}
+
+// stream reads one watch to its end. It returns the version that the next one starts
+// from, and until when the API server was heard. One that goes on from where another
+// ended is verified.
+func (l *Loop[T]) stream(ctx context.Context, at from) (version string, heard time.Time, err error) {
+	version = at.version
 	body, err := l.open(ctx, version, watchSeconds+rand.IntN(watchSeconds))
 	if err == nil {
 		defer func() { _ = body.Close() }()
-		if goesOn {
-			err = l.verify(ctx, version)
+		if at.goesOn {
+			err = l.verify(ctx, at)
 		}
 	}
 	if l.Reached(err); err != nil {
-		return version, err
+		return version, at.heard, err
 	}
 	err = read(body, func(what watch.EventType, raw json.RawMessage) error {
 		if what == watch.Bookmark {
@@ -163,14 +178,19 @@ func (l *Loop[T]) stream(ctx context.Context, version string, goesOn bool) (stri
 	if l.Ended != nil {
 		l.Ended()
 	}
-	return version, err
+	return version, time.Now(), err
 }
 
 // verify makes sure that the API server has come to the version that an open watch goes on
 // from, and to what is known besides. Where it was restored from a backup it has not, and
-// would tell of nothing until it has: that version is as good as forgotten.
-func (l *Loop[T]) verify(ctx context.Context, version string) error {
-	known := max(propagation.Version(version), l.known())
+// would tell of nothing until it has: that version is as good as forgotten. So it is if
+// the server was not heard for a time in which it may have been restored: by now its
+// versions may have grown past all that are known.
+func (l *Loop[T]) verify(ctx context.Context, at from) error {
+	if away := time.Since(at.heard); away > brief {
+		return apierrors.NewResourceExpired(fmt.Sprintf("the API server was not heard for %s, and may have been restored meanwhile", away.Round(time.Millisecond)))
+	}
+	known := max(propagation.Version(at.version), l.known())
 	now, err := l.Version(ctx)
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ type answer struct {
 	// again is after how many seconds the client shall try again, cause why.
 	again string
 	cause metav1.CauseType
+	// after is how long the answer takes.
+	after time.Duration
 }
 
 // script is an API server that expects requests in their order. The one behind the last
@@ -59,7 +61,7 @@ func request(r *http.Request) string {
 
 var reasons = map[int]metav1.StatusReason{
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusGone: metav1.StatusReasonExpired,
-	http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusGatewayTimeout: metav1.StatusReasonTimeout,
+	http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests, http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusGatewayTimeout: metav1.StatusReasonTimeout,
 }
 
 func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,6 +78,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := s.answers[n]
+	time.Sleep(a.after)
 	w.Header().Set("Content-Type", "application/json")
 	if a.code != 0 {
 		if a.again != "" {
@@ -206,6 +209,23 @@ func TestLoop(t *testing.T) {
 				{to: "list", body: list("12", "", thing("a", "5"))},
 			},
 			next: "watch 12", want: []string{"up to 40", "not reached: Expired", "all at 12: a"},
+		},
+		"a server that was not heard for a while may have been restored, and has all listed however far it has come": {
+			from: "10",
+			answers: []answer{
+				{to: "watch 10", body: told("BOOKMARK", thing("", "40"))},
+				{to: "watch 40", after: brief + brief/10, body: told("ADDED", thing("a", "51"))},
+				{to: "list", body: list("51", "", thing("a", "51"))},
+			},
+			next: "watch 51", want: []string{"up to 40", "not reached: Expired", "all at 51: a"},
+		},
+		"that a server stops or starts is known at once": {
+			from: "10",
+			answers: []answer{
+				{to: "watch 10", body: told("BOOKMARK", thing("", "40"))},
+				{to: "watch 40", code: 429, again: "5"},
+			},
+			next: "watch 40", want: []string{"up to 40", "not reached: TooManyRequests"},
 		},
 		"while it cannot say how far it has come, it is not believed": {
 			from: "10",
