@@ -45,10 +45,17 @@ type Objects struct {
 	// then, and comes at once; empty: all that was written until it was asked for, which
 	// the API server first makes sure of.
 	NotOlderThan string
+	// once says that a request is made once. An API server that stops or starts says how
+	// long to wait, and the client would, in silence: the answer may be another server's,
+	// or that of one which was restored from a backup meanwhile.
+	once bool
 }
 
 func (o Objects) request(bare string) *rest.Request {
 	req := o.Client.Get().AbsPath(o.Path...).SetHeader("Accept", runtime.ContentTypeJSON)
+	if o.once {
+		req.MaxRetries(0)
+	}
 	if o.Bare {
 		req.SetHeader("Accept", bare)
 	}
@@ -135,9 +142,10 @@ func List[T any](ctx context.Context, o Objects, limit int64, decode func(raw []
 	}
 }
 
-// Version is how far the API server has come with these objects, asked live. It falls
-// only where it is restored from a backup.
+// Version is how far the API server has come with these objects, asked live and once. It
+// falls only where it is restored from a backup.
 func (o Objects) Version(ctx context.Context) (string, error) {
+	o.once = true
 	p, err := ListPage(ctx, o, 1, "", func([]byte) (struct{}, error) { return struct{}{}, nil })
 	return p.Version, err
 }
@@ -165,14 +173,14 @@ func newest(a, b string) string {
 	return a
 }
 
-// open opens a watch from a version on. An API server that stops or starts says how long
-// to wait; whoever asks does that, and knows of it.
+// open opens a watch from a version on.
 func (o Objects) open(ctx context.Context, from string, seconds int) (io.ReadCloser, error) {
+	o.once = true
 	return o.request(MetadataOnly).
 		Param("watch", "true").
 		Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", from).
-		Param("timeoutSeconds", strconv.Itoa(seconds)).MaxRetries(0).Stream(ctx)
+		Param("timeoutSeconds", strconv.Itoa(seconds)).Stream(ctx)
 }
 
 // read calls f for each event of a watch, until it ends, f returns an error, or the watch

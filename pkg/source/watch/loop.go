@@ -64,10 +64,24 @@ type Loop[T any] struct {
 	Anew func(err error) bool
 }
 
-// List lists all there is, and returns the version to Follow from.
+// List lists all there is, and returns the version to Follow from. It is for the
+// beginning: if the API server is starting, it waits.
 func (l *Loop[T]) List(ctx context.Context) (version string, err error) {
+	return l.list(ctx, l.Objects)
+}
+
+// again lists everything anew. What was known before a request is compared with its
+// answer, so the request must not wait for an API server: meanwhile this process may
+// write, and the server may be restored.
+func (l *Loop[T]) again(ctx context.Context) (version string, err error) {
+	objects := l.Objects
+	objects.once = true
+	return l.list(ctx, objects)
+}
+
+func (l *Loop[T]) list(ctx context.Context, o Objects) (version string, err error) {
 	known := l.known()
-	all, err := List(ctx, l.Objects, l.PageSize, l.Decode)
+	all, err := List(ctx, o, l.PageSize, l.Decode)
 	if err == nil {
 		_ = l.reached(all.Version, known) // what is listed counts
 		l.Replace(all.Objects, all.Version)
@@ -104,7 +118,7 @@ func (l *Loop[T]) Follow(ctx context.Context, version string) {
 		var err error
 		if version == "" {
 			goesOn = false
-			if version, err = l.List(ctx); err != nil {
+			if version, err = l.again(ctx); err != nil {
 				l.Reached(err)
 			}
 			heard = time.Now()

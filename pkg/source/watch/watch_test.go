@@ -227,6 +227,10 @@ func TestLoop(t *testing.T) {
 			},
 			next: "watch 40", want: []string{"up to 40", "not reached: TooManyRequests"},
 		},
+		"also where it is asked for a list": {
+			answers: []answer{{to: "list", code: 429, again: "5"}, {to: "list", body: list("10", "")}},
+			next:    "watch 10", want: []string{"not reached: TooManyRequests", "all at 10: "},
+		},
 		"while it cannot say how far it has come, it is not believed": {
 			from: "10",
 			answers: []answer{
