@@ -187,13 +187,14 @@ func (h *Hub) Watch(ctx context.Context, gvk schema.GroupVersionKind, f func(Cha
 }
 
 // Version returns the hub's newest resourceVersion, read live. It decreases only if the
-// hub is restored from a backup.
+// hub is restored from a backup. It does not wait for a hub that is starting: what the
+// caller knew before would be compared with what came much later.
 func (h *Hub) Version(ctx context.Context) (uint64, error) {
-	p, err := h.clusters.listPage(ctx, query{limit: 1})
+	now, err := h.clusters.objects(query{}).Version(ctx)
 	if err != nil {
 		return 0, h.clusters.explain(err, "list "+h.clusters.Kind)
 	}
-	return propagation.Version(p.Version), nil
+	return propagation.Version(now), nil
 }
 
 // Unwatch ends the watch of a kind. Reads of it are live again.
