@@ -137,7 +137,10 @@ func (c *carried) run(eventType string, d events.Data) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for queue := []event.Event{e}; len(queue) > 0; queue = queue[1:] {
+	for queue, n := []event.Event{e}, 0; len(queue) > 0; queue = queue[1:] {
+		if n++; n > 100 {
+			c.t.Fatalf("events follow each other without end: %s", queue[0].Type())
+		}
 		to := map[string]string{
 			events.PlacementBound: "renderer", events.WorkRendered: "applier", events.WorkRemoved: "applier",
 			events.WorkApplied: "reporter", events.WorkFailed: "reporter", events.WorkDeleted: "renderer",
@@ -193,6 +196,74 @@ func TestC15WhatTheSnapshotDoesNotHaveAnyMoreLeaves(t *testing.T) {
 	c.snapshot(1, configMap("one"))
 	if n := len(c.members["m1"].Objects()); n != 1 {
 		t.Errorf("the member has %d objects, want 1", n)
+	}
+}
+
+// The Work is being deleted when its placement gives the member something else: what that
+// leaves out leaves before the Work is made anew, which would not know of it.
+func TestC15WhatAWorkThatIsMadeAnewDoesNotHaveLeaves(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		next []string
+		want int
+	}{
+		"some of it stays":        {[]string{configMap("one")}, 1},
+		"nothing of it stays":     {[]string{configMap("three")}, 1},
+		"all of it stays":         {[]string{configMap("one"), configMap("two")}, 2},
+		"nothing is given at all": {nil, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := carry(t, "m1")
+			c.snapshot(0, configMap("one"), configMap("two"))
+			works, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
+			if err != nil || len(works) != 1 {
+				t.Fatal(works, err)
+			}
+			if err := c.hub.DeleteWork(t.Context(), works[0]); err != nil {
+				t.Fatal(err)
+			}
+			c.snapshot(1, tc.next...)
+			if n := len(c.members["m1"].Objects()); n != tc.want {
+				t.Errorf("the member has %d objects, want %d: %v", n, tc.want, c.writes)
+			}
+			anew, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
+			if err != nil || len(anew) != 1 || anew[0].Deleting || anew[0].UID == works[0].UID {
+				t.Errorf("the Work was not made anew: %v, %v", anew, err)
+			}
+		})
+	}
+}
+
+// While what has to leave may not, the Work waits for that, and nothing goes round in
+// circles.
+func TestC15AWorkIsNotMadeAnewWhileWhatHasToLeaveIsHeld(t *testing.T) {
+	c := carry(t, "m1")
+	c.snapshot(0, configMap("one"), configMap("two"))
+	works, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
+	if err != nil || len(works) != 1 {
+		t.Fatal(works, err)
+	}
+	if err := c.hub.DeleteWork(t.Context(), works[0]); err != nil {
+		t.Fatal(err)
+	}
+	suspend := func(clusters string) {
+		t.Helper()
+		p, err := c.hub.Placement(t.Context(), "crp-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := p.DeepCopy()
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, propagation.AnnotationSuspended, clusters)
+		c.hub.Put(next)
+	}
+	suspend("m1")
+	c.snapshot(1, configMap("one"))
+	if n := len(c.members["m1"].Objects()); n != 2 {
+		t.Errorf("the placement is suspended, and the member has %d objects, want 2", n)
+	}
+	suspend("")
+	c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+	if n := len(c.members["m1"].Objects()); n != 1 {
+		t.Errorf("the member has %d objects, want 1: %v", n, c.writes)
 	}
 }
 

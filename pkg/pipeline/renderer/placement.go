@@ -14,6 +14,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
@@ -237,7 +238,7 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
 		}
 		switch {
-		case step.Action == rendering.Leave && step.Desired != nil: // it cannot be created again now
+		case step.Action == rendering.Leave && step.Desired != nil && msg.Reason == string(applying.ReasonWanted): // the applier did what it can now
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
 		default:
