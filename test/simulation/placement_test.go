@@ -41,6 +41,8 @@ type carried struct {
 	}
 	writes   []string
 	recorded []string
+	// handled is how many events there were.
+	handled int
 }
 
 func carry(t *testing.T, clusters ...string) *carried {
@@ -138,6 +140,7 @@ func (c *carried) run(eventType string, d events.Data) {
 		c.t.Fatal(err)
 	}
 	for queue, n := []event.Event{e}, 0; len(queue) > 0; queue = queue[1:] {
+		c.handled++
 		if n++; n > 100 {
 			c.t.Fatalf("events follow each other without end: %s", queue[0].Type())
 		}
@@ -188,6 +191,35 @@ func TestC72C73C78APlacementIsCarriedAndTold(t *testing.T) {
 	if len(c.writes) != before {
 		t.Errorf("nothing changed, and was written: %v", c.writes[before:])
 	}
+}
+
+// A snapshot, and a Work, of a hundred objects is one event, and so is their change.
+func TestC72APlacementOfManyObjectsHasNoMoreEventsAndWrites(t *testing.T) {
+	costs := func(objects int) (events, writes [2]int) {
+		c := carry(t, "m1", "m2", "m3")
+		var all []string
+		for i := range objects {
+			all = append(all, configMap(fmt.Sprintf("c-%03d", i)))
+		}
+		for index := range events {
+			all[0] = strings.ReplaceAll(all[0], `"b"`, fmt.Sprintf(`"b%d"`, index))
+			before, wrote := c.handled, len(c.writes)
+			c.snapshot(index, all...)
+			events[index], writes[index] = c.handled-before, len(c.writes)-wrote
+		}
+		for name, m := range c.members {
+			if n := len(m.Objects()); n != objects {
+				t.Errorf("%s has %d objects, want %d", name, n, objects)
+			}
+		}
+		return events, writes
+	}
+	few, wrote := costs(1)
+	many, writes := costs(100)
+	if few != many || wrote != writes {
+		t.Errorf("made and changed, one object is %v events and %v writes, and one of a hundred %v and %v", few, wrote, many, writes)
+	}
+	t.Log(few, wrote)
 }
 
 func TestC15WhatTheSnapshotDoesNotHaveAnyMoreLeaves(t *testing.T) {
