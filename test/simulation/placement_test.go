@@ -265,34 +265,66 @@ func TestC15WhatAWorkThatIsMadeAnewDoesNotHaveLeaves(t *testing.T) {
 	}
 }
 
+// A Work that is made anew is not applied yet, for its placement is suspended: it knows what
+// the former one brought to the member.
+func TestC15AWorkThatIsMadeAnewKnowsWhatTheFormerOneBrought(t *testing.T) {
+	for sentence, next := range map[string]func(c *carried){
+		"it is given something else": func(*carried) {},
+		"it is deleted, too":         func(c *carried) { c.deleteWork() },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := carry(t, "m1")
+			c.snapshot(0, configMap("one"), configMap("two"))
+			c.suspend("m1")
+			c.deleteWork()
+			c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+			next(c)
+			c.snapshot(1, configMap("one"))
+			c.suspend("")
+			c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+			if n := len(c.members["m1"].Objects()); n != 1 {
+				t.Errorf("the member has %d objects, want 1: %v", n, c.writes)
+			}
+		})
+	}
+}
+
+// deleteWork is what somebody does by hand.
+func (c *carried) deleteWork() {
+	c.t.Helper()
+	works, err := c.hub.WorksOfPlacement(c.t.Context(), "crp-1")
+	if err != nil || len(works) != 1 {
+		c.t.Fatal(works, err)
+	}
+	if err := c.hub.DeleteWork(c.t.Context(), works[0]); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// suspend suspends the placement in those members.
+func (c *carried) suspend(clusters string) {
+	c.t.Helper()
+	p, err := c.hub.Placement(c.t.Context(), "crp-1")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	next := p.DeepCopy()
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, propagation.AnnotationSuspended, clusters)
+	c.hub.Put(next)
+}
+
 // While what has to leave may not, the Work waits for that, and nothing goes round in
 // circles.
 func TestC15AWorkIsNotMadeAnewWhileWhatHasToLeaveIsHeld(t *testing.T) {
 	c := carry(t, "m1")
 	c.snapshot(0, configMap("one"), configMap("two"))
-	works, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
-	if err != nil || len(works) != 1 {
-		t.Fatal(works, err)
-	}
-	if err := c.hub.DeleteWork(t.Context(), works[0]); err != nil {
-		t.Fatal(err)
-	}
-	suspend := func(clusters string) {
-		t.Helper()
-		p, err := c.hub.Placement(t.Context(), "crp-1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		next := p.DeepCopy()
-		metav1.SetMetaDataAnnotation(&next.ObjectMeta, propagation.AnnotationSuspended, clusters)
-		c.hub.Put(next)
-	}
-	suspend("m1")
+	c.deleteWork()
+	c.suspend("m1")
 	c.snapshot(1, configMap("one"))
 	if n := len(c.members["m1"].Objects()); n != 2 {
 		t.Errorf("the placement is suspended, and the member has %d objects, want 2", n)
 	}
-	suspend("")
+	c.suspend("")
 	c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
 	if n := len(c.members["m1"].Objects()); n != 1 {
 		t.Errorf("the member has %d objects, want 1: %v", n, c.writes)
