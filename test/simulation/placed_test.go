@@ -73,6 +73,11 @@ func (w *world) place(o op) (changed, known bool) {
 			w.did[o.verb]++
 		}
 		return false, true // nothing comes of it
+	case removePlaced:
+		if w.removePlaced(o) {
+			w.did[o.verb]++
+		}
+		return false, true
 	default:
 		var known bool
 		if changed, known = w.shares(o); !known {
