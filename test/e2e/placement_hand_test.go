@@ -199,6 +199,41 @@ func TestZ3WorkOfAPlacementByHand(t *testing.T) {
 	})
 }
 
+// A Work that is made anew while its placement is suspended in the member is not applied for
+// long: it knows all the same what the member has by the former one.
+func TestC15Z3AWorkThatIsMadeAnewKnowsWhatTheFormerOneBrought(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.aside()
+		other := template{newThing(configMaps, cm.namespace(), "more")}.set("data.page", "one")
+		in := members[0]
+		s.Apply(other, p)
+		s.Says(p, carried...)
+		sluice := func(args ...string) {
+			s.Helper()
+			if out, err := s.Sluice(args...); err != nil {
+				s.Fatalf("%v: %s", err, out)
+			}
+		}
+		sluice("suspend", "crp/"+p.name(), "--cluster", in)
+		w := s.placedWork(p, in)
+		was := s.Live(w)
+		s.forget("hub", w)
+		s.Eventually(func() error {
+			now, err := s.lab.hub.on(placedWorks, was.GetNamespace()).Get(s.Context(), was.GetName(), metav1.GetOptions{})
+			if err == nil && now.GetUID() == was.GetUID() {
+				return fmt.Errorf("%s is not made anew", w)
+			}
+			return err
+		})
+		s.Delete(other)
+		s.Expect(other).In(in)
+		sluice("resume", "crp/"+p.name())
+		s.Expect(other).Nowhere()
+		s.Expect(cm).In(members...)
+		s.Says(p, carried...)
+	})
+}
+
 // The namespace of a member's Works, of placements.
 func TestZ10NamespaceOfPlacementsWorksDeleted(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {

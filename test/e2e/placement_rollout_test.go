@@ -199,7 +199,7 @@ func TestC104Metrics(t *testing.T) {
 		s.Eventually(func() error {
 			raw := s.metrics()
 			for _, name := range []string{
-				"fleet_workload_placement_status_last_timestamp_seconds{conditionType=\"Completed\",generation=\"1\",name=\"" + p.name() + "\",status=\"True\"}",
+				"fleet_workload_placement_status_last_timestamp_seconds{conditionType=\"Completed\",generation=\"1\",name=\"" + p.name() + "\",reason=\"Completed\",status=\"True\"}",
 				"scheduling_cycle_duration_milliseconds_count", "scheduling_active_workers", "work_apply_time_seconds_count",
 				"fleet_work_processing_requests_total{apply_status=\"Applied\"}", "fleet_manifest_processing_requests_total{apply_status=\"Applied\"}",
 			} {

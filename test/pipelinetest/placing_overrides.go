@@ -52,8 +52,9 @@ func (h *Hub) DropNamespaceOverride(name types.NamespacedName) bool {
 	return h.placing.inNames.leave(name.String(), false)
 }
 
-// CollectGarbage deletes the snapshots of overrides that are gone, as the garbage collector
-// does some time after that.
+// CollectGarbage deletes the snapshots of placements and of overrides that are gone, as the
+// garbage collector does some time after that: what was being made while its owner went
+// comes after everything that was deleted with it.
 func (h *Hub) CollectGarbage() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,14 +62,19 @@ func (h *Hub) CollectGarbage() {
 }
 
 func (p placing) collect() {
+	collect(p.resourceSnapshots, p.placements)
+	collect(p.policySnapshots, p.placements)
 	collect(p.clusterOverrides, p.overrides)
 	collect(p.namespaced, p.inNames)
 }
 
-func collect[S, O wire](snapshots *wires[S], overrides *wires[O]) {
+func collect[S, O wire](snapshots *wires[S], owners *wires[O]) {
 	for _, s := range snapshots.rows() {
 		owner := metav1.GetControllerOf(s)
-		o := overrides.live[strings.TrimPrefix(s.GetNamespace()+"/"+owner.Name, "/")]
+		if owner == nil {
+			continue
+		}
+		o := owners.live[strings.TrimPrefix(s.GetNamespace()+"/"+owner.Name, "/")]
 		if o == nil || o.uid != owner.UID {
 			snapshots.remove(wireID(s), false)
 		}

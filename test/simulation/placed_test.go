@@ -21,6 +21,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/member"
 	"sluice.dev/test/pipelinetest"
 )
 
@@ -72,6 +73,11 @@ func (w *world) place(o op) (changed, known bool) {
 			w.did[o.verb]++
 		}
 		return false, true // nothing comes of it
+	case removePlaced:
+		if w.removePlaced(o) {
+			w.did[o.verb]++
+		}
+		return false, true
 	default:
 		var known bool
 		if changed, known = w.shares(o); !known {
@@ -258,10 +264,21 @@ func (w *world) checkCarriedTo(placement, cluster string, want map[string]*propa
 	for _, o := range w.members[cluster].Objects() {
 		namespace := selections[placement]
 		ours := o.Work != "" && (o.Ref.Namespace == namespace || o.Ref.Kind == "Namespace" && o.Ref.Name == namespace)
+		if ours && want[o.Ref.ID()] == nil && w.holdsStranded(cluster, o.Ref) {
+			w.stranded[place{cluster, o.Ref.ID()}] = true
+		}
 		if ours && want[o.Ref.ID()] == nil && !w.stranded[place{cluster, o.Ref.ID()}] {
 			w.fail("%s has to be gone from %s", o.Ref, cluster)
 		}
 	}
+}
+
+// holdsStranded tells whether it is a Namespace with something in it that the member had
+// when it left: it stays with that.
+func (w *world) holdsStranded(cluster string, ref member.Ref) bool {
+	return ref.Kind == "Namespace" && slices.ContainsFunc(w.members[cluster].Objects(), func(o *pipelinetest.Object) bool {
+		return o.Ref.Namespace == ref.Name && w.stranded[place{cluster, o.Ref.ID()}]
+	})
 }
 
 // checkCarried checks what was just written to a member: nothing that nobody ever wrote,

@@ -41,6 +41,8 @@ type carried struct {
 	}
 	writes   []string
 	recorded []string
+	// handled is how many events there were.
+	handled int
 }
 
 func carry(t *testing.T, clusters ...string) *carried {
@@ -137,7 +139,11 @@ func (c *carried) run(eventType string, d events.Data) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for queue := []event.Event{e}; len(queue) > 0; queue = queue[1:] {
+	for queue, n := []event.Event{e}, 0; len(queue) > 0; queue = queue[1:] {
+		c.handled++
+		if n++; n > 100 {
+			c.t.Fatalf("events follow each other without end: %s", queue[0].Type())
+		}
 		to := map[string]string{
 			events.PlacementBound: "renderer", events.WorkRendered: "applier", events.WorkRemoved: "applier",
 			events.WorkApplied: "reporter", events.WorkFailed: "reporter", events.WorkDeleted: "renderer",
@@ -187,12 +193,141 @@ func TestC72C73C78APlacementIsCarriedAndTold(t *testing.T) {
 	}
 }
 
+// A snapshot, and a Work, of a hundred objects is one event, and so is their change.
+func TestC72APlacementOfManyObjectsHasNoMoreEventsAndWrites(t *testing.T) {
+	costs := func(objects int) (events, writes [2]int) {
+		c := carry(t, "m1", "m2", "m3")
+		var all []string
+		for i := range objects {
+			all = append(all, configMap(fmt.Sprintf("c-%03d", i)))
+		}
+		for index := range events {
+			all[0] = strings.ReplaceAll(all[0], `"b"`, fmt.Sprintf(`"b%d"`, index))
+			before, wrote := c.handled, len(c.writes)
+			c.snapshot(index, all...)
+			events[index], writes[index] = c.handled-before, len(c.writes)-wrote
+		}
+		for name, m := range c.members {
+			if n := len(m.Objects()); n != objects {
+				t.Errorf("%s has %d objects, want %d", name, n, objects)
+			}
+		}
+		return events, writes
+	}
+	few, wrote := costs(1)
+	many, writes := costs(100)
+	if few != many || wrote != writes {
+		t.Errorf("made and changed, one object is %v events and %v writes, and one of a hundred %v and %v", few, wrote, many, writes)
+	}
+	t.Log(few, wrote)
+}
+
 func TestC15WhatTheSnapshotDoesNotHaveAnyMoreLeaves(t *testing.T) {
 	c := carry(t, "m1")
 	c.snapshot(0, configMap("one"), configMap("two"))
 	c.snapshot(1, configMap("one"))
 	if n := len(c.members["m1"].Objects()); n != 1 {
 		t.Errorf("the member has %d objects, want 1", n)
+	}
+}
+
+// The Work is being deleted when its placement gives the member something else: what that
+// leaves out leaves before the Work is made anew, which would not know of it.
+func TestC15WhatAWorkThatIsMadeAnewDoesNotHaveLeaves(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		next []string
+		want int
+	}{
+		"some of it stays":        {[]string{configMap("one")}, 1},
+		"nothing of it stays":     {[]string{configMap("three")}, 1},
+		"all of it stays":         {[]string{configMap("one"), configMap("two")}, 2},
+		"nothing is given at all": {nil, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := carry(t, "m1")
+			c.snapshot(0, configMap("one"), configMap("two"))
+			works, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
+			if err != nil || len(works) != 1 {
+				t.Fatal(works, err)
+			}
+			if err := c.hub.DeleteWork(t.Context(), works[0]); err != nil {
+				t.Fatal(err)
+			}
+			c.snapshot(1, tc.next...)
+			if n := len(c.members["m1"].Objects()); n != tc.want {
+				t.Errorf("the member has %d objects, want %d: %v", n, tc.want, c.writes)
+			}
+			anew, err := c.hub.WorksOfPlacement(t.Context(), "crp-1")
+			if err != nil || len(anew) != 1 || anew[0].Deleting || anew[0].UID == works[0].UID {
+				t.Errorf("the Work was not made anew: %v, %v", anew, err)
+			}
+		})
+	}
+}
+
+// A Work that is made anew is not applied yet, for its placement is suspended: it knows what
+// the former one brought to the member.
+func TestC15AWorkThatIsMadeAnewKnowsWhatTheFormerOneBrought(t *testing.T) {
+	for sentence, next := range map[string]func(c *carried){
+		"it is given something else": func(*carried) {},
+		"it is deleted, too":         func(c *carried) { c.deleteWork() },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := carry(t, "m1")
+			c.snapshot(0, configMap("one"), configMap("two"))
+			c.suspend("m1")
+			c.deleteWork()
+			c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+			next(c)
+			c.snapshot(1, configMap("one"))
+			c.suspend("")
+			c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+			if n := len(c.members["m1"].Objects()); n != 1 {
+				t.Errorf("the member has %d objects, want 1: %v", n, c.writes)
+			}
+		})
+	}
+}
+
+// deleteWork is what somebody does by hand.
+func (c *carried) deleteWork() {
+	c.t.Helper()
+	works, err := c.hub.WorksOfPlacement(c.t.Context(), "crp-1")
+	if err != nil || len(works) != 1 {
+		c.t.Fatal(works, err)
+	}
+	if err := c.hub.DeleteWork(c.t.Context(), works[0]); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// suspend suspends the placement in those members.
+func (c *carried) suspend(clusters string) {
+	c.t.Helper()
+	p, err := c.hub.Placement(c.t.Context(), "crp-1")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	next := p.DeepCopy()
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, propagation.AnnotationSuspended, clusters)
+	c.hub.Put(next)
+}
+
+// While what has to leave may not, the Work waits for that, and nothing goes round in
+// circles.
+func TestC15AWorkIsNotMadeAnewWhileWhatHasToLeaveIsHeld(t *testing.T) {
+	c := carry(t, "m1")
+	c.snapshot(0, configMap("one"), configMap("two"))
+	c.deleteWork()
+	c.suspend("m1")
+	c.snapshot(1, configMap("one"))
+	if n := len(c.members["m1"].Objects()); n != 2 {
+		t.Errorf("the placement is suspended, and the member has %d objects, want 2", n)
+	}
+	c.suspend("")
+	c.run(events.PlacementBound, events.Data{Placement: "crp-1", Cluster: "m1"})
+	if n := len(c.members["m1"].Objects()); n != 1 {
+		t.Errorf("the member has %d objects, want 1: %v", n, c.writes)
 	}
 }
 

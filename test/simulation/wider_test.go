@@ -105,6 +105,8 @@ func (o op) widely() string {
 		return fmt.Sprintf("%s %s in %s, writing only: %t", o.verb, barrable[o.n], o.cluster, o.writing)
 	case forgeEvent:
 		return fmt.Sprintf("forge %s of %s in %s", forgeries[o.n], o.key, o.cluster)
+	case removePlaced:
+		return fmt.Sprintf("%s %s in %s", o.verb, o.policy.Name, o.cluster)
 	case forgePlaced:
 		return fmt.Sprintf("forge %s of %s in %s: %s", placedForgeries[o.n], o.policy.Name, o.cluster, forgedReasons[o.seed])
 	case putPlacement:

@@ -17,12 +17,17 @@ import (
 type Others map[string]propagation.WorkKey
 
 // WantedBy returns the IDs of the objects that the Work wants its member to have. There
-// are none if the Work is being deleted or only reports differences. Manifests that
-// cannot be decoded are skipped.
+// are none if the Work is being deleted or only reports differences.
 func WantedBy(w *propagation.Work) []string {
 	if w.Deleting || w.Strategy != nil && w.Strategy.Type == placementv1.ApplyStrategyTypeReportDiff {
 		return nil
 	}
+	return ObjectsOf(w)
+}
+
+// ObjectsOf returns the IDs of the objects in the Work's manifests. Manifests that cannot
+// be decoded are skipped.
+func ObjectsOf(w *propagation.Work) []string {
 	var ids []string
 	for _, m := range w.Spec.Workload.Manifests {
 		var obj map[string]any
@@ -31,6 +36,15 @@ func WantedBy(w *propagation.Work) []string {
 		}
 	}
 	return ids
+}
+
+// KeyOf returns the object that a Work's result is about.
+func KeyOf(i placementv1.WorkResourceIdentifier) propagation.TemplateKey {
+	apiVersion := i.Version
+	if i.Group != "" {
+		apiVersion = i.Group + "/" + i.Version
+	}
+	return propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
 }
 
 // Rival reports whether o may want what w has: it is a Work for the same member, and of

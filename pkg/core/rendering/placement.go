@@ -16,6 +16,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -248,6 +249,8 @@ func PlanPlacement(existing, desired []*propagation.Work) []Step {
 		d := want[w.Key]
 		delete(want, w.Key)
 		switch {
+		case w.Deleting && d != nil && leavesBehind(w, d):
+			steps = append(steps, Step{Action: Leave, Existing: w, Desired: d})
 		case w.Deleting && d != nil:
 			steps = append(steps, remake(w, d))
 		case w.Deleting:
@@ -267,4 +270,16 @@ func PlanPlacement(existing, desired []*propagation.Work) []Step {
 		return cmp.Or(cmp.Compare(rank(x.Action), rank(y.Action)), strings.Compare(x.Key().Name, y.Key().Name))
 	})
 	return steps
+}
+
+// leavesBehind tells whether the Work records objects that the desired one does not have.
+// Nobody would know of them if the Work were let go before they have left the member.
+func leavesBehind(w, desired *propagation.Work) bool {
+	has := map[string]bool{}
+	for _, id := range applying.ObjectsOf(desired) {
+		has[id] = true
+	}
+	return slices.ContainsFunc(w.Results, func(r placementv1.ManifestCondition) bool {
+		return r.Applied != nil && !has[applying.KeyOf(r.Identifier).ID()]
+	})
 }

@@ -29,7 +29,8 @@ const (
 	// Doubt whether the Work has to be: nothing wants it, and nothing proves that
 	// it may go. It stays.
 	Doubt Action = "Doubt"
-	// Leave the Work: it is being deleted already, and nothing wants it.
+	// Leave the Work: it is being deleted already, and nothing wants it, or it cannot
+	// be made anew yet.
 	Leave Action = "Leave"
 	// Remake the Work: it is being deleted, and its cluster is a target. It is let
 	// go and made anew, and what it put into the member stays there.

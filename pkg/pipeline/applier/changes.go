@@ -27,7 +27,7 @@ func changes(cluster string, applied []done) (all []string) {
 func placedChanges(cluster string, results []placementv1.ManifestCondition) (all []string) {
 	for _, r := range results {
 		if r.Applied != nil {
-			all = append(all, applying.ChangedIn(cluster, keyOf(r.Identifier), r.Applied.Changed)...)
+			all = append(all, applying.ChangedIn(cluster, applying.KeyOf(r.Identifier), r.Applied.Changed)...)
 		}
 	}
 	return all

@@ -43,6 +43,9 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (res
 		case err != nil:
 			return s.unreached(ctx, w, w.Results, err)
 		case rest.wanted:
+			if err := s.keepOnly(ctx, w, rest.left); err != nil {
+				return result{}, err
+			}
 			return result{event: events.WorkFailed, reason: string(applying.ReasonWanted), message: "its placement gives it to the member"}, nil
 		case len(rest.left) > 0:
 			if err := s.sayLeft(ctx, w, rest.left); err != nil {
@@ -63,12 +66,21 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (res
 // leavesLater records which objects of the Work are left, so that another event does
 // not handle the others again, and continues after those that were handled.
 func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, rest remains, to *heirs) (result, error) {
-	if len(rest.left) < len(telling.Former(w, nil)) {
-		if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: rest.left}); err != nil {
-			return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
-		}
+	if err := s.keepOnly(ctx, w, rest.left); err != nil {
+		return result{}, err
 	}
 	return result{later: true, next: place(w, len(w.Spec.Workload.Manifests)+rest.seen), heirs: to.keys}, nil
+}
+
+// keepOnly records that no others of the Work's objects are left.
+func (s *Stage) keepOnly(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) error {
+	if len(left) == len(telling.Former(w, nil)) {
+		return nil
+	}
+	if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: left}); err != nil {
+		return fmt.Errorf("commit status of %s: %w", w.Key, err)
+	}
+	return nil
 }
 
 // remains are the objects that are left of those that have to go, in the order in which
@@ -123,7 +135,7 @@ func (s *Stage) removeAll(ctx context.Context, m Member, w *propagation.Work, id
 func (r *removing) remove(ctx context.Context, m Member, former placementv1.ManifestCondition, to *heirs) (stays *placementv1.ManifestCondition, wanted bool, err error) {
 	s, w := r.stage, r.work
 	evidence, rivals := r.known()
-	evidence.Object, evidence.Holding = keyOf(former.Identifier), telling.Holding(former)
+	evidence.Object, evidence.Holding = applying.KeyOf(former.Identifier), telling.Holding(former)
 	f, err := s.finding(ctx, evidence, rivals)
 	if err != nil {
 		return nil, false, err
@@ -151,14 +163,6 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 		r.let(evidence.Object)
 	}
 	return nil, false, nil
-}
-
-func keyOf(i placementv1.WorkResourceIdentifier) propagation.TemplateKey {
-	apiVersion := i.Version
-	if i.Group != "" {
-		apiVersion = i.Group + "/" + i.Version
-	}
-	return propagation.TemplateKey{APIVersion: apiVersion, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
 }
 
 // evidence reads what the hub says about the objects of a Work.

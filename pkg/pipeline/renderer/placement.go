@@ -14,6 +14,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
@@ -237,7 +238,7 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
 		}
 		switch {
-		case step.Action == rendering.Leave && step.Desired != nil: // it cannot be created again now
+		case step.Action == rendering.Leave && step.Desired != nil && msg.Reason == string(applying.ReasonWanted): // the applier did what it can now
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
 		default:
@@ -245,4 +246,24 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 		}
 	}
 	return nil
+}
+
+// inherit records on a Work that was made anew what the former one had brought to the
+// member: otherwise nobody would know of what is taken from the Work, or of all of it if
+// that is deleted, before it is applied.
+func (s *Stage) inherit(ctx context.Context, w, former *propagation.Work) (*propagation.Work, error) {
+	var has []placementv1.ManifestCondition
+	for _, r := range former.Results {
+		if r.Applied != nil {
+			has = append(has, placementv1.ManifestCondition{Identifier: r.Identifier, Applied: r.Applied})
+		}
+	}
+	if len(has) == 0 {
+		return w, nil
+	}
+	w, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{ManifestConditions: has})
+	if err != nil {
+		return nil, fmt.Errorf("record what %s had: %w", former.Key, err)
+	}
+	return w, nil
 }

@@ -21,6 +21,7 @@ type Works interface {
 	WorksNamed(ctx context.Context, key propagation.BindingKey) ([]*propagation.Work, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 	CommitWorkStatus(ctx context.Context, w *propagation.Work, status workv1alpha1.WorkStatus) (*propagation.Work, error)
+	CommitWorkResults(ctx context.Context, w *propagation.Work, status placementv1.WorkStatus) (*propagation.Work, error)
 	DeleteWork(ctx context.Context, w *propagation.Work) error
 	ReleaseWork(ctx context.Context, w *propagation.Work) error
 	EnsureNamespace(ctx context.Context, name string) error

@@ -210,7 +210,11 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 		if err := s.hub.ReleaseWork(ctx, step.Existing); err != nil {
 			return nil, fmt.Errorf("release %s: %w", step.Existing.Key, err)
 		}
-		return s.take(ctx, rendering.Step{Action: rendering.Create, Desired: step.Desired})
+		w, err := s.take(ctx, rendering.Step{Action: rendering.Create, Desired: step.Desired})
+		if err != nil || w == nil {
+			return nil, err
+		}
+		return s.inherit(ctx, w, step.Existing)
 	case rendering.Create, rendering.Update:
 		w, err := s.hub.CommitWork(ctx, step.Existing, step.Desired)
 		if errors.Is(err, outcome.ErrGone) && step.Action == rendering.Create {

@@ -4,6 +4,7 @@
 package reporter
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,19 +22,16 @@ const completed = "Completed"
 var told = promauto.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fleet_workload_placement_status_last_timestamp_seconds",
 	Help: "When the status of a placement was written last, by its generation and the first condition that is not True.",
-}, []string{"name", "generation", "conditionType", "status"})
+}, []string{"name", "generation", "conditionType", "status", "reason"})
 
 // measure records that the placement's status was written.
 func measure(p *placementv1.ClusterResourcePlacement, conditions []metav1.Condition) {
-	what, status := completed, metav1.ConditionTrue
-	for _, c := range conditions {
-		if c.Status != metav1.ConditionTrue {
-			what, status = c.Type, c.Status
-			break
-		}
+	last := metav1.Condition{Type: completed, Status: metav1.ConditionTrue, Reason: completed}
+	if i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Status != metav1.ConditionTrue }); i >= 0 {
+		last = conditions[i]
 	}
 	forget(p.Name)
-	told.WithLabelValues(p.Name, strconv.FormatInt(p.Generation, 10), what, string(status)).SetToCurrentTime()
+	told.WithLabelValues(p.Name, strconv.FormatInt(p.Generation, 10), last.Type, string(last.Status), last.Reason).SetToCurrentTime()
 }
 
 // forget deletes the metrics of a placement.

@@ -183,13 +183,14 @@ func (s *Stage) commit(ctx context.Context, r *placementv1.ClusterStagedUpdateRu
 		if _, err := s.hub.CommitApprovalRequestStatus(ctx, request, staged.Accepted(request, s.now())); err != nil {
 			return r, fmt.Errorf("accept the approval of %s: %w", request.Name, err)
 		}
+		approved(r.Name, request)
 	}
 	written, err := s.hub.CommitUpdateRunStatus(ctx, r, plan.Status)
 	if err != nil {
 		return r, fmt.Errorf("commit the status of run %s: %w", r.Name, err)
 	}
 	if written != r {
-		measure(written)
+		measure(r, written)
 	}
 	return written, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -165,6 +166,60 @@ func TestC61TheStageFollowsARun(t *testing.T) {
 	w.sees(t, events.PlacementScheduled, "", "")
 	w.snapshot(1)
 	w.sees(t, events.PlacementScheduled, "", "")
+}
+
+// A stage is measured once, when its last member is done, and an approval once.
+func TestC104WhatARunTakesIsMeasured(t *testing.T) {
+	w := newRunning("a")
+	w.runs[0].Name = "measured"
+	t.Cleanup(func() { forget("measured") })
+	const (
+		stages    = "fleet_workload_update_run_stage_cluster_updating_duration_seconds"
+		approvals = "fleet_workload_update_run_approval_request_latency_seconds"
+	)
+	want := func(stage, approval []float64) {
+		t.Helper()
+		for metric, want := range map[string][]float64{stages: stage, approvals: approval} {
+			if got := observed(t, metric, "measured"); !slices.Equal(got, want) {
+				t.Errorf("%s, count and sum: %v, want %v", metric, got, want)
+			}
+		}
+	}
+	w.sees(t, events.PlacementScheduled, "", "", "run: UpdateRunProgressing", "a Bound shop-0-snapshot")
+	want(nil, nil)
+	w.now = w.now.Add(40 * time.Second)
+	w.available(placementv1.ReasonAllWorkAvailable)
+	w.sees(t, events.PlacementReported, "", "", "request measured-after-all", "run: UpdateRunWaiting")
+	w.requests[0].CreationTimestamp = metav1.NewTime(w.now)
+	want([]float64{1, 40}, nil)
+	w.now = w.now.Add(90 * time.Second)
+	meta.SetStatusCondition(&w.requests[0].Status.Conditions, metav1.Condition{
+		Type: placementv1.ConditionApproved, Status: metav1.ConditionTrue, Reason: "Seen", LastTransitionTime: metav1.NewTime(w.now),
+	})
+	w.now = w.now.Add(5 * time.Second)
+	w.sees(t, events.PlacementScheduled, "", "", "accepted measured-after-all", "run: UpdateRunSucceeded")
+	w.sees(t, events.PlacementScheduled, "", "")
+	want([]float64{1, 40}, []float64{1, 90})
+	w.runs = nil
+	w.sees(t, events.ResourceDeleted, placementv1.KindClusterStagedUpdateRun, "measured")
+	want(nil, nil)
+}
+
+// observed returns how often a metric of a run was observed, and the sum; nil: never.
+func observed(t *testing.T, metric, run string) []float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == metric && m.GetLabel()[0].GetValue() == run {
+				return []float64{float64(m.GetHistogram().GetSampleCount()), m.GetHistogram().GetSampleSum()}
+			}
+		}
+	}
+	return nil
 }
 
 func TestC61RunsThatCannotBegin(t *testing.T) {

@@ -227,6 +227,25 @@ func lastEnd(s *placementv1.StageUpdatingStatus) time.Time {
 	return last
 }
 
+// Updated returns how long it took from the beginning of a stage until its last member was
+// done, for each stage of which that is true in the later of two statuses of a run alone.
+func Updated(earlier, later placementv1.UpdateRunStatus) (took []time.Duration) {
+	for i := range later.StagesStatus {
+		s := &later.StagesStatus[i]
+		if updated(s) && (i >= len(earlier.StagesStatus) || !updated(&earlier.StagesStatus[i])) {
+			took = append(took, lastEnd(s).Sub(s.StartTime.Time))
+		}
+	}
+	return took
+}
+
+// updated tells whether the stage began and all its members are done.
+func updated(s *placementv1.StageUpdatingStatus) bool {
+	return s.StartTime != nil && !slices.ContainsFunc(s.Clusters, func(c placementv1.ClusterUpdatingStatus) bool {
+		return !meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionSucceeded)
+	})
+}
+
 // remove takes the placement from those that are no longer picked; nil: none has it.
 func (p *planner) remove(s *placementv1.StageUpdatingStatus) *pause {
 	if meta.IsStatusConditionTrue(s.Conditions, placementv1.ConditionSucceeded) {
