@@ -47,25 +47,31 @@ func TestCrowdThousandPoliciesForOneTemplate(t *testing.T) {
 	})
 }
 
+// hundreds makes n ConfigMaps that have the label crowd, named like the namespace.
+func (s *scenario) hundreds(n int) []template {
+	s.Helper()
+	all := make([]template, n)
+	g, _ := errgroup.WithContext(s.Context())
+	g.SetLimit(16)
+	for i := range n {
+		all[i] = s.ConfigMap(fmt.Sprintf("crowd-%04d", i)).Label("crowd", s.ns)
+		g.Go(func() error { return s.apply(s.lab.hub, all[i].itself()) })
+	}
+	if err := g.Wait(); err != nil {
+		s.Fatal(err)
+	}
+	return all
+}
+
 // A template that is made while a policy takes hundreds of others to another member does
 // not come behind them.
 func TestCrowdOneTemplateIsBeforeAFanOut(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
 		const n = 200
-		crowd := s.Policy("crowd").set("spec.resourceSelectors", []any{
-			map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "labelSelector": map[string]any{"matchLabels": map[string]any{"crowd": s.ns}}},
-		})
+		crowd := s.Policy("crowd").SelectingLabel(s.ConfigMap(""), "crowd", s.ns)
 		fresh := s.ConfigMap("fresh")
 		s.Apply(crowd.To("member1"), s.Policy("one").Selecting(fresh).To("member3"))
-		g, _ := errgroup.WithContext(s.Context())
-		g.SetLimit(16)
-		for i := range n {
-			c := s.ConfigMap(fmt.Sprintf("crowd-%04d", i)).Label("crowd", s.ns)
-			g.Go(func() error { return s.apply(s.lab.hub, c.itself()) })
-		}
-		if err := g.Wait(); err != nil {
-			s.Fatal(err)
-		}
+		s.hundreds(n)
 		arrived := func(member string) int {
 			list, err := s.lab.clusters[member].on(configMaps, s.ns).List(s.Context(), metav1.ListOptions{LabelSelector: "crowd=" + s.ns})
 			if err != nil {

@@ -31,6 +31,8 @@ import (
 // whose roles were lost.
 type fog struct {
 	cluster http.Handler
+	// delay is how long each request takes at least.
+	delay atomic.Int64
 	// passed and refused count requests.
 	passed, refused atomic.Int64
 	mu              sync.Mutex
@@ -80,6 +82,27 @@ func (s *scenario) fogged(c *cluster) (*fog, string) {
 	return f, file
 }
 
+// through has the pipeline reach a member through a fog, until back is called.
+func (s *scenario) through(member string) (f *fog, back func()) {
+	s.Helper()
+	secret := newThing(secrets, systemNamespace, member)
+	reach := func(kubeconfig string) { s.Patch(secret, fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, kubeconfig)) }
+	kept := text(s.Live(secret).Object, "data.kubeconfig")
+	f, way := s.fogged(s.lab.clusters[member])
+	raw, err := os.ReadFile(way) //nolint:gosec // the test's own
+	if err != nil {
+		s.Fatal(err)
+	}
+	reach(base64.StdEncoding.EncodeToString(raw))
+	s.Eventually(func() error {
+		if f.passed.Load() == 0 {
+			return errors.New("nobody goes this way")
+		}
+		return nil
+	})
+	return f, func() { reach(kept) }
+}
+
 // become ends all requests that are under way; the next ones are answered so.
 func (f *fog) become(a fogAnswer) {
 	f.mu.Lock()
@@ -99,6 +122,7 @@ func (f *fog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer context.AfterFunc(clear, cancel)()
 		f.passed.Add(1)
+		pause(ctx, time.Duration(f.delay.Load()))
 		f.cluster.ServeHTTP(w, r.WithContext(ctx))
 		return
 	}
@@ -177,30 +201,11 @@ func TestZ1AMemberThatCannotTell(t *testing.T) {
 	const where = "member3"
 	var (
 		member *fog
-		kept   string
-		secret = newThing(secrets, systemNamespace, where)
+		back   func()
 	)
-	reach := func(s *scenario, kubeconfig string) {
-		s.Patch(secret, fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, kubeconfig))
-	}
 	alone(t, gatesOff, everyForm, func(s *scenario) {
-		defer s.party.together(func() { reach(s, kept) })
-		s.party.together(func() {
-			kept = text(s.Live(secret).Object, "data.kubeconfig")
-			var way string
-			member, way = s.fogged(s.lab.clusters[where])
-			raw, err := os.ReadFile(way) //nolint:gosec // the test's own
-			if err != nil {
-				s.Fatal(err)
-			}
-			reach(s, base64.StdEncoding.EncodeToString(raw))
-			s.Eventually(func() error {
-				if member.passed.Load() == 0 {
-					return errors.New("nobody goes this way")
-				}
-				return nil
-			})
-		})
+		defer s.party.together(func() { back() })
+		s.party.together(func() { member, back = s.through(where) })
 		p, stays, goes := s.Policy("pp").toAll(), s.Template("stays"), s.Template("goes")
 		s.Apply(p.Selecting(stays, goes), stays, goes)
 		s.Expect(stays).In(members...)

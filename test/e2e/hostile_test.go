@@ -92,10 +92,40 @@ func TestZ31AMemberThatFallsSilent(t *testing.T) {
 	})
 }
 
+// A member that answers each request after two seconds gets everything, and delays neither
+// new templates on their way to others, nor changes of one template. The one change that
+// comes while an event still waits for the member, not knowing yet that it is slow, does
+// wait: so the median counts.
+func TestZ31AMemberThatIsSlow(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		settings := s.ConfigMap("settings")
+		s.Apply(s.Policy("pp").toAll().SelectingKind(settings))
+		slow, back := s.through("member2")
+		defer back()
+		s.Apply(settings)
+		s.Expect(settings).In(members...)
+		for _, measure := range []func(...string) arrival{s.arrives, s.changes} {
+			s.undelayed(func() []arrival {
+				slow.delay.Store(0)
+				quiet := measure("member1", "member3")
+				s.Expect(newThing(clusters, "", "member2")).Template(isCondition("Ready", "True"))
+				slow.delay.Store(int64(2 * time.Second))
+				beside := measure("member1", "member3")
+				s.Logf("at the most %s, and beside a slow member %s", quiet.longest, beside.longest)
+				last := beside.all[len(beside.all)-1]
+				if err := s.within(2*timeout, func() error { return s.arrived(last, "member2") }); err != nil {
+					s.Error(err)
+				}
+				return []arrival{quiet, beside}
+			})
+		}
+	})
+}
+
 // arrival is how long templates made one after another took into members.
 type arrival struct {
-	all    []template
-	median time.Duration
+	all             []template
+	median, longest time.Duration
 }
 
 // undelayed tells whether templates arrive beside a member of no use as soon as they did
@@ -122,26 +152,49 @@ func (s *scenario) undelayed(trial func() []arrival) {
 // the hub into those members.
 func (s *scenario) arrives(in ...string) arrival {
 	s.Helper()
+	return s.times(func(int64) template { return s.ConfigMap("settings-" + rand.String(8)) }, in)
+}
+
+// changes changes a template ten times, each time when those members have what it said
+// before, and measures how long each change takes.
+func (s *scenario) changes(in ...string) arrival {
+	s.Helper()
+	t := s.ConfigMap("changes-" + rand.String(8))
+	s.Apply(t)
+	s.Expect(t).At(1, in...)
+	return s.times(func(i int64) template { return t.At(i + 2) }, in)
+}
+
+func (s *scenario) times(next func(i int64) template, in []string) arrival {
+	s.Helper()
 	var a arrival
 	var took []time.Duration
-	for range 10 {
-		t := s.ConfigMap("settings-" + rand.String(8))
+	for i := range int64(10) {
+		t := next(i)
 		a.all = append(a.all, t)
 		began := time.Now()
 		s.Apply(t)
-		s.Eventually(func() error {
-			for _, m := range in {
-				if s.Expect(t).inMember(m) == nil {
-					return fmt.Errorf("%s is not in %s", t, m)
-				}
-			}
-			return nil
-		})
+		s.Eventually(func() error { return s.arrived(t, in...) })
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	a.median = took[len(took)/2]
+	a.median, a.longest = took[len(took)/2], took[len(took)-1]
 	return a
+}
+
+// arrived is nil if the members have the template as it is.
+func (s *scenario) arrived(t template, in ...string) error {
+	e := s.Expect(t)
+	for _, m := range in {
+		o := e.inMember(m)
+		if o == nil {
+			return fmt.Errorf("%s is not in %s", t, m)
+		}
+		if is, want := e.content(o), contentOf(t.resource, t.body); is != want {
+			return fmt.Errorf("%s in %s has content %s, want %s", t, m, is, want)
+		}
+	}
+	return nil
 }
 
 // join lets a member join by the address alone.

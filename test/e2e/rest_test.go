@@ -171,14 +171,15 @@ func TestY8AtOnce(t *testing.T) {
 }
 
 // second starts another process of the pipeline beside that of the lab, with a Redis
-// of its own, and returns when it is ready.
-func (s *scenario) second(hub string) {
+// of its own unless args name one, and returns when it is ready.
+func (s *scenario) second(hub string, args ...string) {
 	s.Helper()
 	address, err := ports.Free()
 	if err != nil {
 		s.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), "--hub-kubeconfig", hub, "--listen", address, "--webhook=false") //nolint:gosec // own program
+	args = append([]string{"--hub-kubeconfig", hub, "--listen", address, "--webhook=false"}, args...)
+	cmd := exec.Command(filepath.Join(s.lab.dir, "bin", "standalone"), args...) //nolint:gosec // own program
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (s *Server) Stop(t testing.TB) {
 	s.stop(t)
 }
 
-// Start brings it back. A real server comes back empty.
+// Start brings it back. A real server comes back empty, unless it is Durable.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.start(t)

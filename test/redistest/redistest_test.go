@@ -41,3 +41,26 @@ func TestServersShareNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatADurableServerSaidStays(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		start func(testing.TB) *redistest.Server
+		want  int64
+	}{
+		"a durable server comes back with its keys": {redistest.Durable, 1},
+		"any other real server comes back empty":    {redistest.Real, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			ctx, s := t.Context(), tc.start(t)
+			c := s.Client(t)
+			if err := c.Set(ctx, "k", "v", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			s.Stop(t)
+			s.Start(t)
+			if n, err := c.Exists(ctx, "k").Result(); err != nil || n != tc.want {
+				t.Errorf("%d keys are there, %v, want %d", n, err, tc.want)
+			}
+		})
+	}
+}

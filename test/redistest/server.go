@@ -21,6 +21,17 @@ const howToGet = "redis-server is not installed: apt-get install redis-server, o
 // Real starts a redis-server that keeps nothing on disk.
 func Real(t testing.TB) *Server {
 	t.Helper()
+	return launched(t, "--appendonly", "no")
+}
+
+// Durable starts a redis-server that has each write on disk before it answers.
+func Durable(t testing.TB) *Server {
+	t.Helper()
+	return launched(t, "--appendonly", "yes", "--appendfsync", "always")
+}
+
+func launched(t testing.TB, persistence ...string) *Server {
+	t.Helper()
 	binary, err := find()
 	if err != nil {
 		if os.Getenv("CI") == "true" || os.Getenv("SLUICE_REQUIRE_REDIS") != "" {
@@ -37,7 +48,7 @@ func Real(t testing.TB) *Server {
 	var p *process
 	s.start = func(t testing.TB) {
 		t.Helper()
-		p = launch(t, binary, dir, s)
+		p = launch(t, binary, dir, s, persistence)
 	}
 	s.stop = func(testing.TB) { p.end() }
 	s.start(t)
@@ -93,15 +104,15 @@ const keeper = `"$@" & server=$!
 wait $server
 kill $reader 2>/dev/null`
 
-func launch(t testing.TB, binary, dir string, s *Server) *process {
+func launch(t testing.TB, binary, dir string, s *Server, persistence []string) *process {
 	t.Helper()
 	log := filepath.Join(dir, "log")
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatalf("make a pipe for redis-server: %v", err)
 	}
-	cmd := exec.Command("sh", "-c", keeper, "keeper", binary, "--port", "0", "--unixsocket", s.Addr, "--unixsocketperm", "700",
-		"--save", "", "--appendonly", "no", "--dir", dir, "--logfile", log)
+	args := []string{"-c", keeper, "keeper", binary, "--port", "0", "--unixsocket", s.Addr, "--unixsocketperm", "700", "--save", "", "--dir", dir, "--logfile", log}
+	cmd := exec.Command("sh", append(args, persistence...)...)
 	cmd.ExtraFiles = []*os.File{read}
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start redis-server: %v", err)
