@@ -430,3 +430,28 @@ func TestMemberOfTwoNames(t *testing.T) {
 		})
 	})
 }
+
+// What is removed and stays in a member, because somebody there keeps it, is told: of a
+// template that leaves the member out, and of one that is gone.
+func TestExplainSaysWhatHoldsARemovalUp(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).Work("member1", isCondition("Applied", "True"))
+		s.Rest()
+		s.Cleanup(func() { s.unfinalize("member1", nginx) })
+		s.PatchIn("member1", nginx, `{"metadata":{"finalizers":["example.org/theirs"]}}`)
+		s.Apply(p.To("member2", "member3"))
+		s.Expect(nginx).Work("member1", isCondition("Applied", "False", "ObjectTerminating"))
+		of := nginx.resource.plural + "/" + nginx.name()
+		s.explains("ObjectTerminating", of)
+		s.Delete(nginx)
+		s.Expect(nginx).Works("member1")
+		s.explains("it does not exist on the hub", of)
+		s.explains("ObjectTerminating", of)
+		s.unfinalize("member1", nginx)
+		s.Expect(nginx).Nowhere().Works()
+		if out, err := s.Sluice("explain", of); err == nil || !strings.Contains(out, "not found") {
+			s.Errorf("explain of what is gone everywhere: %v\n%s", err, out)
+		}
+	})
+}
