@@ -455,3 +455,24 @@ func TestExplainSaysWhatHoldsARemovalUp(t *testing.T) {
 		}
 	})
 }
+
+// While the definition of Works or of bindings is missing, explain says that members
+// keep what they have, and what to do.
+func TestZ11ExplainWithoutADefinition(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Binding(isCondition("FullyApplied", "True"))
+		s.Rest()
+		before := s.uids(nginx, members...)
+		for _, r := range []resource{works, bindings} {
+			s.undefine(r)
+			out, err := s.Sluice("explain", nginx.resource.plural+"/"+nginx.name())
+			s.install(s.crd(r))
+			if err == nil || !strings.Contains(out, "members keep what they have") || !strings.Contains(out, "kubectl apply -f config/300-crds") {
+				s.Errorf("without the definition of %s, explain says: %v\n%s", r.plural, err, out)
+			}
+			s.Expect(nginx).Works(members...)
+		}
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
