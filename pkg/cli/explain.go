@@ -40,8 +40,8 @@ func explainCommand(s *session) *cobra.Command {
 and why others do not; which policy holds it; whether the present policy and
 content are in force, and if not, what they wait for and what they would change;
 which clusters were chosen and why, and the state of the template in each.
-If it does not exist, and members keep it because its kind was defined anew, say
-that.
+If it does not exist, and members still have it, say why: its kind was defined
+anew, or something holds up its removal.
 
 Of a policy, show which templates it holds and the state of each. Of a
 placement, show which clusters were picked and which were not, and why; which
@@ -96,7 +96,7 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 	}
 	sub, err := subject(ctx, h, key)
 	if errors.Is(err, outcome.ErrGone) {
-		if kept, failed := o.explainKept(ctx, h, key); kept || failed != nil {
+		if explained, failed := o.explainGone(ctx, h, key); explained || failed != nil {
 			return failed
 		}
 	}
@@ -112,7 +112,7 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 			return err
 		}
 		if sub.Works, err = h.WorksOf(ctx, sub.Binding.Key); err != nil {
-			return err
+			return installed(err)
 		}
 	}
 	report := w.Explain(sub)

@@ -53,7 +53,7 @@ func (o *getOptions) kindsWaiting(ctx context.Context, h *hub.Hub, namespace str
 	}
 	policies, err := h.Policies(ctx)
 	if err != nil {
-		return nil, unlessForbidden(err)
+		return nil, installed(unlessForbidden(err))
 	}
 	var kinds []schema.GroupVersionKind
 	for _, gvk := range slices.SortedFunc(maps.Keys(concerning(policies...).kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) }) {

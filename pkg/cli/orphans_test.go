@@ -88,8 +88,8 @@ func TestZ11WhatIsKeptIsAnOrphanAndExplained(t *testing.T) {
 		Kept CannotTell: `+conditions[0].Message+`
 
 		Clusters
-		CLUSTER STATE HEALTH
-		member1 Kept Healthy`, a.out)
+		CLUSTER STATE HEALTH WHY
+		member1 Kept Healthy -`, a.out)
 	a = run(t, hub, "explain", "deploy/one", "-o", "json")
 	a.wants(t, "")
 	if !strings.Contains(a.out, `"Kept"`) {

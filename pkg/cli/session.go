@@ -129,7 +129,7 @@ func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, name
 // installed adds to the error of listing Sluice's own kinds what to do about it.
 func installed(err error) error {
 	if errors.Is(err, outcome.ErrNotServed) {
-		return fmt.Errorf("%w: the hub does not serve Sluice's kinds: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
+		return fmt.Errorf("%w: the hub does not serve Sluice's kinds, and members keep what they have: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func subject(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expl
 		s.Binding = b
 		key = b.Read(key) // the hub may serve several versions of the kind; the binding's counts
 	case !errors.Is(err, outcome.ErrGone):
-		return s, err
+		return s, installed(err)
 	}
 	if s.Template, err = h.Template(ctx, key); err == nil {
 		s.Template = s.Template.KnownTo(s.Binding)

@@ -76,7 +76,7 @@ func (f *Fleet) Client(ctx context.Context, cluster string) (*Client, error) {
 	var secret map[string][]byte
 	if ref := c.Spec.SecretRef; ref != nil {
 		if secret, err = f.src.Secret(ctx, ref.Namespace, ref.Name); errors.Is(err, outcome.ErrGone) {
-			return nil, &Unreachable{cluster, fmt.Errorf("secret %s/%s does not exist", ref.Namespace, ref.Name)}
+			return nil, &Unreachable{cluster, fmt.Errorf("secret %s/%s does not exist: 'kubectl sluice join %s --cluster-kubeconfig FILE' makes it again", ref.Namespace, ref.Name, cluster)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("get secret %s/%s of cluster %s: %w", ref.Namespace, ref.Name, cluster, err)

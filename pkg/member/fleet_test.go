@@ -143,7 +143,7 @@ func TestAMissingSecretIsAReasonForPeople(t *testing.T) {
 	s := newSource(t, newFakeAPI(t))
 	s.secret = nil
 	_, err := NewFleet(s).Client(t.Context(), "member1")
-	if !errors.As(err, new(*Unreachable)) || err.Error() != "member1 cannot be reached: secret sluice-system/member1 does not exist" || errors.Is(err, outcome.ErrGone) {
+	if !errors.As(err, new(*Unreachable)) || err.Error() != "member1 cannot be reached: secret sluice-system/member1 does not exist: 'kubectl sluice join member1 --cluster-kubeconfig FILE' makes it again" || errors.Is(err, outcome.ErrGone) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -430,3 +430,49 @@ func TestMemberOfTwoNames(t *testing.T) {
 		})
 	})
 }
+
+// What is removed and stays in a member, because somebody there keeps it, is told: of a
+// template that leaves the member out, and of one that is gone.
+func TestExplainSaysWhatHoldsARemovalUp(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).Work("member1", isCondition("Applied", "True"))
+		s.Rest()
+		s.Cleanup(func() { s.unfinalize("member1", nginx) })
+		s.PatchIn("member1", nginx, `{"metadata":{"finalizers":["example.org/theirs"]}}`)
+		s.Apply(p.To("member2", "member3"))
+		s.Expect(nginx).Work("member1", isCondition("Applied", "False", "ObjectTerminating"))
+		of := nginx.resource.plural + "/" + nginx.name()
+		s.explains("ObjectTerminating", of)
+		s.Delete(nginx)
+		s.Expect(nginx).Works("member1")
+		s.explains("it does not exist on the hub", of)
+		s.explains("ObjectTerminating", of)
+		s.unfinalize("member1", nginx)
+		s.Expect(nginx).Nowhere().Works()
+		if out, err := s.Sluice("explain", of); err == nil || !strings.Contains(out, "not found") {
+			s.Errorf("explain of what is gone everywhere: %v\n%s", err, out)
+		}
+	})
+}
+
+// While the definition of Works or of bindings is missing, explain says that members
+// keep what they have, and what to do.
+func TestZ11ExplainWithoutADefinition(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Binding(isCondition("FullyApplied", "True"))
+		s.Rest()
+		before := s.uids(nginx, members...)
+		for _, r := range []resource{works, bindings} {
+			s.undefine(r)
+			out, err := s.Sluice("explain", nginx.resource.plural+"/"+nginx.name())
+			s.install(s.crd(r))
+			if err == nil || !strings.Contains(out, "members keep what they have") || !strings.Contains(out, "kubectl apply -f config/300-crds") {
+				s.Errorf("without the definition of %s, explain says: %v\n%s", r.plural, err, out)
+			}
+			s.Expect(nginx).Works(members...)
+		}
+		s.goesOn(nginx, 2, before, members...)
+	})
+}

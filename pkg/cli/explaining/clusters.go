@@ -142,7 +142,7 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 	current := applied != nil && applied.ObservedGeneration >= w.Generation && reporting.UpToDate(b, w)
 	switch {
 	case w.Deleting:
-		c.State = Leaving
+		return leaving(w)
 	case held && !(current && applied.Status == metav1.ConditionTrue):
 		c.State = Held
 		c.Reason, c.Message = workv1alpha1.ReasonSuspendDispatching, workv1alpha1.MessageSuspendDispatching
@@ -158,6 +158,16 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 		}
 	default:
 		c.State, c.Reason, c.Message = Failed, applied.Reason, applied.Message
+	}
+	return c
+}
+
+// leaving returns the state of the cluster of a Work that is being deleted, with what
+// the applier found that keeps the object.
+func leaving(w *propagation.Work) Cluster {
+	c := Cluster{Name: w.Key.Cluster, State: Leaving, Health: health(w)}
+	if a := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied); a != nil && a.Status == metav1.ConditionFalse && a.ObservedGeneration >= w.Generation {
+		c.Reason, c.Message = a.Reason, a.Message
 	}
 	return c
 }

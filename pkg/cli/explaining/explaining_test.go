@@ -239,6 +239,7 @@ func TestClusters(t *testing.T) {
 		return []metav1.Condition{{Type: "Rendered", Status: status, Reason: "ContentLost", Message: "it is kept no more"}}
 	}
 	older := func(w *propagation.Work) { w.Annotations = nil }
+	leaves := func(w *propagation.Work) { w.Deleting = true }
 	for name, tc := range map[string]struct {
 		work *propagation.Work
 		edit func(w *propagation.Work)
@@ -261,6 +262,9 @@ func TestClusters(t *testing.T) {
 		"a suspension holds it back":                                       {work: work("member1"), edit: func(w *propagation.Work) { w.Spec.SuspendDispatching = &yes }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Held, Reason: "SuspendDispatching", Message: "Work dispatching is in a suspended state."}},
 		"a suspension that has nothing to hold":                            {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) { w.Spec.SuspendDispatching = &yes }, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied}},
 		"the cluster is no target any more":                                {work: work("member0", applied("True", 2)), want: explaining.Cluster{Name: "member0", State: explaining.Leaving}},
+		"it is being removed":                                              {work: work("member1", applied("True", 2)), edit: leaves, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Leaving}},
+		"something keeps it while it is being removed":                     {work: work("member0", applied("False", 2)), edit: leaves, want: explaining.Cluster{Name: "member0", State: explaining.Leaving, Reason: "Why", Message: "because"}},
+		"it failed before it was to be removed":                            {work: work("member0", applied("False", 1)), edit: leaves, want: explaining.Cluster{Name: "member0", State: explaining.Leaving}},
 		"the unhealthiest object is what it shows": {work: work("member1", applied("True", 2)), edit: func(w *propagation.Work) {
 			w.Status.ManifestStatuses = []workv1alpha1.ManifestStatus{{Health: "Healthy"}, {Health: "Unhealthy"}, {Health: "Unknown"}}
 		}, want: explaining.Cluster{Name: "member1", Replicas: 2, State: explaining.Applied, Health: "Unhealthy"}},

@@ -290,3 +290,16 @@ func TestThatSomebodyAskedIsHeard(t *testing.T) {
 		})
 	}
 }
+
+// Somebody who waits for a template to go is told what holds it, and that members have it until then.
+func TestWhatHoldsATemplateIsTold(t *testing.T) {
+	eager := fixture.Policy("p").Kind().To("member1")
+	in := gating.Input{Template: fixture.Deployment("nginx").ClaimedBy(eager).Deleting().Template(), Policy: eager.Policy()}
+	if got := gating.Decide(in).Message; strings.Contains(got, "finalizers") {
+		t.Errorf("without finalizers it says %q", got)
+	}
+	in.Template.Object["metadata"].(map[string]any)["finalizers"] = []any{"example.org/a", "example.org/b"}
+	if got := gating.Decide(in).Message; !strings.Contains(got, "as long as it has the finalizers example.org/a, example.org/b") {
+		t.Errorf("it says %q", got)
+	}
+}
