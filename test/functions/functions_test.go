@@ -54,7 +54,7 @@ func TestEachStageIsAProcess(t *testing.T) {
 	lab.eventually(t, "hub", "get", "resourcebinding", "greeting-configmap", "-o", "jsonpath={.status.aggregatedStatus[0].applied}", "true")
 	lab.run(t, lab.hub, "delete", "configmap", "greeting")
 	lab.eventually(t, "member1", "get", "configmap", "greeting", "--ignore-not-found", "-o", "name", "")
-	lab.eventually(t, "hub", "get", "work", "-A", "-o", "name", "")
+	lab.eventually(t, "hub", "get", "works.work.karmada.io", "-A", "-o", "name", "")
 }
 
 const quickstart = `
