@@ -20,7 +20,7 @@ func Exempt(k propagation.TemplateKey) string {
 		return "namespace " + k.Namespace + " is reserved"
 	case gvk.Group == "" && gvk.Kind == "Namespace" && (reservedNamespace(k.Name) || k.Name == "default"):
 		return "namespace " + k.Name + " is reserved"
-	case ownGroups[gvk.Group]:
+	case Own(k):
 		return "group " + gvk.Group + " is Sluice's own"
 	case neverTemplates[gvk.Group+"/"+gvk.Kind]:
 		return "kind " + gvk.Kind + " belongs to the cluster it is in"
@@ -29,6 +29,10 @@ func Exempt(k propagation.TemplateKey) string {
 	}
 	return ""
 }
+
+// Own reports whether the object is of one of Sluice's own kinds. Of these the marks of a
+// policy say something else than who holds a template, and stay as they are.
+func Own(k propagation.TemplateKey) bool { return ownGroups[k.GroupVersionKind().Group] }
 
 // Never returns why no policy may hold the template, whatever selects it: the reason of
 // Exempt, or else of Bootstrapped; empty if a policy may.

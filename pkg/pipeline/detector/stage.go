@@ -95,6 +95,9 @@ func (s *Stage) gates(ctx context.Context, e event.Event) ([]event.Event, error)
 
 // template claims, keeps or releases one template.
 func (s *Stage) template(ctx context.Context, e event.Event, key propagation.TemplateKey) ([]event.Event, error) {
+	if matching.Own(key) {
+		return nil, nil // a binding has the marks of its policy, which are no claim
+	}
 	in, view, err := inputs.Load(ctx, s.hub, s.claims, key)
 	if errors.Is(err, outcome.ErrGone) {
 		return s.gone(ctx, e, key)
