@@ -192,9 +192,12 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 // bound reports whether a placement has a binding to the member that is going to be
 // removed. Nothing removes those of a placement that no longer exists, nor, with the
 // strategy External, those to members that are not picked any more: another controller
-// may, at any time.
+// may, at any time. Nor are those waited for whose kind is not served.
 func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 	bindings, err := r.members.PlacementBindings(ctx)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return false, nil // their kind may be gone for good; nothing leaves a member for this
+	}
 	if err != nil {
 		return false, fmt.Errorf("list the bindings of placements: %w", err)
 	}

@@ -36,6 +36,8 @@ type fleet struct {
 	member   *memberclusterv1.MemberCluster
 	works    []*propagation.Work
 	bindings []*placementv1.ClusterResourceBinding
+	// unlisted answers whoever lists them.
+	unlisted error
 	// placement answers for each that is asked for.
 	placement error
 	strategy  placementv1.RolloutStrategyType
@@ -120,7 +122,7 @@ func (f *fleet) AnnotateCluster(_ context.Context, c *clusterv1alpha1.Cluster, k
 }
 
 func (f *fleet) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {
-	return f.bindings, nil
+	return f.bindings, f.unlisted
 }
 
 func (f *fleet) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
@@ -260,6 +262,7 @@ func TestAMemberLeavesBindingsThatNobodyRemoves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		label     string
 		placement error
+		unlisted  error
 		strategy  placementv1.RolloutStrategyType
 		state     placementv1.BindingState
 		stays     bool
@@ -271,6 +274,8 @@ func TestAMemberLeavesBindingsThatNobodyRemoves(t *testing.T) {
 		"the placement is gone":                                   {label: "crp", placement: outcome.ErrGone},
 		"nobody can tell":                                         {label: "crp", placement: outcome.ErrNotServed, stays: true},
 		"it does not say whose it is":                             {placement: outcome.ErrGone, stays: true},
+		"Z11: the kind of bindings is not served":                 {label: "crp", unlisted: outcome.ErrNotServed},
+		"the bindings cannot be listed":                           {label: "crp", unlisted: outcome.ErrNotBuilt, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, placement: tc.placement, strategy: tc.strategy}
@@ -284,7 +289,7 @@ func TestAMemberLeavesBindingsThatNobodyRemoves(t *testing.T) {
 			if tc.label != "" {
 				b.Labels = map[string]string{placementv1.LabelParentCRP: tc.label}
 			}
-			f.bindings = []*placementv1.ClusterResourceBinding{b}
+			f.bindings, f.unlisted = []*placementv1.ClusterResourceBinding{b}, tc.unlisted
 			_ = s.report(t.Context(), f.cluster, answer{}, events.From(tick.Stage, event.New()))
 			if stays := f.member != nil; stays != tc.stays {
 				t.Errorf("the member stays: %t, want %t", stays, tc.stays)
