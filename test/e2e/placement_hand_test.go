@@ -208,13 +208,7 @@ func TestC15Z3AWorkThatIsMadeAnewKnowsWhatTheFormerOneBrought(t *testing.T) {
 		in := members[0]
 		s.Apply(other, p)
 		s.Says(p, carried...)
-		sluice := func(args ...string) {
-			s.Helper()
-			if out, err := s.Sluice(args...); err != nil {
-				s.Fatalf("%v: %s", err, out)
-			}
-		}
-		sluice("suspend", "crp/"+p.name(), "--cluster", in)
+		s.sluice("suspend", "crp/"+p.name(), "--cluster", in)
 		w := s.placedWork(p, in)
 		was := s.Live(w)
 		s.forget("hub", w)
@@ -227,7 +221,7 @@ func TestC15Z3AWorkThatIsMadeAnewKnowsWhatTheFormerOneBrought(t *testing.T) {
 		})
 		s.Delete(other)
 		s.Expect(other).In(in)
-		sluice("resume", "crp/"+p.name())
+		s.sluice("resume", "crp/"+p.name())
 		s.Expect(other).Nowhere()
 		s.Expect(cm).In(members...)
 		s.Says(p, carried...)

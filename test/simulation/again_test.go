@@ -100,12 +100,7 @@ func again(seed int) (climate, []op) {
 // of the last minute again, however old what it tells of is by then, and two sweepers
 // sweep at once. They are a sixth as many as those of TestSimulation.
 func TestY6Y8HistoriesWithTwoSweepers(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/6
-	}
+	first, last := share(6)
 	did := each(t, first, last, again)
 	if t.Log(did); t.Failed() || last-first < 20 {
 		return

@@ -133,12 +133,7 @@ func labelled(seed int) (climate, []op) {
 // what nobody asked for by name has a budget, and what is held stays until somebody
 // approves or the labels are back. They are a sixth as many as those of TestSimulation.
 func TestZ12HistoriesWithLabels(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/6
-	}
+	first, last := share(6)
 	did := each(t, first, last, labelled)
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return

@@ -191,12 +191,7 @@ func overruledAbout(seed int) (climate, []op) {
 
 // TestC70HistoriesWithOverridesOfPlacements runs a sixth as many as TestSimulation.
 func TestC70HistoriesWithOverridesOfPlacements(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/6
-	}
+	first, last := share(6)
 	did := each(t, first, last, overruledAbout)
 	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 20 {
 		return

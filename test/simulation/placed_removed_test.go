@@ -42,12 +42,7 @@ func removedAbout(seed int) (climate, []op) {
 
 // TestC15Z3HistoriesWhereWorksOfPlacementsAreDeleted runs a sixth as many as TestSimulation.
 func TestC15Z3HistoriesWhereWorksOfPlacementsAreDeleted(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/6
-	}
+	first, last := share(6)
 	did := each(t, first, last, removedAbout)
 	if t.Log(fmt.Sprint(did)); !t.Failed() && last-first >= 20 && did[removePlaced] == 0 {
 		t.Errorf("in none of %d histories anybody deleted a Work", last-first+1)

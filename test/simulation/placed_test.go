@@ -421,12 +421,7 @@ func (d drawer) placementOf(name string, kinds map[string]placementv1.PlacementT
 // TestPlaced runs histories of the third family: a third as many as those of
 // TestSimulation.
 func TestPlaced(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/3
-	}
+	first, last := share(3)
 	did := each(t, first, last, carriedAbout)
 	if t.Log(fmt.Sprint(did)); t.Failed() || last-first < 50 {
 		return

@@ -397,11 +397,10 @@ func (d drawer) constraints() []placementv1.TopologySpreadConstraint {
 
 // fewSeeds are a sixth as many as seeds, and at most fifty; or those that are asked for.
 func fewSeeds() (first, last int) {
-	first, last = seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		return n, n + last - first
+	if first, last = share(6); number("SIM_FROM") > 0 {
+		return first, last
 	}
-	return first, first + min((last-first)/6, 49)
+	return first, min(last, first+49)
 }
 
 // TestC42C61HistoriesWithSpreadsAndRollbacks runs a sixth as many as TestSimulation, and at

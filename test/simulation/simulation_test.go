@@ -44,6 +44,15 @@ func seeds() (first, last int) {
 	return 1, 1000
 }
 
+// share is one of so many of the seeds; or as many as those, from where it is asked for.
+func share(of int) (first, last int) {
+	first, last = seeds()
+	if n := number("SIM_FROM"); n > 0 {
+		return n, n + last - first
+	}
+	return first, first + (last-first)/of
+}
+
 // lab is what a goroutine needs to run one history after the other.
 type lab struct {
 	redis  *pipelinetest.Redis
@@ -77,10 +86,7 @@ func (l *lab) run(c climate, h []op) error { return l.start(c).run(h) }
 
 // TestSimulation runs histories, each drawn from a seed, against the model.
 func TestSimulation(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	}
+	first, last := share(1)
 	each(t, first, last, drawn)
 }
 

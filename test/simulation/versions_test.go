@@ -298,12 +298,7 @@ func TestZ14NoGateOpensForAnotherVersion(t *testing.T) {
 
 // TestZ14HistoriesWithVersions runs a third as many histories as TestSimulation.
 func TestZ14HistoriesWithVersions(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/3
-	}
+	first, last := share(3)
 	did := each(t, first, last, versioned)
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return

@@ -134,12 +134,7 @@ func (o op) widely() string {
 // TestWider runs histories of the second family, each of which costs as much as one of
 // TestSimulation: a third as many. All that only they draw has to come about.
 func TestWider(t *testing.T) {
-	first, last := seeds()
-	if n := number("SIM_FROM"); n > 0 {
-		first, last = n, n+last-first
-	} else {
-		last = first + (last-first)/3
-	}
+	first, last := share(3)
 	did := each(t, first, last, wider)
 	if t.Log(did); t.Failed() || last-first < 50 {
 		return

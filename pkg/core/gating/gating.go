@@ -335,7 +335,7 @@ func (in Input) explain(d Decision) string {
 		_, err := in.replicas()
 		return fmt.Sprintf("nobody can tell how many replicas the template has: %v; %s", err, active)
 	case TemplateDeleting:
-		if waits, _, _ := unstructured.NestedStringSlice(in.Template.Object, "metadata", "finalizers"); len(waits) > 0 {
+		if waits := (&unstructured.Unstructured{Object: in.Template.Object}).GetFinalizers(); len(waits) > 0 {
 			return "the template is being deleted, and stays, on the hub and in members, as long as it has the finalizers " + strings.Join(waits, ", ") + "; " + active
 		}
 		return "the template is being deleted; " + active

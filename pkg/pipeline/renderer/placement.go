@@ -253,10 +253,8 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 // that is deleted, before it is applied.
 func (s *Stage) inherit(ctx context.Context, w, former *propagation.Work) (*propagation.Work, error) {
 	var has []placementv1.ManifestCondition
-	for _, r := range former.Results {
-		if r.Applied != nil {
-			has = append(has, placementv1.ManifestCondition{Identifier: r.Identifier, Applied: r.Applied})
-		}
+	for _, r := range telling.Former(former, nil) {
+		has = append(has, placementv1.ManifestCondition{Identifier: r.Identifier, Applied: r.Applied})
 	}
 	if len(has) == 0 {
 		return w, nil

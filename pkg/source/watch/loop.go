@@ -62,6 +62,9 @@ type Loop[T any] struct {
 	// and the next is opened at once; nobody knows who is away during a pause. (After an
 	// error that the version is forgotten it is listed anyway.) Nil: never.
 	Anew func(err error) bool
+
+	// heard is when the last list came, or the last watch ended.
+	heard time.Time
 }
 
 // List lists all there is, and returns the version to Follow from. It is for the
@@ -70,21 +73,13 @@ func (l *Loop[T]) List(ctx context.Context) (version string, err error) {
 	return l.list(ctx, l.Objects)
 }
 
-// again lists everything anew. What was known before a request is compared with its
-// answer, so the request must not wait for an API server: meanwhile this process may
-// write, and the server may be restored.
-func (l *Loop[T]) again(ctx context.Context) (version string, err error) {
-	objects := l.Objects
-	objects.once = true
-	return l.list(ctx, objects)
-}
-
 func (l *Loop[T]) list(ctx context.Context, o Objects) (version string, err error) {
 	known := l.known()
 	all, err := List(ctx, o, l.PageSize, l.Decode)
 	if err == nil {
 		_ = l.reached(all.Version, known) // what is listed counts
 		l.Replace(all.Objects, all.Version)
+		l.heard = time.Now()
 	}
 	return all.Version, err
 }
@@ -113,20 +108,23 @@ func (l *Loop[T]) reached(now string, known uint64) error {
 // Follow tells what happens from a version on, which a list had, until ctx ends; where
 // the version is empty, it lists first.
 func (l *Loop[T]) Follow(ctx context.Context, version string) {
-	pause, heard := firstPause, time.Now()
+	// What was known before a request is compared with its answer. So a list does not wait
+	// for an API server: meanwhile this process may write, and the server may be restored.
+	again := l.Objects
+	again.once = true
+	pause := firstPause
+	l.heard = time.Now()
 	for goesOn := false; ctx.Err() == nil; goesOn = true {
 		var err error
 		if version == "" {
 			goesOn = false
-			if version, err = l.again(ctx); err != nil {
+			if version, err = l.list(ctx, again); err != nil {
 				l.Reached(err)
 			}
-			heard = time.Now()
 		}
 		opened, before := time.Now(), version
 		if err == nil {
-			from := from{version: version, goesOn: goesOn, heard: heard}
-			version, heard, err = l.stream(ctx, from)
+			version, err = l.stream(ctx, version, goesOn)
 		}
 		// The API server closes a watch that lags behind a burst: one that told
 		// anything is not broken.
@@ -150,28 +148,18 @@ func (l *Loop[T]) Follow(ctx context.Context, version string) {
 	}
 }
 
-// from is where a watch begins.
-type from struct {
-	version string
-	// goesOn says that it follows another watch, and not a list. heard is when that ended.
-	goesOn bool
-	heard  time.Time
-}
-
-// stream reads one watch to its end. It returns the version that the next one starts
-// from, and until when the API server was heard. One that goes on from where another
-// ended is verified.
-func (l *Loop[T]) stream(ctx context.Context, at from) (version string, heard time.Time, err error) {
-	version = at.version
+// stream reads one watch to its end, and returns the version that the next one starts
+// from. One that goes on from where another ended is verified.
+func (l *Loop[T]) stream(ctx context.Context, version string, goesOn bool) (string, error) {
 	body, err := l.open(ctx, version, watchSeconds+rand.IntN(watchSeconds))
 	if err == nil {
 		defer func() { _ = body.Close() }()
-		if at.goesOn {
-			err = l.verify(ctx, at)
+		if goesOn {
+			err = l.verify(ctx, version)
 		}
 	}
 	if l.Reached(err); err != nil {
-		return version, at.heard, err
+		return version, err
 	}
 	err = read(body, func(what watch.EventType, raw json.RawMessage) error {
 		if what == watch.Bookmark {
@@ -192,7 +180,8 @@ func (l *Loop[T]) stream(ctx context.Context, at from) (version string, heard ti
 	if l.Ended != nil {
 		l.Ended()
 	}
-	return version, time.Now(), err
+	l.heard = time.Now()
+	return version, err
 }
 
 // verify makes sure that the API server has come to the version that an open watch goes on
@@ -200,11 +189,11 @@ func (l *Loop[T]) stream(ctx context.Context, at from) (version string, heard ti
 // would tell of nothing until it has: that version is as good as forgotten. So it is if
 // the server was not heard for a time in which it may have been restored: by now its
 // versions may have grown past all that are known.
-func (l *Loop[T]) verify(ctx context.Context, at from) error {
-	if away := time.Since(at.heard); away > brief {
+func (l *Loop[T]) verify(ctx context.Context, version string) error {
+	if away := time.Since(l.heard); away > brief {
 		return apierrors.NewResourceExpired(fmt.Sprintf("the API server was not heard for %s, and may have been restored meanwhile", away.Round(time.Millisecond)))
 	}
-	known := max(propagation.Version(at.version), l.known())
+	known := max(propagation.Version(version), l.known())
 	now, err := l.Version(ctx)
 	if err != nil {
 		return err
