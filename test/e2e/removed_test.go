@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -290,8 +292,9 @@ func TestZ11InstalledAnew(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), "exit status 1") {
 				s.Errorf("delete: %v\n%s", err, out)
 			}
-			if err := s.lab.removed(s); err != nil {
-				s.Errorf("%v\n%s", err, out)
+			if err := s.within(removal, s.removed); err != nil {
+				s.Errorf("after %s: %v\n%s", removal, err, out)
+				s.forceAll() // the next test needs it
 			}
 			for _, part := range []string{"100-namespace", "300-crds", "400-config"} {
 				s.Eventually(func() error {
@@ -318,24 +321,53 @@ func TestZ11InstalledAnew(t *testing.T) {
 	})
 }
 
-// removed waits until nothing of Sluice's own is on the hub. A definition that is
+// removal is for how long the API server may take to remove all kinds. It removes five
+// of them at a time, and looks for a minute whether the objects of one are gone before
+// it turns to another.
+const removal = 3 * time.Minute
+
+// removed says what there still is of Sluice's own on the hub. A definition that is
 // applied while it still is being deleted is gone a moment later.
-func (l *lab) removed(s *scenario) error {
-	return s.within(timeout, func() error {
-		if _, err := l.hub.on(namespaces, "").Get(s.Context(), systemNamespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("namespace %s is still there (%w)", systemNamespace, err)
+func (s *scenario) removed() error {
+	if _, err := s.lab.hub.on(namespaces, "").Get(s.Context(), systemNamespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return fmt.Errorf("namespace %s is still there (%w)", systemNamespace, err)
+	}
+	kinds, err := s.definedKinds()
+	for _, r := range kinds {
+		err = errors.Join(err, s.undefined(r))
+	}
+	return err
+}
+
+// definedKinds are those of Sluice's own that have a definition.
+func (s *scenario) definedKinds() (kinds []resource, err error) {
+	all, err := s.lab.hub.on(crds, "").List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all.Items {
+		group := text(o.Object, "spec.group")
+		if !slices.ContainsFunc([]string{"karmada.io", "kubernetes-fleet.io", "sluice.dev"}, func(vendor string) bool { return strings.HasSuffix(group, vendor) }) {
+			continue
 		}
-		all, err := l.hub.on(crds, "").List(s.Context(), metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for _, o := range all.Items {
-			for _, vendor := range []string{"karmada.io", "kubernetes-fleet.io"} {
-				if strings.HasSuffix(text(o.Object, "spec.group"), vendor) {
-					return errors.New(o.GetName() + " is still there")
-				}
+		versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
+		for _, v := range versions {
+			if v := v.(map[string]any); v["storage"] == true {
+				kinds = append(kinds, resource{group: group, version: text(v, "name"), kind: text(o.Object, "spec.names.kind"), plural: text(o.Object, "spec.names.plural")})
 			}
 		}
-		return nil
-	})
+	}
+	return kinds, nil
+}
+
+// forceAll takes the finalizers from all objects of the kinds that are still defined.
+func (s *scenario) forceAll() {
+	s.Helper()
+	kinds, err := s.definedKinds()
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, r := range kinds {
+		s.force(r)
+	}
 }

@@ -39,6 +39,9 @@ func (s *Stage) sweep(ctx context.Context, e event.Event) ([]event.Event, error)
 		return nil, err
 	}
 	at, err := s.rebuilder.Restored(ctx)
+	if errors.Is(err, outcome.ErrNotServed) { // Clusters
+		err = errors.Join(err, s.registrar.Retire(ctx))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ type Members interface {
 	MembersRetired(ctx context.Context) (bool, error)
 	AnnotateCluster(ctx context.Context, c *clusterv1alpha1.Cluster, key, value string) (*clusterv1alpha1.Cluster, error)
 	PlacementBindings(ctx context.Context) ([]*placementv1.ClusterResourceBinding, error)
+	PlacementWorksOn(ctx context.Context, cluster string) ([]*propagation.Work, error)
 	Placement(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error)
 	CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error)
 }
@@ -152,19 +153,21 @@ func (r *Registrar) there(ctx context.Context, c *clusterv1alpha1.Cluster) (bool
 }
 
 // leave removes the finalizer of a MemberCluster that somebody deleted, or whose
-// Cluster is gone (c is nil then). The objects of placements stay in the member.
+// Cluster is gone (c is nil then), or that goes with its kind. The objects of placements
+// stay in the member.
 func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) (gone bool, err error) {
-	if err := r.note(ctx, c, m); err != nil {
+	retired, err := r.members.MembersRetired(ctx)
+	if err != nil {
+		return false, fmt.Errorf("find out whether MemberClusters are being removed with their kind: %w", err)
+	}
+	if err := r.note(ctx, c, m, retired); err != nil {
 		return false, err
 	}
-	works, err := r.hub.WorksOn(ctx, m.Name)
+	works, err := r.members.PlacementWorksOn(ctx, m.Name)
 	if err != nil {
 		return false, fmt.Errorf("list Works: %w", err)
 	}
 	for _, w := range works {
-		if w.Key.Form != propagation.PlacementForm {
-			continue
-		}
 		kept := *w
 		kept.Spec.PreserveResourcesOnDeletion = new(true)
 		if w, err = r.members.CommitWork(ctx, w, &kept); err != nil {
@@ -175,6 +178,9 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 		}
 	}
 	bound, err := r.bound(ctx, m.Name)
+	if retired && errors.Is(err, outcome.ErrNotServed) {
+		bound, err = false, nil // more kinds are being removed, and nobody is left to remove bindings
+	}
 	if err != nil || bound {
 		return false, err // the scheduler removes them, and this is called again
 	}
@@ -228,13 +234,9 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 // nobody asked for that: a MemberCluster that is removed with its kind is created again
 // with the kind, and one that belonged to an earlier Cluster of that name is created
 // again for this one.
-func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
+func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster, retired bool) error {
+	if _, left := mirroring.Left(c); c == nil || left || retired || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
 		return nil
-	}
-	retired, err := r.members.MembersRetired(ctx)
-	if err != nil || retired {
-		return err
 	}
 	if _, err := r.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, m.DeletionTimestamp.UTC().Format(time.RFC3339)); err != nil {
 		return fmt.Errorf("note that %s leaves the placements: %w", m.Name, err)
@@ -305,12 +307,49 @@ func (r *Registrar) widow(ctx context.Context, name string) (gone bool, err erro
 	return r.leave(ctx, nil, m)
 }
 
+// Retire lets those MemberClusters go that are being removed with their kind. It is for
+// when the hub serves no Clusters: then nobody can tell which MemberClusters are wanted,
+// but their definition stays until all of these are gone, and one that somebody applies
+// meanwhile goes with it.
+func (r *Registrar) Retire(ctx context.Context) error {
+	if r.members == nil {
+		return nil
+	}
+	members, err := r.members.Members(ctx)
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list MemberClusters: %w", err)
+	}
+	var failed error
+	for _, m := range members {
+		failed = errors.Join(failed, r.retire(ctx, m))
+	}
+	return failed
+}
+
+// retire lets a MemberCluster go if it is being removed with its kind.
+func (r *Registrar) retire(ctx context.Context, m *memberclusterv1.MemberCluster) error {
+	if m.DeletionTimestamp == nil || !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
+		return nil
+	}
+	retired, err := r.members.MembersRetired(ctx)
+	if err != nil || !retired {
+		return err
+	}
+	_, err = r.leave(ctx, nil, m)
+	return err
+}
+
 // Relabelled handles a MemberCluster that somebody wrote or deleted.
 func (r *Registrar) Relabelled(ctx context.Context, e event.Event, name string) ([]event.Event, error) {
 	c, err := r.hub.Cluster(ctx, name)
 	switch {
 	case errors.Is(err, outcome.ErrGone):
 		_, err = r.widow(ctx, name)
+	case errors.Is(err, outcome.ErrNotServed):
+		err = errors.Join(err, r.Retire(ctx))
 	case err == nil:
 		_, _, err = r.member(ctx, c)
 	}

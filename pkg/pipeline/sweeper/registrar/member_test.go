@@ -4,6 +4,7 @@
 package registrar
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,16 @@ type fleet struct {
 	wrote     []string
 	// retired says that MemberClusters go with their kind.
 	retired bool
+	// unserved are the kinds that are not served.
+	unserved map[string]bool
+}
+
+// served is the error for a kind that is not.
+func (f *fleet) served(kind string) error {
+	if f.unserved[kind] {
+		return fmt.Errorf("list %s: %w", kind, outcome.ErrNotServed)
+	}
+	return nil
 }
 
 func (f *fleet) note(what string) { f.wrote = append(f.wrote, what) }
@@ -55,10 +66,20 @@ func (f *fleet) take() []string {
 }
 
 func (f *fleet) Cluster(context.Context, string) (*clusterv1alpha1.Cluster, error) {
+	if err := f.served("Cluster"); err != nil {
+		return nil, err
+	}
 	if f.cluster == nil {
 		return nil, outcome.ErrGone
 	}
 	return f.cluster, nil
+}
+
+func (f *fleet) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	if f.cluster == nil {
+		return nil, f.served("Cluster")
+	}
+	return []*clusterv1alpha1.Cluster{f.cluster}, f.served("Cluster")
 }
 
 func (f *fleet) EnsureNamespace(_ context.Context, name string) error {
@@ -122,16 +143,27 @@ func (f *fleet) AnnotateCluster(_ context.Context, c *clusterv1alpha1.Cluster, k
 }
 
 func (f *fleet) PlacementBindings(context.Context) ([]*placementv1.ClusterResourceBinding, error) {
-	return f.bindings, f.unlisted
+	return f.bindings, stdcmp.Or(f.unlisted, f.served("ClusterResourceBinding"))
 }
 
 func (f *fleet) Placement(_ context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {
 	p := &placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	p.Spec.Strategy.Type = f.strategy
-	return p, f.placement
+	return p, stdcmp.Or(f.placement, f.served("ClusterResourcePlacement"))
 }
 
-func (f *fleet) WorksOn(context.Context, string) ([]*propagation.Work, error) { return f.works, nil }
+func (f *fleet) PlacementWorksOn(context.Context, string) (on []*propagation.Work, _ error) {
+	for _, w := range f.works {
+		if w.Key.Form == propagation.PlacementForm {
+			on = append(on, w)
+		}
+	}
+	return on, nil
+}
+
+func (f *fleet) WorksOn(context.Context, string) ([]*propagation.Work, error) {
+	return f.works, f.served("Work")
+}
 
 func (f *fleet) CommitWork(_ context.Context, _, next *propagation.Work) (*propagation.Work, error) {
 	f.note("keep " + next.Key.Name)
@@ -296,19 +328,6 @@ func TestAMemberLeavesBindingsThatNobodyRemoves(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A MemberCluster that goes with its kind goes without anybody's wish: it is made again
-// when the hub serves its kind again.
-func TestZ11AMemberClusterThatGoesWithItsKindComesBackWithIt(t *testing.T) {
-	f := &fleet{cluster: &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member1"}}, retired: true}
-	now := began
-	s := mirroringStage(f, &now)
-	step := stepper(t, f, s)
-	step("namespace fleet-member-member1", "member")
-	f.member.DeletionTimestamp = &metav1.Time{Time: began}
-	step("member") // nothing but its finalizer
-	step("namespace fleet-member-member1", "member")
 }
 
 // A Cluster that is deleted and made again, as from its file, takes part again: nobody

@@ -138,6 +138,8 @@ func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]
 		_, err = r.abandon(ctx, name)
 		_, failed := r.widow(ctx, name)
 		err = errors.Join(err, failed)
+	case errors.Is(err, outcome.ErrNotServed):
+		err = errors.Join(err, r.Retire(ctx))
 	case err == nil && c.DeletionTimestamp == nil:
 		for _, f := range propagation.Forms {
 			err = errors.Join(err, r.hub.EnsureNamespace(ctx, f.Namespace(name)))
