@@ -278,47 +278,86 @@ func (s *scenario) kubectl(args ...string) (string, error) {
 	return string(out), err
 }
 
-// Everything that was installed is deleted and installed again, nobody unjoined.
+// reinstall deletes everything that was installed and installs it again; nobody unjoins.
+func (s *scenario) reinstall() {
+	s.Helper()
+	config := filepath.Join(root(), "config")
+	// Of the kinds that the hub does not serve, kubectl complains.
+	out, err := s.kubectl("delete", "-R", "-f", config, "--ignore-not-found", "--timeout=60s")
+	if err != nil && !strings.Contains(err.Error(), "exit status 1") {
+		s.Errorf("delete: %v\n%s", err, out)
+	}
+	if err := s.within(removal, s.removed); err != nil {
+		s.Errorf("after %s: %v\n%s", removal, err, out)
+		s.forceAll() // the next test needs it
+	}
+	for _, part := range []string{"100-namespace", "300-crds", "400-config"} {
+		s.Eventually(func() error {
+			if out, err := s.kubectl("apply", "--server-side", "--force-conflicts", "-R", "-f", filepath.Join(config, part)); err != nil {
+				return fmt.Errorf("apply %s: %w\n%s", part, err, out)
+			}
+			return nil
+		})
+	}
+	for _, m := range members {
+		s.Eventually(func() error {
+			if out, err := s.Sluice("join", m, "--cluster-kubeconfig", s.lab.kubeconfig(m)); err != nil {
+				return fmt.Errorf("join: %w\n%s", err, out)
+			}
+			return nil
+		})
+	}
+}
+
 func TestZ11InstalledAnew(t *testing.T) {
 	alone(t, gatesOff, everyForm, func(s *scenario) {
 		p, nginx := s.spread()
 		s.Expect(nginx).Works(members...).Work("member2", isCondition("Applied", "True"))
 		s.Rest()
 		before := s.uids(nginx, members...)
-		s.party.together(func() {
-			config := filepath.Join(root(), "config")
-			// Of the kinds that the hub does not serve, kubectl complains.
-			out, err := s.kubectl("delete", "-R", "-f", config, "--ignore-not-found", "--timeout=60s")
-			if err != nil && !strings.Contains(err.Error(), "exit status 1") {
-				s.Errorf("delete: %v\n%s", err, out)
-			}
-			if err := s.within(removal, s.removed); err != nil {
-				s.Errorf("after %s: %v\n%s", removal, err, out)
-				s.forceAll() // the next test needs it
-			}
-			for _, part := range []string{"100-namespace", "300-crds", "400-config"} {
-				s.Eventually(func() error {
-					if out, err := s.kubectl("apply", "--server-side", "--force-conflicts", "-R", "-f", filepath.Join(config, part)); err != nil {
-						return fmt.Errorf("apply %s: %w\n%s", part, err, out)
-					}
-					return nil
-				})
-			}
-			for _, m := range members {
-				s.Eventually(func() error {
-					if out, err := s.Sluice("join", m, "--cluster-kubeconfig", s.lab.kubeconfig(m)); err != nil {
-						return fmt.Errorf("join: %w\n%s", err, out)
-					}
-					return nil
-				})
-			}
-		})
+		s.party.together(s.reinstall)
 		s.Eventually(func() error { return s.lab.joined(s.Context()) })
 		s.same(nginx, before, members...)
 		s.Eventually(func() error { return s.apply(s.lab.hub, p.thing) })
 		s.Expect(nginx).ClaimedBy(p).Works(members...).Binding(isCondition("FullyApplied", "True"))
 		s.goesOn(nginx, 2, before, members...)
 	})
+}
+
+func TestZ11PlacementsInstalledAnew(t *testing.T) {
+	for name, leaving := range map[string]bool{
+		"in force":      false,
+		"being deleted": true,
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, gatesOff, []form{pp}, func(s *scenario) {
+				cm := s.ConfigMap("pages").set("data.page", "one")
+				p := s.everywhere()
+				s.Apply(cm, p)
+				s.Says(p, carried...)
+				before := s.uids(cm, members...)
+				s.party.together(func() {
+					if leaving {
+						if err := s.lab.hub.on(p.resource, "").Delete(s.Context(), p.name(), metav1.DeleteOptions{}); err != nil {
+							s.Fatal(err)
+						}
+					}
+					s.reinstall()
+				})
+				s.Eventually(func() error { return s.lab.joined(s.Context()) })
+				if !leaving {
+					s.same(cm, before, members...)
+				}
+				s.Eventually(func() error { return s.apply(s.lab.hub, p) })
+				s.Says(p, carried...)
+				if !leaving {
+					s.same(cm, before, members...)
+				}
+				s.Apply(cm.set("data.page", "two"))
+				s.holds(cm, "page", "two", members...)
+			})
+		})
+	}
 }
 
 // removal is for how long the API server may take to remove all kinds. It removes five

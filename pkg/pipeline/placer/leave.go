@@ -18,10 +18,10 @@ import (
 
 // leave handles a placement that is being deleted. When its bindings, and with them its
 // objects in members, are gone, which the scheduler's finalizer waits for, it deletes
-// the snapshots and then removes the finalizer.
+// the snapshots and then removes the finalizers.
 func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.ClusterResourcePlacement) ([]event.Event, error) {
 	bindings, err := s.hub.PlacementBindingsOf(ctx, p.Name)
-	if err != nil {
+	if err := s.unlessRetired(ctx, err); err != nil {
 		return nil, fmt.Errorf("list the bindings of placement %s: %w", p.Name, err)
 	}
 	out := events.From(Name, e)
@@ -29,24 +29,8 @@ func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.Cluster
 	if len(bindings) > 0 || !slices.Contains(p.Finalizers, placementv1.FinalizerPlacement) {
 		return out.Events()
 	}
-	have, err := s.stored(ctx, p)
-	if err != nil {
+	if err := s.dropAll(ctx, p); err != nil {
 		return nil, err
-	}
-	if err := s.drop(ctx, have, have.Parts); err != nil {
-		return nil, err
-	}
-	if err := s.unforge(ctx, p, have); err != nil {
-		return nil, err
-	}
-	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
-	if err != nil {
-		return nil, fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
-	}
-	for _, o := range policies {
-		if err := s.hub.DeletePolicySnapshot(ctx, o); err != nil {
-			return nil, fmt.Errorf("delete policy snapshot %s: %w", o.Name, err)
-		}
 	}
 	if err := s.pending.Forget(ctx, p.Name); err != nil {
 		return nil, err
@@ -57,4 +41,40 @@ func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.Cluster
 		return nil, fmt.Errorf("let placement %s go: %w", p.Name, err)
 	}
 	return out.Events()
+}
+
+// dropAll deletes the snapshots of a placement that is being deleted.
+func (s *Stage) dropAll(ctx context.Context, p *placementv1.ClusterResourcePlacement) error {
+	snapshots, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)
+	if err := s.unlessRetired(ctx, err); err != nil {
+		return fmt.Errorf("list the snapshots of placement %s: %w", p.Name, err)
+	}
+	for _, o := range snapshots {
+		if err := s.hub.DeleteResourceSnapshot(ctx, o); err != nil {
+			return fmt.Errorf("delete snapshot %s: %w", o.Name, err)
+		}
+	}
+	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
+	if err := s.unlessRetired(ctx, err); err != nil {
+		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
+	}
+	for _, o := range policies {
+		if err := s.hub.DeletePolicySnapshot(ctx, o); err != nil {
+			return fmt.Errorf("delete policy snapshot %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+// unlessRetired returns the error of a list. That the kind is not served is none where
+// placements are being removed with theirs: nobody will serve it before they are gone.
+func (s *Stage) unlessRetired(ctx context.Context, err error) error {
+	if !errors.Is(err, outcome.ErrNotServed) {
+		return err
+	}
+	retired, failed := s.hub.PlacementsRetired(ctx)
+	if retired && failed == nil {
+		return nil
+	}
+	return errors.Join(err, failed)
 }

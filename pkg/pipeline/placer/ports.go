@@ -22,6 +22,9 @@ type Placements interface {
 	CommitPlacement(ctx context.Context, old, next *placementv1.ClusterResourcePlacement) (*placementv1.ClusterResourcePlacement, error)
 	CommitPlacementStatus(ctx context.Context, p *placementv1.ClusterResourcePlacement, status placementv1.ClusterResourcePlacementStatus) (*placementv1.ClusterResourcePlacement, error)
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
+	// PlacementsRetired reports whether the kind ClusterResourcePlacement is being
+	// removed, and all of them with it.
+	PlacementsRetired(ctx context.Context) (bool, error)
 }
 
 // Snapshots reads and writes the snapshots of placements.

@@ -46,7 +46,9 @@ type world struct {
 	defined     map[string]time.Time
 	going       map[string]bool
 	undefinable error
-	fails       func(what string) error
+	// retired: placements go with their kind.
+	retired bool
+	fails   func(what string) error
 
 	states  map[string]*state
 	now     time.Time
@@ -141,10 +143,23 @@ func (w *world) CommitPlacementStatus(_ context.Context, p *placementv1.ClusterR
 }
 
 func (w *world) PlacementBindingsOf(context.Context, string) ([]*placementv1.ClusterResourceBinding, error) {
-	return w.bindings, nil
+	return w.bindings, w.served("ClusterResourceBinding")
 }
 
+// served is the error for a kind that is not.
+func (w *world) served(kind string) error {
+	if w.dark[kind] {
+		return fmt.Errorf("list %s: %w", kind, outcome.ErrNotServed)
+	}
+	return nil
+}
+
+func (w *world) PlacementsRetired(context.Context) (bool, error) { return w.retired, w.undefinable }
+
 func (w *world) ResourceSnapshotsOf(_ context.Context, placement string) ([]*placementv1.ClusterResourceSnapshot, error) {
+	if err := w.served("ClusterResourceSnapshot"); err != nil {
+		return nil, err
+	}
 	var all []*placementv1.ClusterResourceSnapshot
 	for _, name := range slices.Sorted(maps.Keys(w.resources)) {
 		if s := w.resources[name].DeepCopy(); s.Labels[placementv1.LabelParentCRP] == placement {
@@ -189,6 +204,9 @@ func (w *world) DeleteResourceSnapshot(_ context.Context, s *placementv1.Cluster
 }
 
 func (w *world) PolicySnapshotsOf(_ context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error) {
+	if err := w.served("ClusterSchedulingPolicySnapshot"); err != nil {
+		return nil, err
+	}
 	var all []*placementv1.ClusterSchedulingPolicySnapshot
 	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
 		if s := w.policies[name]; s.Labels[placementv1.LabelParentCRP] == placement {
