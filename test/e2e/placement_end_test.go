@@ -72,11 +72,7 @@ func TestC29C102ADeletedPlacement(t *testing.T) {
 // removed. Nobody saw it being deleted: what it brought to the members stays.
 func TestC102APlacementThatIsForcedAway(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		cm := s.ConfigMap("pages").set("data.page", "one")
-		p := s.everywhere()
-		s.Apply(cm, p)
-		s.Says(p, carried...)
-		before := s.uids(cm, members...)
+		cm, p, before := s.pages()
 		s.whileAway(func() {
 			s.unfinalize("hub", p)
 			s.forget("hub", p)

@@ -206,15 +206,20 @@ func TestZ11DefinitionsMadeAnew(t *testing.T) {
 	}
 }
 
+// pages places a ConfigMap in every member, and returns both, and the uids there.
+func (s *scenario) pages() (cm template, p thing, before []string) {
+	s.Helper()
+	cm, p = s.ConfigMap("pages").set("data.page", "one"), s.everywhere()
+	s.Apply(cm, p)
+	s.Says(p, carried...)
+	return cm, p, s.uids(cm, members...)
+}
+
 // carriedStays checks that what a placement brought to the members stays while something is
 // done to the kinds of the placements' API, and that the next change reaches them.
 func (s *scenario) carriedStays(do func()) {
 	s.Helper()
-	cm := s.ConfigMap("pages").set("data.page", "one")
-	p := s.everywhere()
-	s.Apply(cm, p)
-	s.Says(p, carried...)
-	before := s.uids(cm, members...)
+	cm, p, before := s.pages()
 	s.party.together(do)
 	s.Says(p, carried...)
 	s.same(cm, before, members...)
@@ -331,11 +336,7 @@ func TestZ11PlacementsInstalledAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t, gatesOff, []form{pp}, func(s *scenario) {
-				cm := s.ConfigMap("pages").set("data.page", "one")
-				p := s.everywhere()
-				s.Apply(cm, p)
-				s.Says(p, carried...)
-				before := s.uids(cm, members...)
+				cm, p, before := s.pages()
 				s.party.together(func() {
 					if leaving {
 						if err := s.lab.hub.on(p.resource, "").Delete(s.Context(), p.name(), metav1.DeleteOptions{}); err != nil {
@@ -389,12 +390,12 @@ func (s *scenario) definedKinds() (kinds []resource, err error) {
 		if !slices.ContainsFunc([]string{"karmada.io", "kubernetes-fleet.io", "sluice.dev"}, func(vendor string) bool { return strings.HasSuffix(group, vendor) }) {
 			continue
 		}
-		versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
-		for _, v := range versions {
-			if v := v.(map[string]any); v["storage"] == true {
-				kinds = append(kinds, resource{group: group, version: text(v, "name"), kind: text(o.Object, "spec.names.kind"), plural: text(o.Object, "spec.names.plural")})
-			}
+		versions := items(o.Object, "spec.versions")
+		stored := slices.IndexFunc(versions, func(v map[string]any) bool { return v["storage"] == true })
+		if stored < 0 {
+			return nil, fmt.Errorf("%s has no version that is stored: %s", o.GetName(), asJSON(o.Object["spec"]))
 		}
+		kinds = append(kinds, resource{group: group, version: text(versions[stored], "name"), kind: text(o.Object, "spec.names.kind"), plural: text(o.Object, "spec.names.plural")})
 	}
 	return kinds, nil
 }

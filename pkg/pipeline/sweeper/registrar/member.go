@@ -156,11 +156,7 @@ func (r *Registrar) there(ctx context.Context, c *clusterv1alpha1.Cluster) (bool
 // Cluster is gone (c is nil then), or that goes with its kind. The objects of placements
 // stay in the member.
 func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) (gone bool, err error) {
-	retired, err := r.members.MembersRetired(ctx)
-	if err != nil {
-		return false, fmt.Errorf("find out whether MemberClusters are being removed with their kind: %w", err)
-	}
-	if err := r.note(ctx, c, m, retired); err != nil {
+	if err := r.note(ctx, c, m); err != nil {
 		return false, err
 	}
 	works, err := r.members.PlacementWorksOn(ctx, m.Name)
@@ -178,11 +174,8 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 		}
 	}
 	bound, err := r.bound(ctx, m.Name)
-	if retired && errors.Is(err, outcome.ErrNotServed) {
-		bound, err = false, nil // more kinds are being removed, and nobody is left to remove bindings
-	}
-	if err != nil || bound {
-		return false, err // the scheduler removes them, and this is called again
+	if failed := outcome.UnlessRetired(ctx, err, r.members.MembersRetired); failed != nil || err == nil && bound {
+		return false, failed // the scheduler removes them, and this is called again
 	}
 	_, err = r.members.CommitMember(ctx, m, mirroring.Released(m))
 	if errors.Is(err, outcome.ErrGone) {
@@ -234,9 +227,13 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 // nobody asked for that: a MemberCluster that is removed with its kind is created again
 // with the kind, and one that belonged to an earlier Cluster of that name is created
 // again for this one.
-func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster, retired bool) error {
-	if _, left := mirroring.Left(c); c == nil || left || retired || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
+func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
+	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
 		return nil
+	}
+	retired, err := r.members.MembersRetired(ctx)
+	if err != nil || retired {
+		return err
 	}
 	if _, err := r.members.AnnotateCluster(ctx, c, mirroring.AnnotationLeft, m.DeletionTimestamp.UTC().Format(time.RFC3339)); err != nil {
 		return fmt.Errorf("note that %s leaves the placements: %w", m.Name, err)
@@ -244,18 +241,28 @@ func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *mem
 	return nil
 }
 
-// widowed handles the MemberClusters whose Clusters are gone, and emits an event for
-// each that is removed.
-func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Cluster, out *events.Batch) error {
+// listed returns all MemberClusters: none if their kind is not served, or if there are no
+// placements.
+func (r *Registrar) listed(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
 	if r.members == nil {
-		return nil
+		return nil, nil
 	}
 	members, err := r.members.Members(ctx)
 	if errors.Is(err, outcome.ErrNotServed) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("list MemberClusters: %w", err)
+		return nil, fmt.Errorf("list MemberClusters: %w", err)
+	}
+	return members, nil
+}
+
+// widowed handles the MemberClusters whose Clusters are gone, and emits an event for
+// each that is removed.
+func (r *Registrar) widowed(ctx context.Context, clusters []*clusterv1alpha1.Cluster, out *events.Batch) error {
+	members, err := r.listed(ctx)
+	if err != nil {
+		return err
 	}
 	var failed error
 	for _, m := range members {
@@ -312,15 +319,9 @@ func (r *Registrar) widow(ctx context.Context, name string) (gone bool, err erro
 // but their definition stays until all of these are gone, and one that somebody applies
 // meanwhile goes with it.
 func (r *Registrar) Retire(ctx context.Context) error {
-	if r.members == nil {
-		return nil
-	}
-	members, err := r.members.Members(ctx)
-	if errors.Is(err, outcome.ErrNotServed) {
-		return nil
-	}
+	members, err := r.listed(ctx)
 	if err != nil {
-		return fmt.Errorf("list MemberClusters: %w", err)
+		return err
 	}
 	var failed error
 	for _, m := range members {
