@@ -150,6 +150,9 @@ func (o *getOptions) show(ctx context.Context, h *hub.Hub, lines []summary) erro
 	}
 	if len(lines) > 0 {
 		o.screen.Table("", summaryColumns(o.all), summaryRows(lines, o.all, o.wide()), o.wide())
+		if err := o.unjoined(ctx, h, lines); err != nil {
+			return err
+		}
 	}
 	shown := false
 	if o.kind == nil {
