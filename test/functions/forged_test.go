@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math/rand"
 	"net/http"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -38,24 +37,6 @@ func TestZ33ForgedEventsArePosted(t *testing.T) {
 		p.lab.eventually(t, "hub", "get", "resourcebinding", name+"-configmap", "-o", `jsonpath={.status.conditions[?(@.type=="FullyApplied")].status}/{.status.aggregatedStatus[0].clusterName}`, status+"/member1")
 	}
 	before := p.rested(t)
-	os.WriteFile("/tmp/z33-before.yaml", []byte(p.dump()), 0o644)
-
-	w, _ := os.Create("/tmp/z33-watch.json")
-	cmd := exec.Command(labTool("kube"), "kubectl", "--kubeconfig", p.lab.kubeconfig("hub"), "get", "rb", "greeting-configmap", "-w", "-o", "json", "--show-managed-fields")
-	r, _ := cmd.StdoutPipe()
-	_ = cmd.Start()
-	go func() {
-		buf := make([]byte, 1<<20)
-		for {
-			n, err := r.Read(buf)
-			if err != nil {
-				return
-			}
-			fmt.Fprintf(os.Stderr, "WATCH %s %d bytes\n", time.Now().UTC().Format("15:04:05.000"), n)
-			w.Write(buf[:n])
-		}
-	}()
-	defer func() { _ = cmd.Process.Kill() }()
 	f := p.forger(t)
 	taken := map[string]int{}
 	for _, entry := range append([]remote{{"ingress", p.ingress}}, p.stages...) {
@@ -72,9 +53,7 @@ func TestZ33ForgedEventsArePosted(t *testing.T) {
 		}
 	}
 	t.Logf("%d events were posted to each entry; taken: %v", len(f.all()), taken)
-	after := p.rested(t)
-	os.WriteFile("/tmp/z33-after.yaml", []byte(p.dump()), 0o644)
-	if diff := cmp.Diff(before, after); diff != "" {
+	if diff := cmp.Diff(before, p.rested(t)); diff != "" {
 		t.Fatalf("written:\n%s", diff)
 	}
 	p.lab.run(t, p.lab.hub, "patch", "configmap", "greeting", "--type=merge", "-p", `{"data":{"hello":"again"}}`)
@@ -119,11 +98,6 @@ kind: ConfigMap
 metadata: {name: theirs, namespace: default}
 data: {mine: "yes"}
 `
-
-func (p pipeline) dump() string {
-	out, _ := exec.Command(labTool("kube"), "kubectl", "--kubeconfig", p.lab.kubeconfig("hub"), "get", "rb,pp,works.work.karmada.io,cm", "-A", "-o", "yaml", "--show-managed-fields").CombinedOutput()
-	return string(out)
-}
 
 // rested returns the versions of all objects in hub and member, when some ticks have
 // found nothing to do.

@@ -168,7 +168,6 @@ func startFunction(t *testing.T, bin, stage string, env ...string) remote {
 		_ = cmd.Wait()
 		if t.Failed() {
 			lines := strings.Split(log.String(), "\n")
-			os.WriteFile("/tmp/z33-"+stage+".log", log.Bytes(), 0o644)
 			t.Logf("%s:\n%s", stage, strings.Join(lines[max(0, len(lines)-20):], "\n"))
 		}
 	})
