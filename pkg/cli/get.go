@@ -84,7 +84,7 @@ objects in members that this hub created and has no template for.`,
 				return o.removals(cmd.Context(), args[1:])
 			}
 			if err := o.parse(args); err != nil {
-				return err
+				return s.sayPropagated(cmd.Context(), err)
 			}
 			return o.run(cmd.Context())
 		},
