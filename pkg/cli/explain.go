@@ -63,7 +63,7 @@ The command uses the functions with which Sluice itself decides.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := s.objects(args)
 			if err != nil {
-				return err
+				return s.sayPropagated(cmd.Context(), err)
 			}
 			h, err := s.hub()
 			if err != nil {

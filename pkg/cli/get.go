@@ -84,7 +84,7 @@ objects in members that this hub created and has no template for.`,
 				return o.removals(cmd.Context(), args[1:])
 			}
 			if err := o.parse(args); err != nil {
-				return err
+				return s.sayPropagated(cmd.Context(), err)
 			}
 			return o.run(cmd.Context())
 		},
@@ -150,6 +150,9 @@ func (o *getOptions) show(ctx context.Context, h *hub.Hub, lines []summary) erro
 	}
 	if len(lines) > 0 {
 		o.screen.Table("", summaryColumns(o.all), summaryRows(lines, o.all, o.wide()), o.wide())
+		if err := o.unjoined(ctx, h, lines); err != nil {
+			return err
+		}
 	}
 	shown := false
 	if o.kind == nil {

@@ -4,6 +4,9 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -80,9 +83,57 @@ func (s *session) kind(arg string) (*meta.RESTMapping, error) {
 	}
 	m, err := mapper.RESTMapping(gk)
 	if meta.IsNoMatchError(err) {
-		return nil, usagef("the hub serves no kind %q: 'kubectl api-resources' lists them", arg)
+		return nil, usageError{unserved{arg}}
 	}
 	return m, err
+}
+
+// unserved is the error about a kind that the hub does not serve, as it was typed.
+type unserved struct{ kind string }
+
+func (u unserved) Error() string {
+	return fmt.Sprintf("the hub serves no kind %q: 'kubectl api-resources' lists them", u.kind)
+}
+
+// sayPropagated adds to the error about a kind that the hub does not serve what was propagated
+// of it: its definition was deleted, and not what members have.
+func (s *session) sayPropagated(ctx context.Context, err error) error {
+	var u unserved
+	if !errors.As(err, &u) {
+		return err
+	}
+	h, failed := s.hub()
+	if failed != nil {
+		return err
+	}
+	bindings, failed := h.Bindings(ctx)
+	if failed != nil {
+		return err
+	}
+	n := 0
+	for _, b := range bindings {
+		if kind := b.Template().GroupVersionKind(); named(u.kind, kind) {
+			n++
+		}
+	}
+	if n == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; %s propagated of it: members keep what they have until the hub serves the kind again", err, noun(n, "object is", "objects are"))
+}
+
+// named reports whether the argument is a name of the kind, as far as that can be known of
+// a kind that is not served: its short names are not.
+func named(arg string, kind schema.GroupVersionKind) bool {
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	for _, r := range []schema.GroupVersionResource{plural, singular, kind.GroupVersion().WithResource(kind.Kind)} {
+		for _, name := range []string{r.Resource, r.GroupResource().String(), r.Resource + "." + r.Version + "." + r.Group} {
+			if strings.EqualFold(arg, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // objects finds the objects that arguments name: KIND/NAME..., or KIND NAME...

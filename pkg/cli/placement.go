@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,7 +63,7 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	if p.Evictions, err = h.Evictions(ctx); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
 		return err
 	}
-	r := p.Report()
+	r := p.Report(time.Now())
 	if o.forMachines() {
 		return o.screen.Encode(o.format, r)
 	}
@@ -76,6 +77,9 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	}
 	if r.RolledBack != "" {
 		o.screen.Printf("Rolled back to snapshot %s, and stays there: '%s rollback crp/%s --release' goes on\n", r.RolledBack, name, r.Name)
+	}
+	if r.Rollout != "" {
+		o.screen.Printf("Rollout     %s\n", r.Rollout)
 	}
 	o.showRuns(r)
 	o.showEvictions(r)

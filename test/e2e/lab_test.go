@@ -125,6 +125,13 @@ func (l *lab) joined(ctx context.Context) error {
 		if cond := conditionOf(c.Object, "Ready"); text(cond, "status") != "True" {
 			return fmt.Errorf("cluster %s is not Ready: %v", name, cond)
 		}
+		m, err := l.hub.on(memberClusters, "").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("get MemberCluster %s: %w", name, err)
+		}
+		if cond := conditionOf(m.Object, "Joined"); text(cond, "status") != "True" {
+			return fmt.Errorf("member %s is not Joined: %v", name, cond)
+		}
 	}
 	return nil
 }

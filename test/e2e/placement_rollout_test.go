@@ -278,3 +278,34 @@ func TestC52Z4ABindingThatWasDeletedComesBack(t *testing.T) {
 		s.same(cm, before, members...)
 	})
 }
+
+// Where one member is suspended, the others wait for it, and explain says so.
+func TestC62ExplainSaysWhatARolloutWaitsFor(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.aside()
+		p = p.with("spec.strategy", oneByOne)
+		s.Apply(p)
+		s.Says(p, carried...)
+		s.must("suspend", "crp/"+p.name(), "--cluster", members[0])
+		s.Apply(cm.set("data.page", "two"))
+		s.Eventually(func() error {
+			out := strings.Join(strings.Fields(s.must("explain", "crp/"+p.name())), " ")
+			for _, want := range []string{
+				"Rollout 2 of 3 clusters wait for others to be available: " + members[0] + " is suspended",
+				members[0] + " yes", "suspended: until it is resumed",
+				"RolloutStarted: has " + p.name() + "-0-snapshot, and gets " + p.name() + "-1-snapshot later",
+			} {
+				if !strings.Contains(out, want) {
+					return fmt.Errorf("no %q in: %s", want, out)
+				}
+			}
+			return nil
+		})
+		s.must("resume", "crp/"+p.name(), "--cluster", members[0])
+		s.holds(cm, "page", "two", members...)
+		s.Says(p, carried...)
+		if out := s.must("explain", "crp/"+p.name()); strings.Contains(out, "\nRollout ") {
+			s.Errorf("nobody waits:\n%s", out)
+		}
+	})
+}

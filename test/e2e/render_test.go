@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // file writes things into a file, as people keep them.
@@ -96,6 +97,15 @@ func TestExplainSaysThatAMemberLeft(t *testing.T) {
 		s.Apply(p)
 		back := `{"metadata":{"annotations":{"` + note + `":null}}}`
 		s.Cleanup(func() { s.afterwards(cluster, back) })
+		// Objects have their times in seconds: a MemberCluster that is deleted in the second in
+		// which its Cluster was made counts as one of a former Cluster.
+		made := s.Live(cluster).GetCreationTimestamp()
+		s.Eventually(func() error {
+			if !time.Now().Truncate(time.Second).After(made.Time) {
+				return errors.New("member3 has only just joined")
+			}
+			return nil
+		})
 		s.Delete(member)
 		explain := func() string { return s.sluice("explain", "crp/"+p.name()) }
 		s.says(explain(), "somebody deleted its MemberCluster at", "kubectl annotate cluster member3 "+note+"-")
@@ -104,7 +114,7 @@ func TestExplainSaysThatAMemberLeft(t *testing.T) {
 			if !s.has(member) {
 				return errors.New("member3 has no MemberCluster")
 			}
-			return nil
+			return s.lab.joined(s.Context())
 		})
 		if out := explain(); strings.Contains(out, "deleted its MemberCluster") {
 			s.Errorf("it came back, and explain says\n%s", out)

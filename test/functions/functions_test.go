@@ -38,23 +38,39 @@ import (
 var stages = []string{"detector", "preemptor", "gate", "dependencies", "scheduler", "renderer", "applier", "reporter", "placer", "rollout", "sweeper"}
 
 func TestEachStageIsAProcess(t *testing.T) {
-	bin := binaries(t)
-	lab := startLab(t, bin)
-	redis := redistest.Real(t)
-	broker := startBroker(t)
-	ingress := httptest.NewServer(receive(broker))
-	t.Cleanup(ingress.Close)
-	for _, stage := range stages {
-		broker.Register(startFunction(t, bin, stage, "KUBECONFIG="+lab.hub, "REDIS_ADDRESS=unix://"+redis.Client(t).Options().Addr, "K_SINK="+ingress.URL))
-	}
+	p := startAll(t)
+	lab := p.lab
 	lab.apply(t, lab.hub, quickstart)
-	announce(t, lab.hub, broker)
-
 	lab.eventually(t, "member1", "get", "configmap", "greeting", "-o", "jsonpath={.data.hello}", "world")
 	lab.eventually(t, "hub", "get", "resourcebinding", "greeting-configmap", "-o", "jsonpath={.status.aggregatedStatus[0].applied}", "true")
 	lab.run(t, lab.hub, "delete", "configmap", "greeting")
 	lab.eventually(t, "member1", "get", "configmap", "greeting", "--ignore-not-found", "-o", "name", "")
 	lab.eventually(t, "hub", "get", "works.work.karmada.io", "-A", "-o", "name", "")
+}
+
+// pipeline is a lab with all stages as processes, and the broker between them.
+type pipeline struct {
+	lab     lab
+	broker  *localbroker.Broker
+	ingress string
+	stages  []remote
+}
+
+func startAll(t *testing.T) pipeline {
+	t.Helper()
+	bin := binaries(t)
+	p := pipeline{lab: startLab(t, bin), broker: startBroker(t)}
+	redis := redistest.Real(t)
+	ingress := httptest.NewServer(receive(p.broker))
+	t.Cleanup(ingress.Close)
+	p.ingress = ingress.URL
+	for _, stage := range stages {
+		r := startFunction(t, bin, stage, "KUBECONFIG="+p.lab.hub, "REDIS_ADDRESS=unix://"+redis.Client(t).Options().Addr, "K_SINK="+p.ingress)
+		p.broker.Register(r)
+		p.stages = append(p.stages, r)
+	}
+	announce(t, p.lab.hub, p.broker)
+	return p
 }
 
 const quickstart = `

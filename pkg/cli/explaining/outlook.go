@@ -80,12 +80,10 @@ func (p Placed) Outlook(next *placementv1.ClusterResourcePlacement, content plac
 	}
 	o.Snapshot, o.New = p.snapshotOf(next, content)
 	w := rehearsal{now: now, bindings: map[string]*placementv1.ClusterResourceBinding{}, changes: map[string]OutlookMember{}}
-	overrides := map[string]rollout.Overrides{}
 	for _, b := range p.Bindings {
 		w.bindings[b.Name] = b.DeepCopy()
-		overrides[b.Spec.TargetCluster] = rollout.Overrides{Cluster: b.Spec.ClusterResourceOverrideSnapshots, InNames: b.Spec.ResourceOverrideSnapshots}
 	}
-	w.in = rollout.Input{Placement: next, Policy: policy.Name, Picked: d.Picked, Snapshot: o.Snapshot, Overrides: overrides}
+	w.in = rollout.Input{Placement: next, Policy: policy.Name, Picked: d.Picked, Snapshot: o.Snapshot, Overrides: p.overrides()}
 	o.Stuck = w.roll()
 	for _, decision := range append(slices.Clone(d.Picked), d.Unpicked...) {
 		m := w.changes[decision.ClusterName]

@@ -21,6 +21,7 @@ import (
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/core/rollout"
 )
 
 // Placed is a placement with its snapshots and bindings.
@@ -55,8 +56,11 @@ type PlacementReport struct {
 	// LastRun is the one that ended last; absent: none has, or one is carried out.
 	LastRun   *PlacementRun       `json:"lastRun,omitempty"`
 	Evictions []PlacementEviction `json:"evictions,omitempty"`
-	Stages    []PlacementStage    `json:"stages"`
-	Members   []PlacementMember   `json:"members"`
+	// Rollout says what the members that do not have the newest yet wait for; empty:
+	// none waits, or runs of staged updates say it.
+	Rollout string            `json:"rollout,omitempty"`
+	Stages  []PlacementStage  `json:"stages"`
+	Members []PlacementMember `json:"members"`
 	// Failed are objects that could not be applied, or are not available, and Differs
 	// those that members hold otherwise, and that are left so.
 	Failed  []PlacementObject `json:"failed,omitempty"`
@@ -106,7 +110,7 @@ var memberStages = []string{
 }
 
 // Report returns the state of the placement.
-func (p Placed) Report() PlacementReport {
+func (p Placed) Report(now time.Time) PlacementReport {
 	crp := p.Placement
 	r := PlacementReport{Name: crp.Name, Suspended: crp.Annotations[propagation.AnnotationSuspended], Selected: len(crp.Status.SelectedResources)}
 	r.RolledBack = crp.Annotations[placing.AnnotationRollback]
@@ -150,6 +154,13 @@ func (p Placed) Report() PlacementReport {
 	for _, b := range p.Bindings {
 		p.member(at(b.Spec.TargetCluster), b)
 	}
+	plan := p.plan(now)
+	r.Rollout = plan.Message
+	for _, w := range plan.Waits {
+		if m := at(w.Cluster); m.Waits == "" {
+			m.Waits = placementv1.ConditionRolloutStarted + ": " + w.Message
+		}
+	}
 	for _, c := range p.Clusters {
 		if since, left := mirroring.Left(c); left {
 			p.left(at(c.Name), since)
@@ -165,6 +176,27 @@ func (p Placed) Report() PlacementReport {
 		return cmp.Compare(a.Cluster, b.Cluster)
 	})
 	return r
+}
+
+// plan returns what the rollout would do now, and what it waits for; nothing while it is
+// not decided who is picked, and where runs of staged updates decide.
+func (p Placed) plan(now time.Time) rollout.Plan {
+	policy, picked, known := rollout.Picked(p.Placement, p.Policies)
+	if !known || p.Placement.Spec.Strategy.External() || p.Placement.DeletionTimestamp != nil {
+		return rollout.Plan{}
+	}
+	in := rollout.Input{Placement: p.Placement, Policy: policy, Picked: picked, Bindings: p.Bindings, Overrides: p.overrides(), Now: now}
+	in.Snapshot, in.Index = rollout.Wanted(p.Placement, p.Snapshots)
+	return rollout.Next(in)
+}
+
+// overrides returns those that members have.
+func (p Placed) overrides() map[string]rollout.Overrides {
+	all := map[string]rollout.Overrides{}
+	for _, b := range p.Bindings {
+		all[b.Spec.TargetCluster] = rollout.Overrides{Cluster: b.Spec.ClusterResourceOverrideSnapshots, InNames: b.Spec.ResourceOverrideSnapshots}
+	}
+	return all
 }
 
 // left says that placements ignore a cluster, and how to change that.

@@ -4,7 +4,9 @@
 package explaining_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,7 +73,7 @@ func TestPlacementReport(t *testing.T) {
 			{Cluster: "member4", Why: "untolerated taint gpu"},
 		},
 	}
-	if diff := cmp.Diff(want, placed().Report()); diff != "" {
+	if diff := cmp.Diff(want, placed().Report(time.Time{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -110,6 +112,74 @@ func TestSuspendAndResumePlacements(t *testing.T) {
 			got, err := explaining.Resume(tc.was, tc.clusters)
 			if got != tc.resume || (err != nil) != tc.refused {
 				t.Errorf("resumed: %q, %v, want %q", got, err, tc.resume)
+			}
+		})
+	}
+}
+
+// What the rollout waits for is worked out as the rollout does: status says only that it
+// waits.
+func TestC62AReportSaysWhatTheRolloutWaitsFor(t *testing.T) {
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	yes := func(kind, reason string, since time.Time) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: metav1.NewTime(since)}
+	}
+	const later = "RolloutStarted: has crp-1-0-snapshot, and gets crp-1-1-snapshot later"
+	for name, tc := range map[string]struct {
+		first   *placementv1.ClusterResourceBinding
+		edit    func(p *explaining.Placed)
+		rollout string
+		waits   string
+	}{
+		"another is suspended": {
+			first: func() *placementv1.ClusterResourceBinding {
+				b := boundTo("member1", "crp-1-1-snapshot")
+				b.Annotations = map[string]string{"sluice.dev/suspended": "true"}
+				return b
+			}(),
+			rollout: "cluster member2 waits for others to be available: member1 is suspended", waits: later,
+		},
+		"another has failed": {
+			first:   boundTo("member1", "crp-1-1-snapshot", metav1.Condition{Type: "Applied", Status: metav1.ConditionFalse, Reason: "NotAllWorkHaveBeenApplied", Message: "quota exceeded"}),
+			rollout: "cluster member2 waits for others to be available: member1 NotAllWorkHaveBeenApplied: quota exceeded", waits: later,
+		},
+		"another counts as available after a while": {
+			first: boundTo("member1", "crp-1-1-snapshot", yes("Available", placementv1.ReasonWorkNotTrackable, now.Add(-time.Minute))),
+			edit: func(p *explaining.Placed) {
+				p.Placement.Spec.Strategy.RollingUpdate = &placementv1.RollingUpdateConfig{UnavailablePeriodSeconds: new(100)}
+			},
+			rollout: "cluster member2 waits for others to be available: member1 counts as available from 2026-11-28T12:00:40Z", waits: later,
+		},
+		"all have it": {first: boundTo("member1", "crp-1-1-snapshot", yes("Available", "AllWorkAreAvailable", now)), edit: func(p *explaining.Placed) {
+			p.Bindings[1].Spec.ResourceSnapshotName = "crp-1-1-snapshot"
+		}},
+		"runs decide": {first: boundTo("member1", "crp-1-1-snapshot"), edit: func(p *explaining.Placed) {
+			p.Placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType
+		}},
+		"nothing is decided yet": {first: boundTo("member1", "crp-1-1-snapshot"), edit: func(p *explaining.Placed) {
+			p.Policies[0].Status.Conditions = nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := placed()
+			p.Placement.Annotations = nil
+			p.Policies[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue}}
+			p.Policies[0].Status.ClusterDecisions = p.Policies[0].Status.ClusterDecisions[1:]
+			p.Policies[0].Status.ClusterDecisions = slices.DeleteFunc(p.Policies[0].Status.ClusterDecisions, func(d placementv1.ClusterDecision) bool { return d.ClusterName == "member3" })
+			p.Bindings = []*placementv1.ClusterResourceBinding{tc.first, boundTo("member2", "crp-1-0-snapshot", yes("Available", "AllWorkAreAvailable", now))}
+			for _, b := range p.Bindings {
+				b.Name = "crp-1-" + b.Spec.TargetCluster
+			}
+			if tc.edit != nil {
+				tc.edit(&p)
+			}
+			r := p.Report(now)
+			if r.Rollout != tc.rollout {
+				t.Errorf("rollout: %q, want %q", r.Rollout, tc.rollout)
+			}
+			i := slices.IndexFunc(r.Members, func(m explaining.PlacementMember) bool { return m.Cluster == "member2" })
+			if r.Members[i].Waits != tc.waits {
+				t.Errorf("member2 waits for %q, want %q", r.Members[i].Waits, tc.waits)
 			}
 		})
 	}

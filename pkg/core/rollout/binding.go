@@ -79,6 +79,9 @@ func assess(b *placementv1.ClusterResourceBinding, period time.Duration, now tim
 		}
 	}
 	if c == nil || c.Status != metav1.ConditionTrue {
+		if Suspended(b) {
+			return availability{why: "is suspended"}
+		}
 		return availability{why: "is not known to be available yet"}
 	}
 	if !untrackable(c) {
