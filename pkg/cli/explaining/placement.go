@@ -138,6 +138,14 @@ func (p Placed) Report(now time.Time) PlacementReport {
 			})
 		}
 	}
+	plan := p.plan(now)
+	r.Rollout, r.Members = plan.Message, p.members(plan.Waits)
+	return r
+}
+
+// members are the states in all clusters of which the placement or its rollout, which
+// waits for some, has to say anything: those that are picked first.
+func (p Placed) members(waits []rollout.Wait) []PlacementMember {
 	members := map[string]*PlacementMember{}
 	at := func(cluster string) *PlacementMember {
 		if members[cluster] == nil {
@@ -154,9 +162,7 @@ func (p Placed) Report(now time.Time) PlacementReport {
 	for _, b := range p.Bindings {
 		p.member(at(b.Spec.TargetCluster), b)
 	}
-	plan := p.plan(now)
-	r.Rollout = plan.Message
-	for _, w := range plan.Waits {
+	for _, w := range waits {
 		if m := at(w.Cluster); m.Waits == "" {
 			m.Waits = placementv1.ConditionRolloutStarted + ": " + w.Message
 		}
@@ -166,16 +172,17 @@ func (p Placed) Report(now time.Time) PlacementReport {
 			p.left(at(c.Name), since)
 		}
 	}
+	all := make([]PlacementMember, 0, len(members))
 	for _, m := range members {
-		r.Members = append(r.Members, *m)
+		all = append(all, *m)
 	}
-	slices.SortFunc(r.Members, func(a, b PlacementMember) int {
+	slices.SortFunc(all, func(a, b PlacementMember) int {
 		if a.Selected != b.Selected {
 			return map[bool]int{true: -1, false: 1}[a.Selected]
 		}
 		return cmp.Compare(a.Cluster, b.Cluster)
 	})
-	return r
+	return all
 }
 
 // plan returns what the rollout would do now, and what it waits for; nothing while it is
