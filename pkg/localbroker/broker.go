@@ -39,7 +39,8 @@ type Options struct {
 	DeadLetters int
 	// Bulk is how many bulk events (events.Bulk) run at once, in all stages together:
 	// other events never compete with more than these at the API servers. Default four for
-	// each processor.
+	// each processor. While somebody waits for an event (events.Single), an eighth of that
+	// starts.
 	Bulk int
 	// Grace is how long running events may take when Run ends. Default 15 s.
 	Grace time.Duration
@@ -58,6 +59,7 @@ type Broker struct {
 	busy     int             // entries that are queued or run
 	retrying int             // entries that wait for a retry
 	bulk     int             // entries that give way and run
+	pressing int             // entries for which these make room
 	wake     chan struct{}   // closed at the next change, where somebody waits for one
 	ctx      context.Context // of handlers; nil until Run
 	closing  bool            // sources are turned away
@@ -202,7 +204,9 @@ func (b *Broker) put(q *queue, h hint) {
 		return
 	}
 	h.lane = function.LaneOf(stage, h.event)
-	switch q.put(h) {
+	e, arrival := q.put(h)
+	b.press(e)
+	switch arrival {
 	case added:
 		b.busy++
 	case woken:

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -24,13 +26,23 @@ func inBulk(t *testing.T, name string) event.Event {
 	return e
 }
 
+func awaited(t *testing.T, name string) event.Event {
+	e := tell(t, events.BindingActivated, name)
+	e.SetExtension(events.ExtBulk, events.NotBulk)
+	return e
+}
+
 // handledInOrder publishes all while the stage is busy, and returns in which order it
-// took them, as "name" or "name (bulk)".
+// took them, as "name", "name (bulk)" or
+// "name (single)".
 func handledInOrder(t *testing.T, publish func(w world)) (order []string) {
 	s := &fake{name: "scheduler", handle: func(_ context.Context, e event.Event) ([]event.Event, error) {
 		name := nameOf(e)
-		if events.Bulk(e) {
+		switch {
+		case events.Bulk(e):
 			name += " (bulk)"
+		case events.Single(e):
+			name += " (single)"
 		}
 		order = append(order, name)
 		return slow(t.Context(), e)
@@ -59,6 +71,12 @@ func TestWhatIsInBulkGivesWay(t *testing.T) {
 		"what is told in bulk, too, keeps its place": {func(w world) {
 			w.publish(tell(t, events.BindingActivated, "a"), tell(t, events.BindingActivated, "b"), inBulk(t, "a"))
 		}, []string{"a", "b"}},
+		"what somebody waits for stays that, however it is told once more": {func(w world) {
+			w.publish(awaited(t, "a"), awaited(t, "b"), tell(t, events.BindingActivated, "a"), inBulk(t, "b"))
+		}, []string{"a (single)", "b (single)"}},
+		"what waits in bulk is what somebody waits for once it is told so": {func(w world) {
+			w.publish(inBulk(t, "a"), inBulk(t, "b"), awaited(t, "b"))
+		}, []string{"b (single)", "a (bulk)"}},
 	} {
 		t.Run(sentence, func(t *testing.T) { diff(t, "handled", tc.want, handledInOrder(t, tc.publish)) })
 	}
@@ -82,4 +100,49 @@ func TestWhatIsInBulkHasItsShare(t *testing.T) {
 	// Each eighth start while both wait, and then the rest.
 	diff(t, "starts of what is in bulk", []int{bulkShare - 1, 2*bulkShare - 1, 3*bulkShare - 1}, at[:3])
 	diff(t, "handled once each", 10+3*bulkShare, len(slices.Compact(slices.Sorted(slices.Values(order)))))
+}
+
+// While something runs for which somebody waits, an eighth of what is in bulk runs, in all
+// stages together; but for a second at most, for it may be stuck.
+func TestWhatIsInBulkMakesRoom(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		takes time.Duration
+		want  []int64 // bulk events that run after 100 ms, 1 s and 10 ms more, and when nobody waits
+	}{
+		"while somebody waits":                   {500 * time.Millisecond, []int64{2, 16, 16}},
+		"for no longer than a second":            {time.Minute, []int64{2, 16, 16}},
+		"not where what somebody waits for ends": {time.Millisecond, []int64{16, 16, 16}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			var begun atomic.Int64
+			many := &fake{name: "scheduler", handle: func(context.Context, event.Event) ([]event.Event, error) {
+				begun.Add(1)
+				time.Sleep(time.Hour)
+				return nil, nil
+			}}
+			one := &fake{name: "gate", handle: func(context.Context, event.Event) ([]event.Event, error) {
+				time.Sleep(tc.takes)
+				return nil, nil
+			}}
+			triggers := []eventingv1.Trigger{parallelism(trigger("scheduler", events.BindingActivated), "64"), trigger("gate", events.TemplateClaimed)}
+			inWorld(t, Options{Bulk: 2 * bulkShare}, []*fake{many, one}, triggers, func(w world) {
+				fresh := tell(t, events.TemplateClaimed, "fresh")
+				fresh.SetExtension(events.ExtBulk, events.NotBulk)
+				w.publish(fresh)
+				for i := range 40 {
+					w.publish(inBulk(t, fmt.Sprint(i)))
+				}
+				var got []int64
+				for _, d := range []time.Duration{100 * time.Millisecond, 910 * time.Millisecond, time.Minute} {
+					time.Sleep(d)
+					synctest.Wait()
+					got = append(got, begun.Load())
+				}
+				diff(t, "bulk events that have begun", tc.want, got)
+				w.idle()
+				diff(t, "handled", int64(40), begun.Load())
+				diff(t, "nobody is made room for", 0, w.pressing)
+			})
+		})
+	}
 }

@@ -15,17 +15,38 @@ type hint struct {
 	event event.Event
 	key   string // of what it tells
 	lane  string // of what it must stay in order with, at the stage that gets it
-	bulk  bool   // it gives way to those that are not
+	pace  pace
+}
+
+// pace says who goes first, as the events say it.
+type pace int
+
+const (
+	bulk   pace = iota // it gives way to all others
+	usual              // nobody knows what it follows from
+	single             // what is in bulk makes room for it, too
+)
+
+func paceOf(e event.Event) pace {
+	switch {
+	case events.Bulk(e):
+		return bulk
+	case events.Single(e):
+		return single
+	}
+	return usual
 }
 
 func hintOf(e event.Event) hint {
-	return hint{event: e, key: coalesce.Tells(e), bulk: events.Bulk(e)}
+	return hint{event: e, key: coalesce.Tells(e), pace: paceOf(e)}
 }
 
-// promoted returns the hint as one that is not bulk, because it takes the place of one
-// that is not. What follows from it is not bulk either.
-func (h hint) promoted() hint {
-	h.event, h.bulk = h.event.Clone(), false
-	h.event.SetExtension(events.ExtBulk, nil)
+// inPlaceOf returns the hint as one that takes the place of another, and is not later than
+// that would have been. What follows from it is not either.
+func (h hint) inPlaceOf(other hint) hint {
+	if h.pace < other.pace {
+		h.event, h.pace = h.event.Clone(), other.pace
+		h.event.SetExtension(events.ExtBulk, other.event.Extensions()[events.ExtBulk])
+	}
 	return h
 }

@@ -16,6 +16,7 @@ type entry struct {
 	lane     string      // that it is in; a hint that takes its place stays there
 	attempts int         // that failed
 	timer    *time.Timer // of the retry that it waits for; nil otherwise
+	pressing *time.Timer // while what is in bulk makes room for it; nil otherwise
 }
 
 // lane is what a queue holds of one partition key.
@@ -28,7 +29,7 @@ type lane struct {
 
 // givesWay tells whether all of its entries give way to those of other lanes.
 func (l *lane) givesWay() bool {
-	return !slices.ContainsFunc(l.entries, func(e *entry) bool { return !e.bulk })
+	return !slices.ContainsFunc(l.entries, func(e *entry) bool { return e.pace != bulk })
 }
 
 // bulkShare is the share of lanes that give way while others are ready: one start in so
@@ -67,27 +68,24 @@ const (
 	woken                   // it took the place of one that waited for a retry
 )
 
-func (q *queue) put(h hint) arrival {
+func (q *queue) put(h hint) (*entry, arrival) {
 	e := q.waiting[h.key]
 	if e == nil {
 		e = &entry{hint: h, lane: h.lane}
 		q.waiting[h.key] = e
 		q.enqueue(e)
-		return added
+		return e, added
 	}
 	q.count.Coalesced++
-	if h.bulk && !e.bulk {
-		h = h.promoted()
-	}
-	e.hint, e.attempts = h, 0
+	e.hint, e.attempts = h.inPlaceOf(e.hint), 0
 	if e.timer == nil {
 		q.lineUp(e.lane)
-		return replaced
+		return e, replaced
 	}
 	e.timer.Stop()
 	e.timer = nil
 	q.enqueue(e)
-	return woken
+	return e, woken
 }
 
 // enqueue appends an entry that is in waiting to its lane.

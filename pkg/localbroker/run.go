@@ -73,16 +73,62 @@ func (b *Broker) dispatch(q *queue) {
 	spec := q.spec.Load()
 	stage := b.stages[spec.subscriber]
 	for stage != nil && q.running < spec.parallelism {
-		e := q.start(b.bulk < b.opts.Bulk)
+		e := q.start(b.bulk < b.room())
 		if e == nil {
 			return
 		}
-		if e.bulk {
+		if e.pace == bulk {
 			b.bulk++
 		}
 		b.running.Add(1)
 		go b.handle(q, stage, e)
 	}
+}
+
+// dispatchAll starts what may run of all queues: any of them may have what gives way.
+func (b *Broker) dispatchAll() {
+	for _, q := range b.queues {
+		b.dispatch(q)
+	}
+}
+
+// pressFor is how long what is in bulk makes room for one event, at most: it may be about
+// a member that does not answer.
+const pressFor = time.Second
+
+// press has what is in bulk make room for an entry for which somebody waits, from its
+// arrival until it ran.
+func (b *Broker) press(e *entry) {
+	if e.pace != single || e.pressing != nil {
+		return
+	}
+	b.pressing++
+	e.pressing = time.AfterFunc(pressFor, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.relax(e)
+	})
+}
+
+// relax ends what press began.
+func (b *Broker) relax(e *entry) {
+	if e.pressing == nil {
+		return
+	}
+	e.pressing.Stop()
+	e.pressing = nil
+	if b.pressing--; b.pressing == 0 {
+		b.dispatchAll()
+	}
+}
+
+// room is how many bulk events may run now. There is always some: who makes one template
+// after the other holds up no fan-out for good.
+func (b *Broker) room() int {
+	if b.pressing > 0 {
+		return max(1, b.opts.Bulk/bulkShare)
+	}
+	return b.opts.Bulk
 }
 
 // reply is an event that a stage emitted, and the queues that take it.
@@ -121,14 +167,13 @@ func (b *Broker) conclude(q *queue, e *entry, res function.Result, replies []rep
 	b.busy--
 	q.finish(e)
 	dead := b.settle(q, e, res)
-	if e.bulk {
+	if e.pace == bulk {
 		b.bulk--
-		for _, other := range b.queues { // any of them may run what gives way now
-			b.dispatch(other)
-		}
+		b.dispatchAll()
 	} else {
 		b.dispatch(q)
 	}
+	b.relax(e)
 	b.changed()
 	return dead
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
@@ -166,8 +167,22 @@ var resourceTypes = map[hub.ChangeType]string{
 	hub.Added: events.ResourceAdded, hub.Updated: events.ResourceUpdated, hub.Deleted: events.ResourceDeleted,
 }
 
+// watched is the source of what the API servers of hub and members tell: it comes from
+// outside (events.Own), as what a source on Knative tells.
+const watched = "/apiservers"
+
+// told makes an event of what an API server tells. For what is new on the hub somebody
+// waits; of a change only the detector knows whether it was Sluice's.
+func told(eventType string, o events.Object) (event.Event, error) {
+	e, err := events.NewResource(watched, eventType, o)
+	if err == nil && eventType == events.ResourceAdded && o.Cluster == "" {
+		e.SetExtension(events.ExtBulk, events.NotBulk)
+	}
+	return e, err
+}
+
 func (p *pipeline) publish(ctx context.Context, eventType string, o events.Object) {
-	e, err := events.NewResource(events.Source("standalone"), eventType, o)
+	e, err := told(eventType, o)
 	if err == nil {
 		err = p.broker.Publish(ctx, e)
 	}

@@ -65,8 +65,8 @@ func encode(stage string, cause event.Event, eventType string, d Data) (event.Ev
 	if tp, ok := cause.Extensions()[ExtTraceParent].(string); ok && tp != "" {
 		e.SetExtension(ExtTraceParent, tp)
 	}
-	if Bulk(cause) {
-		e.SetExtension(ExtBulk, "true")
+	if bulk, ok := cause.Extensions()[ExtBulk].(string); ok {
+		e.SetExtension(ExtBulk, bulk)
 	}
 	return e, e.Validate()
 }
@@ -75,6 +75,10 @@ func encode(stage string, cause event.Event, eventType string, d Data) (event.Ev
 // policy that concerns thousands of templates, say. A queue hands it over after what is of
 // a template's own change.
 func Bulk(e event.Event) bool { return e.Extensions()[ExtBulk] == "true" }
+
+// Single reports whether the event follows from what somebody did to one template, and may
+// wait for. A queue runs less of what is in bulk meanwhile.
+func Single(e event.Event) bool { return e.Extensions()[ExtBulk] == NotBulk }
 
 // Batch collects what one stage emits because of one event. Its first error is
 // that of Events.
@@ -109,6 +113,13 @@ func (b *Batch) EmitOnce(eventType string, d Data) {
 	if !slices.ContainsFunc(b.told, func(t told) bool { return reflect.DeepEqual(t, same) }) {
 		b.told = append(b.told, same)
 	}
+}
+
+// Single says that the batch follows from what somebody did to one template. If it tells
+// of many all the same, it is in bulk.
+func (b *Batch) Single() {
+	b.cause = b.cause.Clone()
+	b.cause.SetExtension(ExtBulk, NotBulk)
 }
 
 // few is how many templates a batch tells of that is no fan-out.

@@ -89,12 +89,16 @@ const (
 	ExtPolicy        = "policy"        // "namespace/name" or "name"
 	ExtPlacement     = "placement"     // the name of a ClusterResourcePlacement
 	ExtSchedulerName = "schedulername" // of the binding
-	ExtBulk          = "bulk"          // "true": it is of a change that concerns many templates, and gives way to what concerns one
+	ExtBulk          = "bulk"          // "true": it is of a change that concerns many templates, and gives way to what concerns one; "false": it is of what somebody did to one template, and the others make room for it
 	ExtApplier       = "applier"       // who brings the Works to their members, where that is not Sluice's own applier
 	ExtPartitionKey  = "partitionkey"  // what must stay in order
 	ExtReason        = "reason"        // from the fixed list of reasons
 	ExtTraceParent   = "traceparent"   // W3C trace context
 )
+
+// NotBulk is the value of the extension bulk for what somebody did to one template. An
+// event without the extension is of neither, or nobody knows.
+const NotBulk = "false"
 
 // MaxSize is the size that no event of ours exceeds, in bytes.
 const MaxSize = 4 << 10

@@ -183,6 +183,31 @@ func TestMalformedWorks(t *testing.T) {
 	}
 }
 
+// What follows from what somebody did to one template says so, and is in bulk all the same
+// where it is told of many.
+func TestWhatFollowsFromOneTemplatesChangeSaysSo(t *testing.T) {
+	for n, want := range map[int]string{1: events.NotBulk, 20: events.NotBulk, 21: "true"} {
+		b := events.From("detector", event.New())
+		b.Single()
+		for i := range n {
+			b.Emit(events.TemplateTouched, events.Data{Template: &keys.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i)}})
+		}
+		out, err := b.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := events.New("gate", out[0], events.TemplateTouched, events.Data{Template: &keys.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "0"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []event.Event{out[0], next} {
+			if got := e.Extensions()[events.ExtBulk]; got != want {
+				t.Errorf("%d templates, %s: bulk is %v, want %s", n, e.Type(), got, want)
+			}
+		}
+	}
+}
+
 // TestWhatIsToldOfManyIsInBulk: and what follows from that.
 func TestWhatIsToldOfManyIsInBulk(t *testing.T) {
 	policy := keys.PolicyKey{Scope: keys.Namespaced, Namespace: "shop", Name: "all"}

@@ -234,3 +234,26 @@ func TestAPolicysTemplatesAreToldOnceOfEachGeneration(t *testing.T) {
 		})
 	}
 }
+
+// What somebody does to one template is told as that; what a sweep finds, and what follows
+// from a policy, is not.
+func TestWhatSomebodyDidToOneTemplateSaysSo(t *testing.T) {
+	s := newScene(t)
+	s.edit(func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(3)} })
+	if got := s.hear(events.ResourceUpdated, s.template, ""); len(got) != 1 || !events.Single(got[0]) {
+		t.Errorf("somebody changed it, and it is not told as that: %v", got)
+	}
+	touched, err := events.New(detector.Name, event.New(), events.TemplateTouched, events.Data{Template: &s.template, Reason: "PolicyChanged"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := events.NewResource(events.Source("sweeper"), events.ResourceUpdated, events.Object{TemplateKey: s.template, Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, e := range map[string]event.Event{"what follows from a policy": touched, "what a sweep finds": found} {
+		if got, err := s.detector.Handle(t.Context(), e); err != nil || len(got) != 1 || events.Single(got[0]) {
+			t.Errorf("%s: %v, %v; somebody is said to wait for it", what, got, err)
+		}
+	}
+}

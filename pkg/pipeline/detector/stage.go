@@ -121,6 +121,9 @@ func (s *Stage) template(ctx context.Context, e event.Event, key propagation.Tem
 		return nil, nil
 	}
 	out := events.From(Name, e)
+	if !events.Own(e) {
+		out.Single() // somebody changed it, and waits
+	}
 	data := events.Data{Template: &t.Key, TemplateVersion: t.ResourceVersion, Reason: string(d.Reason), Message: d.Message}
 	if d.Policy != nil {
 		data.Policy, data.PolicyVersion = &d.Policy.Key, d.Policy.ResourceVersion
