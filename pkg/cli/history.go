@@ -87,7 +87,7 @@ func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) e
 		return fmt.Errorf("%s was never propagated: '%s explain %s%s' says why", refOf(key), name, refOf(key), inNamespace(key.Namespace))
 	}
 	if err != nil {
-		return err
+		return installed(err)
 	}
 	revisions, err := h.Revisions(ctx, b)
 	if err != nil {
