@@ -228,7 +228,7 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 // with the kind, and one that belonged to an earlier Cluster of that name is created
 // again for this one.
 func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
+	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !mirroring.Deleted(m, c) {
 		return nil
 	}
 	retired, err := r.members.MembersRetired(ctx)
