@@ -23,7 +23,7 @@ func (s *session) untold(ctx context.Context, h *hub.Hub, t *propagation.Templat
 	const again = "; if its policy is missing, too, apply it again"
 	key := propagation.BindingOf(t.Key)
 	works, err := h.WorksOf(ctx, key)
-	if err != nil {
+	if unlessForbidden(err) != nil {
 		return "", installed(err)
 	}
 	if len(works) > 0 {

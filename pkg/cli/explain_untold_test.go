@@ -4,10 +4,12 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/test/pipelinetest/fixture"
@@ -21,12 +23,14 @@ func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
 		defined  time.Time // when bindings were; zero: the user may not read it
 		deleting bool
 		works    bool
+		refuse   func(*http.Request) *apierrors.StatusError
 		want     string
 	}{
 		"the definition is older than the template":          {defined: noon.Add(-time.Minute), want: "nothing was ever propagated"},
 		"the definition may not be read":                     {want: "nothing was ever propagated"},
 		"the definition is younger than the template":        {defined: noon.Add(time.Minute), want: "cannot tell: the hub's definition of bindings was created 2026-01-01T12:01:00Z, after the template: what members may have got before stays, and 'kubectl sluice get orphans' lists it; if its policy is missing, too, apply it again"},
 		"the definition is being deleted":                    {defined: noon.Add(-time.Minute), deleting: true, want: "cannot tell: the hub's definition of bindings is being deleted: members keep what they have; when it is gone, install it with 'kubectl apply -f config/300-crds'"},
+		"its Works are there, and may not be listed":         {defined: noon.Add(-time.Minute), works: true, refuse: failing("/works", 403), want: "nothing was ever propagated"},
 		"its Works are there":                                {defined: noon.Add(-time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},
 		"its Works are there, and the definition is younger": {defined: noon.Add(time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},
 	} {
@@ -50,6 +54,7 @@ func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
 				}
 				hub.put("apiextensions.k8s.io/v1/CustomResourceDefinition/resourcebindings.work.karmada.io", map[string]any{"metadata": meta})
 			}
+			hub.refuse = tc.refuse
 			a := run(t, hub, "explain", "deploy/nginx")
 			a.wants(t, "")
 			if !strings.Contains(a.out, "\n  In force   "+tc.want+"\n") || strings.Count(a.out, "ever propagated") != strings.Count(tc.want, "ever propagated") {
