@@ -65,6 +65,7 @@ var served = []servedKind{
 	{"", "v1", "events", "Event", "", true},
 	{"apps", "v1", "deployments", "Deployment", "deploy", true},
 	{"apps", "v1", "controllerrevisions", "ControllerRevision", "", true},
+	{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", "crd", false},
 	{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", "", false},
 	{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", "", false},
 	{"rbac.authorization.k8s.io", "v1", "roles", "Role", "", true},

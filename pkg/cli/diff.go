@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/cli/screen"
@@ -27,7 +28,7 @@ type diffOptions struct {
 func diffCommand(s *session) *cobra.Command {
 	o := &diffOptions{session: s}
 	cmd := &cobra.Command{
-		Use:   "diff -f FILE",
+		Use:   "diff -f FILE|DIRECTORY",
 		Short: "Show what a policy, an override or a template would do before it is applied",
 		Long: `Show what the policies in a file would do to templates if they were applied:
 which policies would hold them and which clusters they would leave, join or
@@ -48,6 +49,9 @@ and, if these are more than may leave at once, that they would be held.`,
 		Example: examples(`
 			kubectl sluice diff -f policy.yaml
 
+			# All that is in a directory, as kubectl apply -f would take it
+			kubectl sluice diff -f policies/
+
 			# What members would get of a changed template, or with another override
 			kubectl sluice diff -f deployment.yaml -n shop
 			kubectl sluice diff -f override.yaml
@@ -67,7 +71,7 @@ and, if these are more than may leave at once, that they would be held.`,
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVarP(&o.path, "filename", "f", "", "file with policies, overrides, templates, placements or Clusters; - is the standard input")
+	cmd.Flags().StringVarP(&o.path, "filename", "f", "", "file with policies, overrides, templates, placements or Clusters, or directory of such files; - is the standard input")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	o.addTo(cmd, formatWide, formatJSON, formatYAML)
 	return cmd
@@ -77,7 +81,7 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if o.path == "" {
 		return usagef("-f is missing: it names the file to compare")
 	}
-	raw, err := o.file(o.path)
+	objects, err := o.objectsIn(o.path)
 	if err != nil {
 		return err
 	}
@@ -85,16 +89,16 @@ func (o *diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.compare(ctx, h, raw)
+	return o.compare(ctx, h, objects)
 }
 
 // compare shows what the objects of a file would do.
-func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, raw []byte) error {
+func (o *diffOptions) compare(ctx context.Context, h *hub.Hub, objects []*unstructured.Unstructured) error {
 	before, err := world(ctx, h)
 	if err != nil {
 		return err
 	}
-	planned, err := o.plan(ctx, h, raw)
+	planned, err := o.plan(ctx, h, objects)
 	if err != nil {
 		return err
 	}

@@ -149,12 +149,12 @@ func sourcesOf(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) ([]
 		return out, notFound(key, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, installed(err)
 	}
 	out = append(out, source{"binding", bindingKind(b.Key.Scope()).Kind, b.Key.Namespace, b.Key.Name, b.Status.Conditions})
 	works, err := h.WorksOf(ctx, b.Key)
 	if err != nil {
-		return nil, err
+		return nil, installed(err)
 	}
 	for _, w := range works {
 		out = append(out, source{"work on " + w.Key.Cluster, "Work", w.Key.Namespace(), w.Key.Name, w.Status.Conditions})

@@ -116,6 +116,11 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 		}
 	}
 	report := w.Explain(sub)
+	if sub.Binding == nil {
+		if report.CannotTell, err = o.untold(ctx, h, sub.Template); err != nil {
+			return err
+		}
+	}
 	sayRoomless(ctx, h, report.Clusters)
 	if o.forMachines() {
 		return o.screen.Encode(o.format, report)
@@ -187,11 +192,7 @@ func (o *explainOptions) show(r explaining.Report, claimedAt time.Time) {
 	s.Println(s.Paint(screen.Bold, where(r.Template)))
 	field := func(title, text string) { s.Printf("  %-10s %s\n", title, text) }
 	field("Held by", o.holder(r, claimedAt))
-	if f := r.InForce; f != nil {
-		field("In force", force(f))
-	} else {
-		field("In force", "nothing was ever propagated")
-	}
+	field("In force", o.force(r))
 	if message := r.Gate.Message; message != "" {
 		field("Gate", o.gate(r)+": "+message)
 	} else {
@@ -237,7 +238,14 @@ func (o *explainOptions) holder(r explaining.Report, claimedAt time.Time) string
 	return text
 }
 
-func force(f *explaining.InForce) string {
+func (o *explainOptions) force(r explaining.Report) string {
+	f := r.InForce
+	switch {
+	case f == nil && r.CannotTell != "":
+		return o.screen.Paint(screen.Warn, "cannot tell") + ": " + r.CannotTell
+	case f == nil:
+		return "nothing was ever propagated"
+	}
 	var parts []string
 	if f.Policy != nil {
 		parts = append(parts, fmt.Sprintf("%s, generation %s", policyRef(*f.Policy), f.Generation))

@@ -123,7 +123,7 @@ func TestExplainPolicy(t *testing.T) {
 		2 templates: 2 pending
 
 		NAMESPACE TEMPLATE STATE WHY
-		shop deployment/late pending policy shop/web, generation 2, waits until the template changes; nothing was ever propagated
+		shop deployment/late pending policy shop/web, generation 2, waits until the template changes; nothing is in force
 		shop deployment/nginx pending policy shop/web, generation 2, waits until the template changes; in force is policy shop/web, generation 1`, a.out)
 
 	a = run(t, hub, "explain", "cpp/all")

@@ -272,7 +272,7 @@ func (o *getOptions) one(ctx context.Context, h *hub.Hub, key propagation.Templa
 		return lines[0], nil
 	}
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
-		return summary{}, err
+		return summary{}, installed(err)
 	}
 	s := explaining.Subject{Binding: b}
 	if s.Template, err = h.Template(ctx, key); err != nil {

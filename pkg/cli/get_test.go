@@ -164,7 +164,7 @@ func TestGetRefuses(t *testing.T) {
 		"get gadgets":                            `the hub serves no kind "gadgets"`,
 		"get deploy/fine -A":                     "an object has one namespace",
 		"get -o xml":                             "want one of wide, name, json, yaml",
-		"history deploy/late":                    "deployment/late was never propagated: 'kubectl sluice explain deployment/late -n shop' says why",
+		"history deploy/late":                    "deployment/late has no binding, and so no history: 'kubectl sluice explain deployment/late -n shop' says more",
 		"explain fine":                           `"fine" names no object: want KIND/NAME, as in deployment/nginx`,
 		"explain pp/none":                        "pp/none not found: 'kubectl get pp -n shop' lists them",
 		"activate":                               "nothing is chosen",

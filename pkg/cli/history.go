@@ -84,10 +84,10 @@ func (o *historyOptions) run(ctx context.Context, key propagation.TemplateKey) e
 	}
 	b, err := h.Binding(ctx, propagation.BindingOf(key))
 	if errors.Is(err, outcome.ErrGone) || err == nil && !b.IsOf(key) {
-		return fmt.Errorf("%s was never propagated: '%s explain %s%s' says why", refOf(key), name, refOf(key), inNamespace(key.Namespace))
+		return fmt.Errorf("%s has no binding, and so no history: '%s explain %s%s' says more", refOf(key), name, refOf(key), inNamespace(key.Namespace))
 	}
 	if err != nil {
-		return err
+		return installed(err)
 	}
 	revisions, err := h.Revisions(ctx, b)
 	if err != nil {

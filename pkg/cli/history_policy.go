@@ -148,7 +148,12 @@ func (s *session) restate(ctx context.Context, key propagation.PolicyKey, revisi
 		if err != nil {
 			return err
 		}
-		if err := (&diffOptions{session: s, path: fmt.Sprintf("revision %d", revision)}).compare(ctx, h, raw); err != nil {
+		what := fmt.Sprintf("revision %d", revision)
+		objects, err := objectsOf(what, raw)
+		if err != nil {
+			return err
+		}
+		if err := (&diffOptions{session: s, path: what}).compare(ctx, h, objects); err != nil {
 			return err
 		}
 		if _, err := h.CommitPolicySpec(ctx, p, r.Spec); err != nil {

@@ -165,11 +165,7 @@ func (o *interpretOptions) sum(is *interpretation, k kinds.Kind, obj map[string]
 
 // one returns the object of a file that contains exactly one.
 func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) {
-	raw, err := o.file(path)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := objectsOf(path, raw)
+	objects, err := o.objectsIn(path)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +173,8 @@ func (o *interpretOptions) one(path string) (*unstructured.Unstructured, error) 
 		return nil, fmt.Errorf("%s holds %s: want one", path, noun(len(objects), "object", "objects"))
 	}
 	// Numbers have to be decoded as on the hub: whole numbers are integers.
-	if raw, err = json.Marshal(objects[0].Object); err != nil {
+	raw, err := json.Marshal(objects[0].Object)
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	u := &unstructured.Unstructured{}

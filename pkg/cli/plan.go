@@ -37,11 +37,7 @@ type drafts struct {
 }
 
 // plan returns the objects in a file as the hub would store them.
-func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, raw []byte) (out drafts, err error) {
-	objects, err := objectsOf(o.path, raw)
-	if err != nil {
-		return out, err
-	}
+func (o *diffOptions) plan(ctx context.Context, h *hub.Hub, objects []*unstructured.Unstructured) (out drafts, err error) {
 	if len(objects) == 0 {
 		return out, fmt.Errorf("there is no object in %s", o.path)
 	}

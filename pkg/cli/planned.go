@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +41,49 @@ func (s *session) file(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the standard input: %w", err)
 	}
 	return raw, nil
+}
+
+// objectsIn returns the objects in a file, or in those of a directory that kubectl would
+// read there.
+func (s *session) objectsIn(path string) ([]*unstructured.Unstructured, error) {
+	files := []string{path}
+	if info, err := os.Stat(path); path != "-" && err == nil && info.IsDir() {
+		if files, err = manifestsIn(path); err != nil {
+			return nil, err
+		}
+	}
+	var out []*unstructured.Unstructured
+	for _, file := range files {
+		raw, err := s.file(file)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := objectsOf(file, raw)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
+}
+
+// manifestsIn returns the files of a directory that may have objects, and none of the
+// directories below.
+func manifestsIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if !e.IsDir() && slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(e.Name())) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there is no .json, .yaml or .yml file in %s", dir)
+	}
+	return files, nil
 }
 
 // objectsOf returns the objects in a file of YAML or JSON documents.

@@ -157,11 +157,7 @@ func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation
 	if o.with == "" {
 		return nil, nil
 	}
-	raw, err := o.file(o.with)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := objectsOf(o.with, raw)
+	objects, err := o.objectsIn(o.with)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, name
 // installed adds to the error of listing Sluice's own kinds what to do about it.
 func installed(err error) error {
 	if errors.Is(err, outcome.ErrNotServed) {
-		return fmt.Errorf("%w: the hub does not serve Sluice's kinds, and members keep what they have: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
+		return fmt.Errorf("%w: the hub does not serve Sluice's kinds, so nobody can tell what was propagated, and members keep what they have: install them with 'kubectl apply -f config/300-crds', or name another hub with --context", err)
 	}
 	return err
 }

@@ -82,16 +82,17 @@ func summaryOf(b *propagation.Binding) summary {
 	return g
 }
 
-// summaryOfTemplate returns the summary of a template that was never propagated: it has
-// no binding, or its binding's name is another's.
+// summaryOfTemplate returns the summary of a template that has no binding, or whose
+// binding's name is another's: nothing is in force. Whether that was always so is told
+// by explain.
 func summaryOfTemplate(t *propagation.Template) summary {
 	g := summary{
 		TemplateKey: t.Key, binding: propagation.BindingOf(t.Key), Created: t.Created, Suspended: "none",
-		Message: "no policy holds it: nothing was ever propagated",
+		Message: "no policy holds it, and nothing is in force",
 	}
 	if t.Claim.Held() {
 		g.Policy, g.Pending = policyRef(t.Claim.Policy), "Unknown"
-		g.Message = "nothing was ever propagated; only who may read the policies is told why"
+		g.Message = "nothing is in force; only who may read the policies is told why"
 	}
 	return g
 }

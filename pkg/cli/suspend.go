@@ -166,7 +166,7 @@ func (s *session) rewrite(ctx context.Context, key propagation.TemplateKey, revi
 			return notFound(key, err)
 		}
 		if sub.Binding == nil {
-			return fmt.Errorf("%s was never propagated: there is no revision of it", refOf(key))
+			return fmt.Errorf("%s has no binding, and so no revisions", refOf(key))
 		}
 		r, err := revisionOf(ctx, h, sub.Binding, key, revision)
 		if err != nil {

@@ -411,3 +411,32 @@ func (s *scenario) forceAll() {
 		s.force(r)
 	}
 }
+
+// The definitions of policies and of bindings are gone, and then installed again: nothing
+// on the hub says any longer what was propagated. explain does not say that nothing was.
+func TestZ11ExplainAfterDefinitionsWereLost(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		p, nginx := s.spread()
+		s.Expect(nginx).Binding(isCondition("FullyApplied", "True"))
+		s.Rest()
+		before, of := s.uids(nginx, members...), nginx.resource.plural+"/"+nginx.name()
+		s.undefine(policies)
+		s.undefine(bindings)
+		const next = "nobody can tell what was propagated, and members keep what they have: install them with 'kubectl apply -f config/300-crds'"
+		for _, command := range []string{"explain", "get", "history"} {
+			if out, err := s.Sluice(command, of); err == nil || !strings.Contains(out, next) {
+				s.Errorf("without the definitions, %s says: %v\n%s", command, err, out)
+			}
+		}
+		s.install(s.crd(policies))
+		s.install(s.crd(bindings))
+		s.Settle()
+		s.explains("In force   cannot tell: ", of)
+		s.same(nginx, before, members...)
+		s.Apply(p)
+		s.Expect(nginx).Works(members...)
+		s.Expect(nginx).Binding(isCondition("FullyApplied", "True"))
+		s.explains("In force   pp/"+p.name(), of)
+		s.goesOn(nginx, 2, before, members...)
+	})
+}

@@ -28,6 +28,9 @@ type Report struct {
 	// Pending is the pending change; absent: there is none.
 	Pending *Pending `json:"pending,omitempty"`
 	InForce *InForce `json:"inForce,omitempty"`
+	// CannotTell says why nobody can tell whether the template was propagated, though
+	// nothing is in force; absent: it was not.
+	CannotTell string `json:"cannotTell,omitempty"`
 	// Suspended says where dispatching of this template is suspended by itself,
 	// whatever its policy says: "all", or the clusters; absent: nowhere.
 	Suspended string  `json:"suspended,omitempty"`

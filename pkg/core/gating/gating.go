@@ -315,7 +315,7 @@ func (in Input) explain(d Decision) string {
 	if d.Reason == NameTaken {
 		return fmt.Sprintf("its binding would be named %s, which is the name of the binding of %s: nothing of this template is propagated while that binding exists", in.Binding.Key.Name, in.Binding.Template())
 	}
-	active := "nothing was ever propagated"
+	active := "nothing is in force"
 	if a := in.Binding; a != nil && a.Annotations[propagation.AnnotationActivePolicy] != "" {
 		active = "in force is " + activeForm(a)
 		if a.Lost() {

@@ -37,6 +37,9 @@ const (
 	// AnnotationClusterGone, on a MemberCluster, says that Sluice deletes it because its
 	// Cluster is gone: so nobody asked for it, also if the Cluster is made anew meanwhile.
 	AnnotationClusterGone = "sluice.dev/cluster-gone"
+	// AnnotationClusterUID, on a MemberCluster, is the uid of the Cluster that it was made
+	// for, or brought up to.
+	AnnotationClusterUID = "sluice.dev/cluster-uid"
 	// identityPrefix starts the name of a member's user, which has no rights.
 	identityPrefix = "sluice.dev:member:"
 	// defaultHeartbeat is the released default, in seconds.
@@ -51,6 +54,12 @@ func Left(c *clusterv1alpha1.Cluster) (since string, left bool) {
 	}
 	since, left = c.Annotations[AnnotationLeft]
 	return since, left
+}
+
+// Deleted reports whether m, which is being deleted, was deleted as that of the Cluster,
+// and not of a former one of its name. Times alone do not tell that: they are in seconds.
+func Deleted(m *memberclusterv1.MemberCluster, c *clusterv1alpha1.Cluster) bool {
+	return m.Annotations[AnnotationClusterUID] == string(c.UID) || m.DeletionTimestamp.After(c.CreationTimestamp.Time)
 }
 
 // mirrored is what AnnotationMirrored holds.
@@ -70,7 +79,11 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	} else {
 		m = m.DeepCopy()
 	}
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
 	delete(m.Annotations, AnnotationClusterGone)
+	m.Annotations[AnnotationClusterUID] = string(c.UID)
 	if !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
 		m.Finalizers = append(m.Finalizers, memberclusterv1.Finalizer)
 	}
@@ -82,9 +95,6 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	m.Spec.Taints, is.Taints = taints(mirror(c.Spec.Taints), m.Spec.Taints, was.Taints)
 	note, err := json.Marshal(is)
 	if err == nil && (len(is.Labels)+len(is.Taints) > 0 || m.Annotations[AnnotationMirrored] != "") {
-		if m.Annotations == nil {
-			m.Annotations = map[string]string{}
-		}
 		m.Annotations[AnnotationMirrored] = string(note)
 	}
 	return m

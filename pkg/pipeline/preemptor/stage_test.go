@@ -61,6 +61,7 @@ func TestPreemptor(t *testing.T) {
 		rival  fixture.PolicyBuilder
 		gate   bool
 		gone   bool // the template
+		dark   bool // its kind is not served
 		index  error
 		hub    error
 		holder string
@@ -69,14 +70,15 @@ func TestPreemptor(t *testing.T) {
 		emits  []string
 		fails  bool
 	}{
-		"who is entitled takes it":                                {rival: high, gate: true, holder: "high", record: []string{"high"}, told: []string{"PreemptPolicySucceed"}, emits: []string{events.ClaimPreempted}},
-		"who is not entitled any more leaves it":                  {rival: high.Priority(1), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
-		"who never preempts leaves it":                            {rival: fixture.Policy("high").Priority(2), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
-		"with the gate off nobody takes it":                       {rival: high, holder: "low", emits: []string{events.TemplateClaimed}},
-		"a template that is gone is nobody's":                     {rival: high, gate: true, gone: true},
-		"what the index refuses does not happen":                  {rival: high, gate: true, index: refused, holder: "low", told: []string{"PreemptPolicyFailed"}, fails: true},
-		"what the hub refuses is told":                            {rival: high, gate: true, hub: refused, holder: "low", record: []string{"high"}, told: []string{"PreemptPolicyFailed"}, fails: true},
-		"a race that was lost is tried again, and nobody is told": {rival: high, gate: true, hub: outcome.Conflict(refused), holder: "low", record: []string{"high"}, fails: true},
+		"who is entitled takes it":                                              {rival: high, gate: true, holder: "high", record: []string{"high"}, told: []string{"PreemptPolicySucceed"}, emits: []string{events.ClaimPreempted}},
+		"who is not entitled any more leaves it":                                {rival: high.Priority(1), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
+		"who never preempts leaves it":                                          {rival: fixture.Policy("high").Priority(2), gate: true, holder: "low", emits: []string{events.TemplateClaimed}},
+		"with the gate off nobody takes it":                                     {rival: high, holder: "low", emits: []string{events.TemplateClaimed}},
+		"a template that is gone is nobody's":                                   {rival: high, gate: true, gone: true},
+		"Z1: of a kind that is not served nobody can tell, and nobody takes it": {rival: high, gate: true, dark: true, holder: "low"},
+		"what the index refuses does not happen":                                {rival: high, gate: true, index: refused, holder: "low", told: []string{"PreemptPolicyFailed"}, fails: true},
+		"what the hub refuses is told":                                          {rival: high, gate: true, hub: refused, holder: "low", record: []string{"high"}, told: []string{"PreemptPolicyFailed"}, fails: true},
+		"a race that was lost is tried again, and nobody is told":               {rival: high, gate: true, hub: outcome.Conflict(refused), holder: "low", record: []string{"high"}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
@@ -91,6 +93,9 @@ func TestPreemptor(t *testing.T) {
 			}
 			if tc.gone {
 				h.Delete(key)
+			}
+			if tc.dark {
+				h.Serve(key.GroupVersionKind().GroupKind())
 			}
 			var told, emits []string
 			h.Recorded = func(_ hub.About, reason, message string) {

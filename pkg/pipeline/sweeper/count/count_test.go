@@ -125,6 +125,28 @@ func TestOnePolicyThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// A policy that preempts names kinds that the hub does not serve: that is written and told
+// once, and not again with each count.
+func TestZ1APolicyOfKindsThatAreNotServedIsWrittenOnce(t *testing.T) {
+	p, at, told := some(1), fixture.Positions{}, 0
+	p.all[0].Spec.Preemption = policyv1alpha1.PreemptAlways
+	p.all[0].NotServed = []schema.GroupVersionKind{{Group: "example.com", Version: "v1", Kind: "Gear"}, {Group: "apps", Version: "v9", Kind: "Deployment"}}
+	for range 10 {
+		one := tick.New(event.New(), maps.Clone(at), p.now)
+		if err := errors.Join(New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, page.All(nil), nil), one.Save(t.Context(), at)); err != nil {
+			t.Fatal(err)
+		}
+		emitted, err := one.Out.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, p.now = told+len(emitted), p.now.Add(every)
+	}
+	if written := p.wrote["p000"]; written != 1 || told != 1 {
+		t.Errorf("written %d times, told %d times, want once each", written, told)
+	}
+}
+
 // Z14: a policy is announced when what it names begins to be served, or ceases to be, and
 // not again with each count.
 func TestZ14APolicyIsAnnouncedWhenWhatItNamesIsServedOrNot(t *testing.T) {

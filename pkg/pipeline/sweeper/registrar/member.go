@@ -228,7 +228,7 @@ func (r *Registrar) bound(ctx context.Context, member string) (bool, error) {
 // with the kind, and one that belonged to an earlier Cluster of that name is created
 // again for this one.
 func (r *Registrar) note(ctx context.Context, c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) error {
-	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !m.DeletionTimestamp.After(c.CreationTimestamp.Time) {
+	if _, left := mirroring.Left(c); c == nil || left || m.Annotations[mirroring.AnnotationClusterGone] != "" || !mirroring.Deleted(m, c) {
 		return nil
 	}
 	retired, err := r.members.MembersRetired(ctx)
@@ -330,6 +330,21 @@ func (r *Registrar) Retire(ctx context.Context) error {
 	return failed
 }
 
+// retireOne is Retire for a cluster that an event is about.
+func (r *Registrar) retireOne(ctx context.Context, name string) error {
+	if r.members == nil {
+		return nil
+	}
+	m, err := r.members.Member(ctx, name)
+	if errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get MemberCluster %s: %w", name, err)
+	}
+	return r.retire(ctx, m)
+}
+
 // retire lets a MemberCluster go if it is being removed with its kind.
 func (r *Registrar) retire(ctx context.Context, m *memberclusterv1.MemberCluster) error {
 	if m.DeletionTimestamp == nil || !slices.Contains(m.Finalizers, memberclusterv1.Finalizer) {
@@ -350,7 +365,7 @@ func (r *Registrar) Relabelled(ctx context.Context, e event.Event, name string) 
 	case errors.Is(err, outcome.ErrGone):
 		_, err = r.widow(ctx, name)
 	case errors.Is(err, outcome.ErrNotServed):
-		err = errors.Join(err, r.Retire(ctx))
+		err = errors.Join(err, r.retireOne(ctx, name))
 	case err == nil:
 		_, _, err = r.member(ctx, c)
 	}

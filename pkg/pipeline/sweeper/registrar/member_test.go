@@ -43,6 +43,7 @@ type fleet struct {
 	placement error
 	strategy  placementv1.RolloutStrategyType
 	wrote     []string
+	listed    int // how often all MemberClusters were
 	// retired says that MemberClusters go with their kind.
 	retired bool
 	// unserved are the kinds that are not served.
@@ -95,6 +96,7 @@ func (f *fleet) Member(context.Context, string) (*memberclusterv1.MemberCluster,
 }
 
 func (f *fleet) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	f.listed++
 	if f.member == nil {
 		return nil, nil
 	}

@@ -139,7 +139,7 @@ func (r *Registrar) Changed(ctx context.Context, e event.Event, name string) ([]
 		_, failed := r.widow(ctx, name)
 		err = errors.Join(err, failed)
 	case errors.Is(err, outcome.ErrNotServed):
-		err = errors.Join(err, r.Retire(ctx))
+		err = errors.Join(err, r.retireOne(ctx, name))
 	case err == nil && c.DeletionTimestamp == nil:
 		for _, f := range propagation.Forms {
 			err = errors.Join(err, r.hub.EnsureNamespace(ctx, f.Namespace(name)))

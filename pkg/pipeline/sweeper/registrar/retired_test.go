@@ -14,6 +14,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/tick"
 )
 
@@ -74,6 +75,30 @@ func TestZ11AMemberClusterThatGoesWithItsKindWaitsForNoOther(t *testing.T) {
 			if (f.member != nil) != waits {
 				t.Errorf("%s, not served %v: it waits: %t, want %t (%v)", entry, unserved, f.member != nil, waits, err)
 			}
+		}
+	}
+}
+
+// While Clusters are not served, an event about one cluster looks at the MemberCluster of
+// that one only. A sweep lists all.
+func TestZ11AnEventLooksAtItsOwnMemberCluster(t *testing.T) {
+	now := began
+	for _, there := range []bool{true, false} {
+		f := &fleet{retired: true, unserved: map[string]bool{"Cluster": true}}
+		if there {
+			f.member = &memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member1", Finalizers: []string{memberclusterv1.Finalizer}, DeletionTimestamp: &metav1.Time{Time: began}}}
+		}
+		r := mirroringStage(f, &now)
+		for name, call := range map[string]func(context.Context, event.Event, string) ([]event.Event, error){"MemberCluster": r.Relabelled, "Cluster": r.Changed} {
+			if _, err := call(t.Context(), event.New(), "member1"); !errors.Is(err, outcome.ErrNotServed) {
+				t.Errorf("the event about a %s ends with %v", name, err)
+			}
+		}
+		if f.listed > 0 || f.member != nil {
+			t.Errorf("two events list all MemberClusters %d times; it stays: %t", f.listed, f.member != nil)
+		}
+		if err := r.Retire(t.Context()); err != nil || f.listed != 1 {
+			t.Errorf("a sweep lists them %d times, %v", f.listed, err)
 		}
 	}
 }

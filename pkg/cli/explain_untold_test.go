@@ -1,0 +1,73 @@
+// Copyright 2026 The Sluice Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/test/pipelinetest/fixture"
+)
+
+// A template has no binding. Whether it ever had one is known only if the definition of
+// bindings is older than the template, and no Work says that it had one.
+func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		defined  time.Time // when bindings were; zero: the user may not read it
+		deleting bool
+		works    bool
+		refuse   func(*http.Request) *apierrors.StatusError
+		want     string
+	}{
+		"the definition is older than the template":          {defined: noon.Add(-time.Minute), want: "nothing was ever propagated"},
+		"the definition may not be read":                     {want: "nothing was ever propagated"},
+		"the definition is younger than the template":        {defined: noon.Add(time.Minute), want: "cannot tell: the hub's definition of bindings was created 2026-01-01T12:01:00Z, after the template: what members may have got before stays, and 'kubectl sluice get orphans' lists it; if its policy is missing, too, apply it again"},
+		"the definition is being deleted":                    {defined: noon.Add(-time.Minute), deleting: true, want: "cannot tell: the hub's definition of bindings is being deleted: members keep what they have; when it is gone, install it with 'kubectl apply -f config/300-crds'"},
+		"its Works are there, and may not be listed":         {defined: noon.Add(-time.Minute), works: true, refuse: failing("/works", 403), want: "nothing was ever propagated"},
+		"its Works are there":                                {defined: noon.Add(-time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},
+		"its Works are there, and the definition is younger": {defined: noon.Add(time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := serve(t, "hub").shop()
+			p := fixture.Policy("web").Kind().To("member1", "member2")
+			b := hub.propagated(fixture.Deployment("nginx"), p)
+			hub.remove(bindingRef(b.Key))
+			for _, ref := range hub.works() {
+				if !tc.works {
+					hub.remove(ref)
+				}
+			}
+			nginx := hub.get("apps/v1/Deployment/shop/nginx")
+			nginx.SetCreationTimestamp(metav1.NewTime(noon))
+			hub.put("apps/v1/Deployment/shop/nginx", nginx.Object)
+			if !tc.defined.IsZero() {
+				meta := map[string]any{"creationTimestamp": metav1.NewTime(tc.defined)}
+				if tc.deleting {
+					meta["deletionTimestamp"] = metav1.NewTime(noon)
+				}
+				hub.put("apiextensions.k8s.io/v1/CustomResourceDefinition/resourcebindings.work.karmada.io", map[string]any{"metadata": meta})
+			}
+			hub.refuse = tc.refuse
+			a := run(t, hub, "explain", "deploy/nginx")
+			a.wants(t, "")
+			if !strings.Contains(a.out, "\n  In force   "+tc.want+"\n") || strings.Count(a.out, "ever propagated") != strings.Count(tc.want, "ever propagated") {
+				t.Errorf("it says\n%s", a.out)
+			}
+			told := run(t, hub, "explain", "deploy/nginx", "-o", "json")
+			if why, untold := strings.CutPrefix(tc.want, "cannot tell: "); untold != strings.Contains(told.out, why) {
+				t.Errorf("a program is told\n%s", told.out)
+			}
+			if a := run(t, hub, "get", "deploy/nginx", "-o", "wide"); strings.Contains(a.out, "ever propagated") {
+				t.Errorf("get says\n%s", a.out)
+			}
+			run(t, hub, "history", "deploy/nginx").wants(t, "deployment/nginx has no binding, and so no history: 'kubectl sluice explain deployment/nginx -n shop' says more")
+		})
+	}
+}
