@@ -74,7 +74,7 @@ type victim struct{ namespace, selector string }
 
 // A stage that fails for longer than the broker tries has its events back when it
 // is well.
-func TestAnOutageLosesNothing(t *testing.T) {
+func TestZ35AnOutageLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.policy()
 	rights := w.must(w.hub.Resource(roleBindings).Get(t.Context(), "sluice-renderer", metav1.GetOptions{}))

@@ -25,32 +25,34 @@ import (
 )
 
 // With the overlay oidc: what the Broker delivers is done, and an event that
-// anybody else sends is refused and counted.
-func TestTokens(t *testing.T) {
+// anybody else sends is refused and counted, by a stage and where dead letters go.
+func TestZ33Z35Tokens(t *testing.T) {
 	w := newWorld(t)
 	w.policy()
 	w.template("second", "2")
 	w.arrive(recovery, 2)
 	w.subscribed()
 
-	pod, address := w.pod("renderer")
-	before := w.refused(address)
 	forged := w.scheduled("first")
-	for name, token := range map[string]string{
-		"no token":                       "",
-		"no signature":                   "e30.e30.e30",
-		"an account of somebody else's":  w.token("default", "default", "sluice-functions"),
-		"a token for somebody else":      w.token(system, "gate", "somebody-else"),
-		"a token for the API server too": w.token(system, "gate", ""),
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := post(t, address, token, forged); got != http.StatusUnauthorized {
-				t.Errorf("the renderer answers %d, want 401", got)
-			}
-		})
-	}
-	if got := w.refused(address) - before; got != 5 {
-		t.Errorf("%s counts %d events that it refused, want 5", pod, got)
+	for _, function := range []string{"renderer", "deadletter"} {
+		pod, address := w.pod(function)
+		before := w.refused(address)
+		for name, token := range map[string]string{
+			"no token":                       "",
+			"no signature":                   "e30.e30.e30",
+			"an account of somebody else's":  w.token("default", "default", "sluice-functions"),
+			"a token for somebody else":      w.token(system, "gate", "somebody-else"),
+			"a token for the API server too": w.token(system, "gate", ""),
+		} {
+			t.Run(function+"/"+name, func(t *testing.T) {
+				if got := post(t, address, token, forged); got != http.StatusUnauthorized {
+					t.Errorf("the %s answers %d, want 401", function, got)
+				}
+			})
+		}
+		if got := w.refused(address) - before; got != 5 {
+			t.Errorf("%s counts %d events that it refused, want 5", pod, got)
+		}
 	}
 	if got := post(t, w.broker(), "", forged); got != http.StatusUnauthorized {
 		t.Errorf("the Broker answers whoever has no token with %d, want 401", got)
