@@ -155,13 +155,13 @@ func TestWhatAnOverlayAddsAndTakesAway(t *testing.T) {
 		"tokens: who may publish, and what is verified": {
 			overlays:    []string{"oidc"},
 			wantMore:    []string{"EventPolicy sluice"},
-			wantChanged: []string{"ConfigMap"},
+			wantChanged: []string{"ConfigMap", "ServiceAccount"},
 		},
 		"another hub, and tokens of this cluster": {
 			overlays:    []string{"hub-kubeconfig", "oidc"},
 			wantMore:    []string{"ContainerSource templates", "EventPolicy sluice"},
 			wantLess:    ofTheHub,
-			wantChanged: []string{"ConfigMap", "ContainerSource", "Deployment", "Service"},
+			wantChanged: []string{"ConfigMap", "ContainerSource", "Deployment", "Service", "ServiceAccount"},
 		},
 		"overlays go together": {
 			overlays:    []string{"kafka", "redis-external"},
