@@ -104,7 +104,9 @@ func TestStateOf(t *testing.T) {
 		conditions []metav1.Condition
 		want       sweeping.State
 	}{
-		"it was just made":                                     {time.Second, nil, sweeping.Underway},
+		"it was just made": {time.Second, nil, sweeping.Underway},
+		"it was just made, by a clock a little ahead":          {-time.Second, nil, sweeping.Underway},
+		"the hub's clock is an hour ahead":                     {-time.Hour, nil, sweeping.Overdue},
 		"nothing was said of it for long":                      {time.Minute, nil, sweeping.Overdue},
 		"its member has it":                                    {time.Minute, applied(metav1.ConditionTrue, reporting.ReasonApplied, 2), sweeping.Finished},
 		"its member has what it said before":                   {time.Minute, applied(metav1.ConditionTrue, reporting.ReasonApplied, 1), sweeping.Overdue},

@@ -71,7 +71,8 @@ func Held(w *propagation.Work) (since time.Time, held bool) {
 }
 
 // settleFor is how long a Work may have no result in its status: if the member's object
-// settles in that time, one write reports both that it was applied and how it is.
+// settles in that time, one write reports both that it was applied and how it is. A wrong
+// clock may shorten that time, and never lengthens it.
 const settleFor = 5 * time.Second
 
 // StateOf returns the state of a Work whose member can be reached.
@@ -88,7 +89,7 @@ func StateOf(w *propagation.Work, now time.Time) State {
 		return Finished
 	case refused(w):
 		return Failing
-	case now.Sub(w.Created) > settleFor:
+	case now.Sub(w.Created).Abs() > settleFor:
 		return Overdue
 	}
 	return Underway

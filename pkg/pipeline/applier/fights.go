@@ -100,12 +100,13 @@ func (s *Stage) fought(ctx context.Context, m Member, in applying.Input, d apply
 
 // fights returns what to say of objects of the Work over which a fight began, and whether
 // all fights are over: neither this process has had to correct an object for a while, nor
-// another one, by when the member's objects were changed.
+// another one, by when the member's objects were changed. With clocks that are far apart
+// only the former is known.
 func (s *Stage) fights(w *propagation.Work, applied []done) (began []string, over bool) {
 	now := s.now()
 	over = !s.corrections.since(w.Key, now, applying.FightWithin)
 	for _, a := range applied {
-		began, over = said(began, a.fought), over && now.Sub(a.at) >= applying.FightWithin
+		began, over = said(began, a.fought), over && now.Sub(a.at).Abs() >= applying.FightWithin
 	}
 	return began, over
 }
@@ -116,7 +117,7 @@ func (s *Stage) placedFights(w *propagation.Work, outcomes []telling.Outcome) (b
 	now := s.now()
 	over = !s.corrections.since(w.Key, now, applying.FightWithin)
 	for _, o := range outcomes {
-		began, over = said(began, o.Fought), over && o.Reason != "" && now.Sub(o.At) >= applying.FightWithin
+		began, over = said(began, o.Fought), over && o.Reason != "" && now.Sub(o.At).Abs() >= applying.FightWithin
 	}
 	return began, over
 }

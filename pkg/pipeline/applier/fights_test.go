@@ -48,14 +48,14 @@ func TestAFightIsToldOfOnce(t *testing.T) {
 		return applier.New(b.hub, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now })
 	}
 	one, other := process(), process()
-	said, told, corrections := 0, 0, 0
+	said, told, corrections, ahead := 0, 0, 0, time.Duration(0)
 	b.hub.Wrote = func(context.Context, pipelinetest.Write) { said++ }
 	b.hub.Recorded = func(_ hub.About, reason, _ string) {
 		if reason == "FieldManagerConflict" {
 			told++
 		}
 	}
-	b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { corrections++; m.at = now }
+	b.member.Wrote = func(context.Context, pipelinetest.MemberWrite) { corrections++; m.at = now.Add(ahead) }
 	handle := func(stage *applier.Stage, reason string) {
 		t.Helper()
 		binding := propagation.BindingOf(b.key)
@@ -108,6 +108,12 @@ func TestAFightIsToldOfOnce(t *testing.T) {
 	want("nobody corrected it for a while", 27, 3, 1, false)
 	fight(4)
 	want("four corrections are no fight again", 31, 3, 1, false)
+	ahead = time.Hour
+	fight(1)
+	want("the fifth is, also where the member's clock is an hour ahead", 32, 4, 2, true)
+	now = now.Add(applying.FightWithin)
+	handle(one, events.ReasonUnfinished)
+	want("and it ends there, too", 32, 5, 2, false)
 }
 
 // What is corrected now and then is not fought over.
