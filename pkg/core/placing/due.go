@@ -118,7 +118,8 @@ func (s Situation) When(now time.Time) Due {
 	return d
 }
 
-// changed is When without regard to missing rights.
+// changed is When without regard to missing rights. What is said to be of the future was
+// noted with another clock, and is not waited for.
 func (s Situation) changed(now time.Time) Due {
 	at, all := s.First.Add(CollectFor), s.Selected.Refused
 	another := !s.Known || s.Mark.Asked != s.Selected.Asked || s.unrecorded()
@@ -132,7 +133,10 @@ func (s Situation) changed(now time.Time) Due {
 	case s.First.IsZero():
 		return Due{Never: true}
 	}
-	if next := s.Last.Add(Apart); next.After(at) {
+	if s.First.After(now.Add(CollectFor)) {
+		at = now
+	}
+	if next := s.Last.Add(Apart); next.After(at) && !s.Last.After(now.Add(Apart)) {
 		at = next
 	}
 	return Due{At: at, All: all}
