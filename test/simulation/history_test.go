@@ -136,7 +136,7 @@ func (p *past) thing(w *world, old thing, t *propagation.Template) thing {
 		next.former, next.asked = map[string]bool{old.hash: true}, old.asked
 		maps.Copy(next.former, old.former)
 		// The API server notes no time where something was only taken away.
-		next.faint = !t.LastUserWrite.Equal(w.now.Truncate(time.Second))
+		next.faint = !t.LastUserWrite.Equal(w.hubTime().Truncate(time.Second))
 	}
 	return next
 }

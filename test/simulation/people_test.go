@@ -106,11 +106,12 @@ func (w *world) mayStrand(of ...*propagation.Binding) {
 
 // orphan tells whether the object may be there although no Work tells of it. Where
 // nothing is in force, it even has to: its Work is let go, so that the namespace or the
-// kind can end, and proves nothing by that.
+// kind can end, and proves nothing by that. What a member kept when it left gets no Work
+// either while nobody has the content in force.
 func (w *world) orphan(cluster string, o *pipelinetest.Object) bool {
 	at := place{cluster, o.Ref.ID()}
 	s := w.safety.proofs.put[at]
-	if w.stranded[at] && !w.placedIn(cluster, o.Ref) {
+	if w.stranded[at] && (!w.placedIn(cluster, o.Ref) || w.keptNoMore(w.bindingOf(o.Ref))) {
 		return true
 	}
 	return w.orphans[at] && (s == nil || s.keeps == "" || !inForce(w.bindingOf(o.Ref)) || w.hub.Live(o.Ref) != nil && string(w.hub.Live(o.Ref).UID) != s.uid)

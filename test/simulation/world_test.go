@@ -64,6 +64,8 @@ type climate struct {
 	versioned bool
 	// shared: there are policies, too, and what is placed has several owners.
 	shared bool
+	// apart is by how much the hub's clock is ahead of that of the processes.
+	apart time.Duration
 	// many is how many members there are; 0: those that histories are about.
 	many int
 }
@@ -148,7 +150,7 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 	redis.ScriptFlush(w.ctx) // a script that is not known takes two requests
 	redis.Pass(0, w.now)
 	redis.Ask = w.askRedis
-	w.hub = pipelinetest.NewHub(pipelinetest.Options{Lag: c.lag, Now: w.time})
+	w.hub = pipelinetest.NewHub(pipelinetest.Options{Lag: c.lag, Now: w.hubTime})
 	w.hub.Ask, w.hub.Wrote, w.hub.Lost, w.hub.Watching = w.ask, w.wrote, w.loses, w.watches
 	for _, name := range c.names() {
 		m := pipelinetest.NewMember(name)
@@ -169,6 +171,9 @@ func start(c climate, redis *pipelinetest.Redis, routes *pipelinetest.Routes) *w
 }
 
 func (w *world) time() time.Time { return w.now }
+
+// hubTime is the time by the hub's clock.
+func (w *world) hubTime() time.Time { return w.now.Add(w.apart) }
 
 // pass lets time pass.
 func (w *world) pass(d time.Duration) {
