@@ -47,6 +47,8 @@ type api struct {
 	granted []string
 	// denied are verbs that the user may not use.
 	denied []string
+	// undefined is a definition that is gone.
+	undefined string
 	// log is what watches tell.
 	log watchLog
 }
@@ -107,6 +109,20 @@ func serve(t *testing.T, id string) *api {
 	a.url = server.URL
 	a.put("v1/Namespace/kube-system", map[string]any{"metadata": map[string]any{"uid": id}})
 	return a
+}
+
+// defined is the definition of a kind that the API serves, and that nobody put there: it
+// is older than everything else.
+func (a *api) defined(r *http.Request) (map[string]any, bool) {
+	name, ok := strings.CutPrefix(r.URL.Path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/")
+	known := func(k servedKind) bool { return k.plural+"."+k.group == name }
+	if !ok || r.Method != http.MethodGet || name == a.undefined || a.objects[r.URL.Path] != nil || !slices.ContainsFunc(served, known) {
+		return nil, false
+	}
+	return map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": name},
+	}, true
 }
 
 // kubeconfig writes a file that leads to the API.
@@ -281,6 +297,9 @@ func (a *api) answer(r *http.Request) (int, any) {
 		return http.StatusOK, aggregated(r.URL.Path)
 	}
 	if found, ok := discovery(r.URL.Path); ok {
+		return http.StatusOK, found
+	}
+	if found, ok := a.defined(r); ok {
 		return http.StatusOK, found
 	}
 	return a.resource(r)

@@ -117,7 +117,7 @@ func (o *explainOptions) explain(ctx context.Context, h *hub.Hub, key propagatio
 	}
 	report := w.Explain(sub)
 	if sub.Binding == nil {
-		if report.CannotTell, err = o.untold(ctx, h, sub.Template); err != nil {
+		if report.CannotTell, err = cannotTell(ctx, h, sub.Template); err != nil {
 			return err
 		}
 	}

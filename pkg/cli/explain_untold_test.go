@@ -19,17 +19,19 @@ import (
 // bindings is older than the template, and no Work says that it had one.
 func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	const going = "cannot tell: the hub's definition of bindings is gone, or being deleted: members keep what they have; once it is gone, install it with 'kubectl apply -f config/300-crds'"
 	for name, tc := range map[string]struct {
-		defined  time.Time // when bindings were; zero: the user may not read it
+		defined  time.Time // when bindings were; zero: they are not any more
 		deleting bool
 		works    bool
 		refuse   func(*http.Request) *apierrors.StatusError
 		want     string
 	}{
 		"the definition is older than the template":          {defined: noon.Add(-time.Minute), want: "nothing was ever propagated"},
-		"the definition may not be read":                     {want: "nothing was ever propagated"},
+		"the definition may not be read":                     {defined: noon.Add(time.Minute), refuse: failing("/resourcebindings.work.karmada.io", 403), want: "nothing was ever propagated"},
+		"the definition is gone":                             {want: going},
 		"the definition is younger than the template":        {defined: noon.Add(time.Minute), want: "cannot tell: the hub's definition of bindings was created 2026-01-01T12:01:00Z, after the template: what members may have got before stays, and 'kubectl sluice get orphans' lists it; if its policy is missing, too, apply it again"},
-		"the definition is being deleted":                    {defined: noon.Add(-time.Minute), deleting: true, want: "cannot tell: the hub's definition of bindings is being deleted: members keep what they have; when it is gone, install it with 'kubectl apply -f config/300-crds'"},
+		"the definition is being deleted":                    {defined: noon.Add(-time.Minute), deleting: true, want: going},
 		"its Works are there, and may not be listed":         {defined: noon.Add(-time.Minute), works: true, refuse: failing("/works", 403), want: "nothing was ever propagated"},
 		"its Works are there":                                {defined: noon.Add(-time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},
 		"its Works are there, and the definition is younger": {defined: noon.Add(time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},
@@ -47,12 +49,14 @@ func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
 			nginx := hub.get("apps/v1/Deployment/shop/nginx")
 			nginx.SetCreationTimestamp(metav1.NewTime(noon))
 			hub.put("apps/v1/Deployment/shop/nginx", nginx.Object)
-			if !tc.defined.IsZero() {
+			if definition := "resourcebindings.work.karmada.io"; tc.defined.IsZero() {
+				hub.undefined = definition
+			} else {
 				meta := map[string]any{"creationTimestamp": metav1.NewTime(tc.defined)}
 				if tc.deleting {
 					meta["deletionTimestamp"] = metav1.NewTime(noon)
 				}
-				hub.put("apiextensions.k8s.io/v1/CustomResourceDefinition/resourcebindings.work.karmada.io", map[string]any{"metadata": meta})
+				hub.put("apiextensions.k8s.io/v1/CustomResourceDefinition/"+definition, map[string]any{"metadata": meta})
 			}
 			hub.refuse = tc.refuse
 			a := run(t, hub, "explain", "deploy/nginx")

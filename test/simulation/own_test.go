@@ -173,7 +173,9 @@ func (w *world) goesTo(b *propagation.Binding) []string {
 			continue
 		}
 		for _, c := range r.Clusters {
-			names = append(names, c.Name) // it did, and a suspension holds what it brought
+			if w.hub.Joined(c.Name) { // it did, and a suspension holds what it brought
+				names = append(names, c.Name)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -64,6 +64,13 @@ func Unrendered(b *propagation.Binding) bool {
 	return meta.IsStatusConditionFalse(b.Status.Conditions, rendering.ConditionRendered)
 }
 
+// Has reports whether the binding's status says, or may be taken to say, that the
+// cluster has the object: it names it, or does not say that not all have what is in force.
+func Has(b *propagation.Binding, cluster string) bool {
+	named := func(i workv1alpha2.AggregatedStatusItem) bool { return i.ClusterName == cluster }
+	return Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed || slices.ContainsFunc(b.Status.AggregatedStatus, named)
+}
+
 // concluded tells whether the Work's conditions speak of its present generation:
 // it was applied, could not be, or is held back.
 func concluded(w *propagation.Work) bool {

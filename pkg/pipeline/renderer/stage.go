@@ -19,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/core/scheduling"
 	"sluice.dev/pkg/outcome"
 )
@@ -112,6 +113,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	}
 	out := events.From(Name, e)
 	announce(out, msg, b != nil && !b.Deleting || leaves.told == applying.Absent, steps, works, d.failed)
+	unmade(out, b, existing, d.failed)
 	if failed != nil { // that event fails instead, and the others do not wait
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
 		return out.Events()
@@ -146,11 +148,25 @@ func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.
 			out.EmitWork(events.WorkRemoved, data)
 		case step.Action == rendering.Doubt && stays:
 		case step.Action == rendering.Doubt:
-			// The gate creates the missing binding again.
+			// The gate creates the missing binding again. Until then the Work stands.
 			out.EmitOnce(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
+			fallthrough
 		default:
 			out.EmitWork(events.WorkRendered, data)
 		}
+	}
+}
+
+// unmade emits the events about the Works that could not be made, and are not there, for
+// the reporter: as long as the binding's status says otherwise of their clusters.
+func unmade(out *events.Batch, b *propagation.Binding, existing []*propagation.Work, failed map[string]bool) {
+	for cluster := range failed {
+		there := slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == cluster })
+		if there || !reporting.Has(b, cluster) {
+			continue
+		}
+		template, key := b.Template(), propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}
+		out.EmitWork(events.WorkFailed, events.Data{Template: &template, Binding: &b.Key, Work: &key, Cluster: cluster, Reason: "NotRendered"})
 	}
 }
 

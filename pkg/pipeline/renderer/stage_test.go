@@ -14,8 +14,10 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
+	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/test/pipelinetest"
 )
@@ -48,6 +50,12 @@ func TestRenderer(t *testing.T) {
 		"the frozen content is lost, which wakes the gate": {
 			before: func(r *scene) { r.render(); r.hub.LoseRevision(r.bound, r.bound.Revision()) }, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched, events.WorkRendered},
 		},
+		"the frozen content is lost, and a member left and came back: it has no Work, and the status hears of that": {
+			before: func(r *scene) { r.lost(workv1alpha2.ReasonFullyAppliedSuccess, "m1", "m2") }, tells: []string{events.TemplateTouched, events.WorkFailed},
+		},
+		"the frozen content is lost, there are no Works, and the status says so": {
+			before: func(r *scene) { r.lost(workv1alpha2.ReasonFullyAppliedFailed) }, tells: []string{events.TemplateTouched},
+		},
 		"somebody forged the frozen content, which wakes the gate": {
 			before: func(r *scene) {
 				r.render()
@@ -61,7 +69,7 @@ func TestRenderer(t *testing.T) {
 				if err := r.hub.DeleteBinding(r.t.Context(), r.bound); err != nil {
 					r.t.Fatal(err)
 				}
-			}, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched},
+			}, works: []string{"m1", "m2"}, tells: []string{events.TemplateTouched, events.WorkRendered},
 		},
 		"no cluster fits the binding, and another of its name brought something: that stays, and nobody is woken": {
 			before: func(r *scene) {
@@ -111,6 +119,26 @@ func TestRenderer(t *testing.T) {
 				t.Errorf("%d writes to Works, want %d: %v; Works, and what is told (-want +got):\n%s", writes, tc.writes, r.writes, d)
 			}
 		})
+	}
+}
+
+// lost deletes the content in force before there are Works. The binding's status says so
+// of FullyApplied, and names those members.
+func (r *scene) lost(fully string, named ...string) {
+	r.t.Helper()
+	r.hub.LoseRevision(r.bound, r.bound.Revision())
+	status := r.bound.Status
+	for _, m := range named {
+		status.AggregatedStatus = append(status.AggregatedStatus, workv1alpha2.AggregatedStatusItem{ClusterName: m, Applied: true})
+	}
+	says := metav1.ConditionFalse
+	if fully == workv1alpha2.ReasonFullyAppliedSuccess {
+		says = metav1.ConditionTrue
+	}
+	status.Conditions = []metav1.Condition{{Type: workv1alpha2.ConditionFullyApplied, Status: says, Reason: fully}}
+	var err error
+	if r.bound, err = r.hub.CommitBindingStatus(r.t.Context(), r.bound, status); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
