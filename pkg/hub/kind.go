@@ -51,6 +51,7 @@ type kind[T any] struct {
 	seen  atomic.Uint64
 	store atomic.Pointer[store[T]]
 	reads sharing[*record[T]]
+	lists sharing[[]T] // of whole namespaces
 	mu    sync.Mutex
 	watch *watching // nil: not watched
 }
@@ -118,9 +119,16 @@ func (k *kind[T]) read(ctx context.Context, name types.NamespacedName) (*record[
 	return &r, nil
 }
 
-// list is all objects of a namespace, or of all for the empty one, sorted.
+// list is all objects of a namespace, or of all for the empty one, sorted. Where the kind
+// is not watched, those who ask at the same time share a list that begins after each of
+// them: every event about a member's object asks which placements have it.
 func (k *kind[T]) list(ctx context.Context, namespace string) ([]T, error) {
-	return k.listLike(ctx, query{namespace: namespace, limit: pageSize})
+	q := query{namespace: namespace, limit: pageSize}
+	if found, doubtful, known := k.told(ctx).list(namespace); known {
+		return k.resolve(ctx, found, doubtful)
+	}
+	all, err := k.lists.get(ctx, types.NamespacedName{Namespace: namespace}, func() ([]T, error) { return k.listLive(ctx, q) })
+	return slices.Clone(all), err
 }
 
 // listLike returns what q selects, sorted. If the kind is watched, it returns all

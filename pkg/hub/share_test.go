@@ -5,13 +5,22 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
 var cluster1 = types.NamespacedName{Name: "member1"}
@@ -101,5 +110,53 @@ func TestReadsOfOthersAndLaterOnesAreTheirOwn(t *testing.T) {
 		if got, err := reads.get(t.Context(), cluster1, ask); got != want || err != nil {
 			t.Errorf("request %d: %d, %v", want, got, err)
 		}
+	}
+}
+
+// Z31: each event about an object of a member asks which placements' Works have it. Those
+// who ask at the same time share a list of the member's Works, and each may change its own.
+func TestListsOfOneNamespaceAreShared(t *testing.T) {
+	const askers = 10
+	lists, answer := atomic.Int32{}, make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if lists.Add(1) == 1 {
+			<-answer // until all have asked
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`))
+	}))
+	defer server.Close()
+	client, err := rest.UnversionedRESTClientFor(&rest.Config{
+		Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{NegotiatedSerializer: serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kind[string]{client: api{Interface: client}, decode: func(raw []byte) (record[string], error) {
+		var o metav1.PartialObjectMetadata
+		err := json.Unmarshal(raw, &o)
+		return recordOf(&o.ObjectMeta, o.Name), err
+	}}
+	var all sync.WaitGroup
+	for range askers {
+		all.Go(func() {
+			names, err := k.list(t.Context(), "fleet-member-m1")
+			if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+				t.Errorf("listed %v, %v", names, err)
+			}
+			clear(names)
+		})
+	}
+	for asked := 0; asked < askers; time.Sleep(time.Millisecond) {
+		k.lists.mu.Lock()
+		if o := k.lists.open[types.NamespacedName{Namespace: "fleet-member-m1"}]; o != nil {
+			asked = o.users
+		}
+		k.lists.mu.Unlock()
+	}
+	close(answer)
+	all.Wait()
+	if n := lists.Load(); n != 2 {
+		t.Errorf("%d lists, want one for the first, and one for all who asked meanwhile", n)
 	}
 }

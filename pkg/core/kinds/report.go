@@ -81,6 +81,10 @@ func (m Member) Observed() bool {
 	return number(m.Status, observedGeneration) >= number(m.Status, generation) && number(m.Status, generation) > 0
 }
 
+// Sums reports whether something is written to the template because of the members'
+// status.
+func (k Kind) Sums() bool { return k.total != nil || k.own.Total != nil || k.Scales() }
+
 // Total returns the whole status of the template, computed from the members'. It is
 // false where Sluice does not write the status of the kind, or where a rule of the
 // kind's owner fails.

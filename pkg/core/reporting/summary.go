@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,6 +17,7 @@ import (
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 )
@@ -69,6 +71,19 @@ func Unrendered(b *propagation.Binding) bool {
 func Has(b *propagation.Binding, cluster string) bool {
 	named := func(i workv1alpha2.AggregatedStatusItem) bool { return i.ClusterName == cluster }
 	return Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed || slices.ContainsFunc(b.Status.AggregatedStatus, named)
+}
+
+// Told reports whether a Work that did not change has been summed up: the binding's status
+// is about the binding as it is, and has what the Work says. Where something is written
+// to the template as well, which comes after the binding's status, that is not known.
+func Told(known kinds.Table, b *propagation.Binding, w *propagation.Work) bool {
+	if known.Named(b.Template().GroupVersionKind().GroupKind()).Sums() {
+		return false
+	}
+	c := meta.FindStatusCondition(b.Status.Conditions, workv1alpha2.ConditionFullyApplied)
+	says := item(b, w)
+	return c != nil && c.ObservedGeneration == b.Generation && slices.ContainsFunc(b.Status.AggregatedStatus,
+		func(i workv1alpha2.AggregatedStatusItem) bool { return equality.Semantic.DeepEqual(i, says) })
 }
 
 // concluded tells whether the Work's conditions speak of its present generation:

@@ -74,7 +74,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err := msg.Has(events.FieldBinding); err != nil {
 		return nil, outcome.Terminal(err)
 	}
-	return s.sumUp(ctx, e, *msg.Binding)
+	return s.sumUp(ctx, e, *msg.Binding, func(*propagation.Binding) bool { return false })
 }
 
 // object records the state of a member's object on its Work. If the object is not what
@@ -110,10 +110,13 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 		return nil, err
 	}
 	if status, ok := s.take(known, w, now, d); ok {
+		was := w.ResourceVersion
 		if w, err = s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 			return nil, fmt.Errorf("commit status of %s in %s: %w", o.TemplateKey, o.Cluster, err)
 		}
-		if out, err = s.sumUp(ctx, e, binding); err != nil {
+		// What is applied is told of by the applier, and once more by the member.
+		told := func(b *propagation.Binding) bool { return w.ResourceVersion == was && reporting.Told(known, b, w) }
+		if out, err = s.sumUp(ctx, e, binding, told); err != nil {
 			return nil, err
 		}
 	}
@@ -232,14 +235,18 @@ func (s *Stage) take(known kinds.Table, w *propagation.Work, o *applying.Observe
 	return status, w.Status.Applied != nil || w.Generation > 1
 }
 
-// sumUp updates the status of the binding and of the template from the Works.
-func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.BindingKey) ([]event.Event, error) {
+// sumUp updates the status of the binding and of the template from the Works, unless the
+// binding was told all.
+func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.BindingKey, told func(*propagation.Binding) bool) ([]event.Event, error) {
 	b, err := s.hub.Binding(ctx, key)
 	if errors.Is(err, outcome.ErrGone) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", key, err)
+	}
+	if told(b) {
+		return nil, nil
 	}
 	works, err := s.works(ctx, b)
 	if err != nil {
