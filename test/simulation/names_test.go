@@ -7,6 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -46,7 +50,7 @@ func (w *world) checkNames() {
 	}
 	seen := map[spot]propagation.WorkKey{}
 	for _, work := range w.hub.LiveWorks() {
-		if work.Deleting && work.Suspended() {
+		if work.Deleting && (work.Suspended() || conditions.Is(work.Status.Conditions, workv1alpha1.ConditionDispatching, metav1.ConditionFalse)) {
 			continue // it goes when its suspension ends
 		}
 		at := spot{work.Binding(), work.Key.Cluster}

@@ -53,7 +53,7 @@ var Catalog = map[string]Entry{
 	WorkRemoved:          {"renderer", "A member shall no longer have a Work's objects.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
 	WorkApplied:          {"applier", "The member has what the Work says.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
 	WorkHeld:             {"applier", "The Work is suspended, and its member was not touched.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
-	WorkFailed:           {"applier, renderer", "The member does not have what the Work says, or there is no Work, since it could not be made.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
+	WorkFailed:           {"applier", "The member does not have what the Work says, or there is no Work.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
 	WorkDeleted:          {"applier", "The Work and its objects in the member are gone.", []Field{FieldTemplate, FieldBinding, FieldWork, FieldCluster}},
 	TemplateReported:     {"reporter", "The status of binding and template is up to date.", []Field{FieldTemplate, FieldBinding}},
 	ClusterChanged:       {"sweeper", "A cluster joined, left, or changed its labels or its readiness.", []Field{FieldCluster}},

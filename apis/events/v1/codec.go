@@ -107,6 +107,9 @@ func (b *Batch) Emit(eventType string, d Data) {
 	b.told = append(b.told, told{eventType, []Data{d}})
 }
 
+// Empty reports whether the batch tells of nothing yet.
+func (b *Batch) Empty() bool { return len(b.told) == 0 }
+
 // EmitOnce adds an event, unless the batch tells just that already.
 func (b *Batch) EmitOnce(eventType string, d Data) {
 	same := told{eventType, []Data{d}}

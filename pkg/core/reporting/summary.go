@@ -5,12 +5,14 @@ package reporting
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -66,11 +68,23 @@ func Unrendered(b *propagation.Binding) bool {
 	return meta.IsStatusConditionFalse(b.Status.Conditions, rendering.ConditionRendered)
 }
 
-// Has reports whether the binding's status says, or may be taken to say, that the
-// cluster has the object: it names it, or does not say that not all have what is in force.
-func Has(b *propagation.Binding, cluster string) bool {
-	named := func(i workv1alpha2.AggregatedStatusItem) bool { return i.ClusterName == cluster }
-	return Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed || slices.ContainsFunc(b.Status.AggregatedStatus, named)
+// Astray are the clusters, sorted, about which the binding's status has to be written anew
+// if they have no Work: those that it names and that are no targets, and those of failed,
+// whose Works cannot be made, as long as it names them or does not say that not all have
+// what is in force.
+func Astray(b *propagation.Binding, failed map[string]bool) []string {
+	var names []string
+	if Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed {
+		names = slices.Collect(maps.Keys(failed))
+	}
+	targets := b.TargetClusters()
+	for _, i := range b.Status.AggregatedStatus {
+		if failed[i.ClusterName] || !slices.Contains(targets, i.ClusterName) && len(path.IsValidPathSegmentName(i.ClusterName)) == 0 {
+			names = append(names, i.ClusterName)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Told reports whether a Work that did not change has been summed up: the binding's status

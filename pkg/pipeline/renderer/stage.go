@@ -113,7 +113,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	}
 	out := events.From(Name, e)
 	announce(out, msg, b != nil && !b.Deleting || leaves.told == applying.Absent, steps, works, d.failed)
-	unmade(out, b, existing, d.failed)
+	astray(out, b, existing, d.failed)
 	if failed != nil { // that event fails instead, and the others do not wait
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
 		return out.Events()
@@ -148,25 +148,31 @@ func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.
 			out.EmitWork(events.WorkRemoved, data)
 		case step.Action == rendering.Doubt && stays:
 		case step.Action == rendering.Doubt:
-			// The gate creates the missing binding again. Until then the Work stands.
+			// The gate creates the missing binding again. Until then the Work stands, unless
+			// it has another beside it, and its applier has the binding rendered for that.
 			out.EmitOnce(events.TemplateTouched, events.Data{Template: msg.Template, Reason: "BindingMissing"})
-			fallthrough
+			if _, former := w.Successor(); !former {
+				out.EmitWork(events.WorkRendered, data)
+			}
 		default:
 			out.EmitWork(events.WorkRendered, data)
 		}
 	}
 }
 
-// unmade emits the events about the Works that could not be made, and are not there, for
-// the reporter: as long as the binding's status says otherwise of their clusters.
-func unmade(out *events.Batch, b *propagation.Binding, existing []*propagation.Work, failed map[string]bool) {
-	for cluster := range failed {
-		there := slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == cluster })
-		if there || !reporting.Has(b, cluster) {
+// astray emits the events about Works that are not there, for the reporter: as long as
+// the binding's status says otherwise of their clusters, which may have left since. If the
+// applier is told of other Works, its answer has the status written.
+func astray(out *events.Batch, b *propagation.Binding, existing []*propagation.Work, failed map[string]bool) {
+	if b == nil || !out.Empty() {
+		return
+	}
+	for _, cluster := range reporting.Astray(b, failed) {
+		if slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == cluster }) {
 			continue
 		}
 		template, key := b.Template(), propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}
-		out.EmitWork(events.WorkFailed, events.Data{Template: &template, Binding: &b.Key, Work: &key, Cluster: cluster, Reason: "NotRendered"})
+		out.EmitWork(events.WorkFailed, events.Data{Template: &template, Binding: &b.Key, Work: &key, Cluster: cluster, Reason: "NoWork"})
 	}
 }
 

@@ -56,6 +56,19 @@ func TestRenderer(t *testing.T) {
 		"the frozen content is lost, there are no Works, and the status says so": {
 			before: func(r *scene) { r.lost(workv1alpha2.ReasonFullyAppliedFailed) }, tells: []string{events.TemplateTouched},
 		},
+		"no cluster fits the binding, and its status names a member that left with its Work: the status hears of that": {
+			before: func(r *scene) {
+				r.hub.Apply(r.key, func(map[string]any) {})
+				r.to("m9")
+				next := *r.bound
+				next.Spec.Clusters = nil
+				var err error
+				if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, &next); err != nil {
+					r.t.Fatal(err)
+				}
+				r.says(workv1alpha2.ReasonFullyAppliedFailed, "m3")
+			}, tells: []string{events.WorkFailed},
+		},
 		"somebody forged the frozen content, which wakes the gate": {
 			before: func(r *scene) {
 				r.render()
@@ -122,11 +135,16 @@ func TestRenderer(t *testing.T) {
 	}
 }
 
-// lost deletes the content in force before there are Works. The binding's status says so
-// of FullyApplied, and names those members.
+// lost deletes the content in force before there are Works, and lets the status say that.
 func (r *scene) lost(fully string, named ...string) {
 	r.t.Helper()
 	r.hub.LoseRevision(r.bound, r.bound.Revision())
+	r.says(fully, named...)
+}
+
+// says lets the binding's status name those members, and say that of FullyApplied.
+func (r *scene) says(fully string, named ...string) {
+	r.t.Helper()
 	status := r.bound.Status
 	for _, m := range named {
 		status.AggregatedStatus = append(status.AggregatedStatus, workv1alpha2.AggregatedStatusItem{ClusterName: m, Applied: true})
