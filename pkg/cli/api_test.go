@@ -111,20 +111,6 @@ func serve(t *testing.T, id string) *api {
 	return a
 }
 
-// defined is the definition of a kind that the API serves, and that nobody put there: it
-// is older than everything else.
-func (a *api) defined(r *http.Request) (map[string]any, bool) {
-	name, ok := strings.CutPrefix(r.URL.Path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/")
-	known := func(k servedKind) bool { return k.plural+"."+k.group == name }
-	if !ok || r.Method != http.MethodGet || name == a.undefined || a.objects[r.URL.Path] != nil || !slices.ContainsFunc(served, known) {
-		return nil, false
-	}
-	return map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": name},
-	}, true
-}
-
 // kubeconfig writes a file that leads to the API.
 func (a *api) kubeconfig() string {
 	kc := clientcmdapi.NewConfig()
@@ -303,12 +289,6 @@ func (a *api) answer(r *http.Request) (int, any) {
 		return http.StatusOK, found
 	}
 	return a.resource(r)
-}
-
-func refused(err *apierrors.StatusError) (int, any) {
-	s := err.Status()
-	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	return int(s.Code), s
 }
 
 // aggregated is all that is served in namespaces, in one answer.

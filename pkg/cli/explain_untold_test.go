@@ -5,6 +5,7 @@ package cli
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,4 +75,18 @@ func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
 			run(t, hub, "history", "deploy/nginx").wants(t, "deployment/nginx has no binding, and so no history: 'kubectl sluice explain deployment/nginx -n shop' says more")
 		})
 	}
+}
+
+// defined is the definition of a kind that the API serves, and that nobody put there: it
+// is older than everything else.
+func (a *api) defined(r *http.Request) (map[string]any, bool) {
+	name, ok := strings.CutPrefix(r.URL.Path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/")
+	known := func(k servedKind) bool { return k.plural+"."+k.group == name }
+	if !ok || r.Method != http.MethodGet || name == a.undefined || a.objects[r.URL.Path] != nil || !slices.ContainsFunc(served, known) {
+		return nil, false
+	}
+	return map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": name},
+	}, true
 }

@@ -275,6 +275,12 @@ func leaving(hub, member *api) {
 	hub.put(member1, c)
 }
 
+func refused(err *apierrors.StatusError) (int, any) {
+	s := err.Status()
+	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	return int(s.Code), s
+}
+
 // failing refuses requests to paths that end so, of the methods or of all.
 func failing(path string, code int, methods ...string) func(*http.Request) *apierrors.StatusError {
 	return func(r *http.Request) *apierrors.StatusError {

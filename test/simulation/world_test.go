@@ -378,7 +378,7 @@ func (f *flight) parallel(r pipelinetest.Request) bool {
 	if f == nil {
 		return false
 	}
-	about := strings.TrimPrefix(r.About, "finalizers of ")
+	about := strings.TrimPrefix(strings.TrimPrefix(r.About, "finalizers of "), "status of ")
 	return f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(about, "work ") ||
 		f.delivery.stage == reporter.Name && r.Verb == "get" && strings.HasPrefix(about, "work ")
 }

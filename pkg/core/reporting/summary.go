@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -79,7 +78,7 @@ func Astray(b *propagation.Binding, failed map[string]bool) []string {
 	}
 	targets := b.TargetClusters()
 	for _, i := range b.Status.AggregatedStatus {
-		if failed[i.ClusterName] || !slices.Contains(targets, i.ClusterName) && len(path.IsValidPathSegmentName(i.ClusterName)) == 0 {
+		if failed[i.ClusterName] || !slices.Contains(targets, i.ClusterName) {
 			names = append(names, i.ClusterName)
 		}
 	}

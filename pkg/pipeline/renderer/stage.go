@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
@@ -168,7 +169,8 @@ func astray(out *events.Batch, b *propagation.Binding, existing []*propagation.W
 		return
 	}
 	for _, cluster := range reporting.Astray(b, failed) {
-		if slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == cluster }) {
+		there := slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == cluster })
+		if there || len(path.IsValidPathSegmentName(cluster)) > 0 { // a status may be forged
 			continue
 		}
 		template, key := b.Template(), propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}
