@@ -109,14 +109,20 @@ func (c *Cache) Find(gvk schema.GroupVersionKind) (Resource, error) {
 	return Resource{}, fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gv, outcome.ErrNotServed)
 }
 
-// renew asks for a group and version. Without an answer, what is cached counts as valid
-// for another period.
+// renew asks for a group and version, unless somebody did since the caller looked. Without
+// an answer, what is cached counts as valid for another period.
 func (c *Cache) renew(gv schema.GroupVersion) (listing, error) {
+	c.mu.Lock()
+	l := c.listings[gv]
+	c.mu.Unlock()
+	if c.now().Sub(l.asked) < Again {
+		return l, nil
+	}
 	kinds, err := c.Kinds(gv)
 	now := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.listings[gv]
+	l = c.listings[gv]
 	if l.believed = now; err == nil {
 		l.kinds, l.asked = kinds, now
 	}
