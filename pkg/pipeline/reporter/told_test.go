@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,7 +62,9 @@ type echo struct {
 	stage *reporter.Stage
 	key   propagation.TemplateKey
 	bound *propagation.Binding
-	asked []string // of which members Works were read
+
+	mu    sync.Mutex
+	asked []string // of which members Works were read, which is done at once
 }
 
 func newEcho(t *testing.T, kind string) *echo {
@@ -88,9 +91,8 @@ func newEcho(t *testing.T, kind string) *echo {
 		w, err = r.hub.CommitWork(t.Context(), nil, w)
 		must(t, err)
 		_, err = r.hub.CommitWorkStatus(t.Context(), w, workv1alpha1.WorkStatus{
-			Applied:          &workv1alpha1.AppliedState{UID: "u"},
-			Conditions:       []metav1.Condition{{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: w.Generation, Reason: "AppliedSuccessful"}},
-			ManifestStatuses: []workv1alpha1.ManifestStatus{},
+			Applied:    &workv1alpha1.AppliedState{UID: "u"},
+			Conditions: []metav1.Condition{{Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: w.Generation, Reason: "AppliedSuccessful"}},
 		})
 		must(t, err)
 	}
@@ -100,7 +102,9 @@ func newEcho(t *testing.T, kind string) *echo {
 	r.hub.Ask = func(_ context.Context, q pipelinetest.Request) error {
 		for _, c := range b.Spec.Clusters {
 			if q.About == r.work(c.Name).String() && !q.Writes() {
+				r.mu.Lock()
 				r.asked = append(r.asked, c.Name)
+				r.mu.Unlock()
 			}
 		}
 		return nil

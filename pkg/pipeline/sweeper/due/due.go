@@ -50,7 +50,7 @@ type Hub interface {
 	inputs.ClaimHub
 	inputs.GateHub
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
-	Record(ctx context.Context, about hub.About, eventType, reason, message string)
+	RecordOnce(ctx context.Context, about hub.About, occasion, eventType, reason, message string)
 }
 
 // Due finds what is due. It has no state of its own.
@@ -106,7 +106,7 @@ func (d *Due) Sweep(ctx context.Context, t *tick.Tick, p *page.Page) error {
 	g, pending := open(t, features, now)
 	if features.Missing && g.Since.Equal(now) { // the detector learns of a deletion; that the ConfigMap was missing from the start is reported here
 		_, unknown := propagation.FeaturesOf(nil)
-		d.hub.Record(ctx, hub.AboutFeatures(), hub.Warning, hub.ReasonGateNotUnderstood, strings.Join(unknown, "; "))
+		d.hub.RecordOnce(ctx, hub.AboutFeatures(), "missing", hub.Warning, hub.ReasonGateNotUnderstood, strings.Join(unknown, "; "))
 	}
 	if !pending && !p.Whole {
 		return d.turn(ctx, t, p, features)

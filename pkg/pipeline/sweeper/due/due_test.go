@@ -71,7 +71,7 @@ func (g *gone) Look(context.Context, propagation.TemplateKey) (claims.View, erro
 	return claims.View{}, nil
 }
 
-func (g *gone) Record(_ context.Context, about hub.About, _, reason, message string) {
+func (g *gone) RecordOnce(_ context.Context, about hub.About, _, _, reason, message string) {
 	g.told = append(g.told, about.Namespace+"/"+about.Name+" "+reason+": "+message)
 }
 
