@@ -140,12 +140,18 @@ func (in Input) keep(p *propagation.Policy) Decision {
 // the template to change, the claim gets a baseline, so that p goes on waiting, unless
 // the content changed in the same write that lost the claim. Where the template was
 // propagated and has changed since, p may not have been waiting: p may be in force
-// itself, or may have claimed a template that nobody held before it changed.
+// itself, or may have claimed a template that nobody held before it changed. Where it
+// has not changed, p waits unless p is in force.
 func (in Input) restore(p *propagation.Policy) Decision {
 	d := Decision{Verdict: Take, Policy: p, Holder: p, Reason: Restored, Message: p.Key.String() + " holds the template, whose metadata no longer said so"}
-	waits := in.older(p)
-	if in.propagated() {
-		waits = in.changed() && in.Seen.Of(in.Template) == in.Seen && (waits || in.tookOver(p))
+	waits := in.older(p) || in.tookOver(p)
+	switch {
+	case !in.propagated():
+		waits = in.older(p)
+	case in.changed():
+		waits = waits && in.Seen.Of(in.Template) == in.Seen
+	default:
+		waits = waits && !in.actedBy(p)
 	}
 	if p.Lazy() && waits {
 		d.Baseline = propagation.NewBaseline(in.Template)
@@ -157,7 +163,12 @@ func (in Input) restore(p *propagation.Policy) Decision {
 // in force: the binding records p's claim, but another policy as the active one. Then p
 // may be waiting for the template to change.
 func (in Input) tookOver(p *propagation.Policy) bool {
-	return Bound(in.Template, in.Binding) == p.Claim() && in.Binding.Annotations[propagation.AnnotationActivePolicyID] != p.ID
+	return Bound(in.Template, in.Binding) == p.Claim() && !in.actedBy(p)
+}
+
+// actedBy reports whether p is the policy in force.
+func (in Input) actedBy(p *propagation.Policy) bool {
+	return in.Binding.Annotations[propagation.AnnotationActivePolicyID] == p.ID
 }
 
 // static decides while the gate StaticPolicy is on, for a template that was propagated

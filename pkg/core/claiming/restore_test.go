@@ -40,10 +40,11 @@ func TestZ9ClaimIsRestored(t *testing.T) {
 		"a Lazy policy that never acted waits on": {nginx, lazy.Policy().Claim(), nil, []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
 		"a Lazy policy in force has no baseline":  {nginx, lazy.Policy().Claim(), acted(nginx, lazy), []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", false},
 
-		"a Lazy policy in force was released and selects it again: the change came after that": {after, propagation.Claim{}, acted(nginx, lazy), []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", false},
-		"a Lazy policy in force was released and selects it again: the change came before":     {before, propagation.Claim{}, acted(nginx, lazy), []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", true},
-		"a Lazy policy that took it over waits on":                                             {after, lazy.Policy().Claim(), taken, []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
-		"a Lazy policy was first, and its claim got no further than the index":                 {after, lazy.Policy().Claim(), released, []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", false},
+		"a Lazy policy in force was released and selects it again: the change came after that":    {after, propagation.Claim{}, acted(nginx, lazy), []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", false},
+		"a Lazy policy in force was released and selects it again: the change came before":        {before, propagation.Claim{}, acted(nginx, lazy), []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", true},
+		"a Lazy policy that took it over waits on":                                                {after, lazy.Policy().Claim(), taken, []fixture.PolicyBuilder{lazy, better}, claiming.Take, "holder", true},
+		"a Lazy policy follows one that is in force, and its claim got no further than the index": {nginx, lazy.Policy().Claim(), released, []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", true},
+		"a Lazy policy was first, and its claim got no further than the index":                    {after, lazy.Policy().Claim(), released, []fixture.PolicyBuilder{lazy}, claiming.Take, "holder", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			in := claiming.Input{Template: tc.template.Template(), Recorded: tc.recorded, Binding: tc.binding}
