@@ -7,14 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -113,50 +113,50 @@ func TestReadsOfOthersAndLaterOnesAreTheirOwn(t *testing.T) {
 	}
 }
 
+// answers is how an API server answers requests.
+type answers func(*http.Request) string
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a(r))), Request: r}, nil
+}
+
 // Z31: each event about an object of a member asks which placements' Works have it. Those
 // who ask at the same time share a list of the member's Works, and each may change its own.
 func TestListsOfOneNamespaceAreShared(t *testing.T) {
-	const askers = 10
-	lists, answer := atomic.Int32{}, make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if lists.Add(1) == 1 {
-			<-answer // until all have asked
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`))
-	}))
-	defer server.Close()
-	client, err := rest.UnversionedRESTClientFor(&rest.Config{
-		Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{NegotiatedSerializer: serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &kind[string]{client: api{Interface: client}, decode: func(raw []byte) (record[string], error) {
-		var o metav1.PartialObjectMetadata
-		err := json.Unmarshal(raw, &o)
-		return recordOf(&o.ObjectMeta, o.Name), err
-	}}
-	var all sync.WaitGroup
-	for range askers {
-		all.Go(func() {
-			names, err := k.list(t.Context(), "fleet-member-m1")
-			if err != nil || !slices.Equal(names, []string{"a", "b"}) {
-				t.Errorf("listed %v, %v", names, err)
-			}
-			clear(names)
+	synctest.Test(t, func(t *testing.T) {
+		var lists atomic.Int32
+		answer := make(chan struct{})
+		client, err := rest.UnversionedRESTClientFor(&rest.Config{
+			Host: "hub", QPS: -1, ContentConfig: rest.ContentConfig{NegotiatedSerializer: serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()},
+			Transport: answers(func(*http.Request) string {
+				lists.Add(1)
+				<-answer
+				return `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`
+			}),
 		})
-	}
-	for asked := 0; asked < askers; time.Sleep(time.Millisecond) {
-		k.lists.mu.Lock()
-		if o := k.lists.open[types.NamespacedName{Namespace: "fleet-member-m1"}]; o != nil {
-			asked = o.users
+		if err != nil {
+			t.Fatal(err)
 		}
-		k.lists.mu.Unlock()
-	}
-	close(answer)
-	all.Wait()
-	if n := lists.Load(); n != 2 {
-		t.Errorf("%d lists, want one for the first, and one for all who asked meanwhile", n)
-	}
+		k := &kind[string]{client: api{Interface: client}, decode: func(raw []byte) (record[string], error) {
+			var o metav1.PartialObjectMetadata
+			err := json.Unmarshal(raw, &o)
+			return recordOf(&o.ObjectMeta, o.Name), err
+		}}
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				names, err := k.list(t.Context(), "fleet-member-m1")
+				if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+					t.Errorf("listed %v, %v", names, err)
+				}
+				clear(names)
+			})
+		}
+		synctest.Wait() // until all have asked
+		close(answer)
+		all.Wait()
+		if n := lists.Load(); n != 2 {
+			t.Errorf("%d lists, want one for the first, and one for all who asked meanwhile", n)
+		}
+	})
 }

@@ -59,13 +59,7 @@ func TestRenderer(t *testing.T) {
 		"no cluster fits the binding, and its status names a member that left with its Work: the status hears of that": {
 			before: func(r *scene) {
 				r.hub.Apply(r.key, func(map[string]any) {})
-				r.to("m9")
-				next := *r.bound
-				next.Spec.Clusters = nil
-				var err error
-				if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, &next); err != nil {
-					r.t.Fatal(err)
-				}
+				r.unfit()
 				r.says(workv1alpha2.ReasonFullyAppliedFailed, "m3")
 			}, tells: []string{events.WorkFailed},
 		},
@@ -88,13 +82,7 @@ func TestRenderer(t *testing.T) {
 			before: func(r *scene) {
 				r.hub.Apply(r.key, func(map[string]any) {})
 				r.render()
-				r.to("m9")
-				next := *r.bound
-				next.Spec.Clusters = nil
-				var err error
-				if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, &next); err != nil {
-					r.t.Fatal(err)
-				}
+				r.unfit()
 			}, works: []string{"m1", "m2"},
 		},
 		"binding and template are gone": {
@@ -132,6 +120,18 @@ func TestRenderer(t *testing.T) {
 				t.Errorf("%d writes to Works, want %d: %v; Works, and what is told (-want +got):\n%s", writes, tc.writes, r.writes, d)
 			}
 		})
+	}
+}
+
+// unfit lets no cluster fit the binding.
+func (r *scene) unfit() {
+	r.t.Helper()
+	r.to("m9")
+	next := *r.bound
+	next.Spec.Clusters = nil
+	var err error
+	if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, &next); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
