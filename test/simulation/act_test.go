@@ -198,6 +198,7 @@ func (w *world) rest() {
 	w.hub.Join("m3")
 	w.makeKinds()
 	w.makeUsable()
+	w.safety.proofs.look(w)
 	// One sweep may be cut off where others take their time; the next goes on.
 	for round, quiet := 0, 0; w.err == nil; round++ {
 		before := w.writes.Load()
