@@ -38,7 +38,7 @@ func cannotTell(ctx context.Context, h *hub.Hub, t *propagation.Template) (strin
 	case err != nil:
 		return "", err
 	case made.After(t.Created):
-		return fmt.Sprintf("the hub's definition of bindings was created %s, after the template: what members may have got before stays, and '%s get orphans' lists it%s",
+		return fmt.Sprintf("nothing was propagated since the hub's definition of bindings was created, %s, and the template is older: what members may have got before stays, and '%s get orphans' lists it%s",
 			made.UTC().Format(time.RFC3339), name, again), nil
 	}
 	return "", nil

@@ -31,7 +31,7 @@ func TestZ11WhatWasPropagatedUnderFormerDefinitionsIsNotKnown(t *testing.T) {
 		"the definition is older than the template":          {defined: noon.Add(-time.Minute), want: "nothing was ever propagated"},
 		"the definition may not be read":                     {defined: noon.Add(time.Minute), refuse: failing("/resourcebindings.work.karmada.io", 403), want: "nothing was ever propagated"},
 		"the definition is gone":                             {want: going},
-		"the definition is younger than the template":        {defined: noon.Add(time.Minute), want: "cannot tell: the hub's definition of bindings was created 2026-01-01T12:01:00Z, after the template: what members may have got before stays, and 'kubectl sluice get orphans' lists it; if its policy is missing, too, apply it again"},
+		"the definition is younger than the template":        {defined: noon.Add(time.Minute), want: "cannot tell: nothing was propagated since the hub's definition of bindings was created, 2026-01-01T12:01:00Z, and the template is older: what members may have got before stays, and 'kubectl sluice get orphans' lists it; if its policy is missing, too, apply it again"},
 		"the definition is being deleted":                    {defined: noon.Add(-time.Minute), deleting: true, want: going},
 		"its Works are there, and may not be listed":         {defined: noon.Add(-time.Minute), works: true, refuse: failing("/works", 403), want: "nothing was ever propagated"},
 		"its Works are there":                                {defined: noon.Add(-time.Minute), works: true, want: "cannot tell: the binding is missing, and there are Works for member1,member2: these members keep what they have; if its policy is missing, too, apply it again"},

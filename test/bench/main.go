@@ -66,7 +66,7 @@ func main() {
 	flag.IntVar(&o.templates, "templates", 1000, "`number` of templates that a restart finds")
 	flag.BoolVar(&full, "full", false, "with 5,000 templates, as the budget says")
 	flag.StringVar(&o.only, "only", "", "`phases` to run, separated by commas: "+strings.Join(phaseNames(), ", "))
-	flag.StringVar(&o.profile, "profile", "", "`folder` for CPU profiles of the bursts; what they cost is in the times")
+	flag.StringVar(&o.profile, "profile", "", "`folder` for profiles of computing and memory; what they cost is in the times")
 	flag.BoolVar(&o.simulated, "simulated", false, "with simulated members in the place of real ones")
 	flag.StringVar(&o.ladder, "ladder", "", "climb a ladder with simulated members instead: short, small, full, templates or members")
 	flag.StringVar(&o.docs, "docs", "", "`folder` that gets performance.md's measurements and curves")

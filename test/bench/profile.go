@@ -29,7 +29,7 @@ func runProfiled(args []string) {
 }
 
 // profiled measures f, and writes a CPU profile of the pipeline meanwhile if
-// there is to be one. It may end before f does.
+// there is to be one, and one of its memory after that. The first may end before f does.
 func (b *bench) profiled(ctx context.Context, name string, seconds int, f func() error) error {
 	if b.profile == "" {
 		return f()
@@ -42,7 +42,10 @@ func (b *bench) profiled(ctx context.Context, name string, seconds int, f func()
 	if saved := <-done; err == nil {
 		err = saved
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return b.pipeline.save(ctx, "/debug/pprof/heap", filepath.Join(b.profile, name+".heap"))
 }
 
 // save writes a profile to a file.

@@ -198,7 +198,7 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 	}
 	must := map[string]bool{}
 	for _, p := range by {
-		want[p.Key.ID()] = strings.Join(w.goesTo(p), "+")
+		want[p.Key.ID()] = strings.Join(w.takesTo(p), "+")
 		for _, c := range w.goesTo(p) {
 			must[c] = must[c] || p.SuspendedOn(c)
 		}
@@ -235,6 +235,17 @@ func (w *world) checkRequired(b *propagation.Binding, by []*propagation.Binding)
 			w.fail("%s inherits suspensions on %v, must on %v, may on %v", b.Key, b.InheritedSuspensions(), must, may)
 		}
 	}
+}
+
+// takesTo are the clusters that the binding names to what it takes along: also those that
+// left, as long as its placement cannot be satisfied and its clusters stay as they were.
+func (w *world) takesTo(b *propagation.Binding) []string {
+	names := w.goesTo(b)
+	if formIn(b) != "" && w.stuck(b) {
+		names = append(names, scheduledTo(b)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // outlived tells whether people deleted the binding, and Works of it are left.

@@ -19,11 +19,13 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("seeds", number("SIM_SEEDS"), "how many histories (default 1000; 100 with -short)")
-	seedFlag  = flag.Int("seed", number("SIM_SEED"), "the one history to run")
+	seedsFlag = flag.Int("seeds", 0, "how many histories (default: SIM_SEEDS, or 1000; 100 with -short)")
+	seedFlag  = flag.Int("seed", 0, "the one history to run (default: SIM_SEED)")
 	tracing   = os.Getenv("SIM_TRACE") != ""
 )
 
+// number is the value of a variable of the environment, which go test takes into account
+// only if it is read while tests run: otherwise it repeats what another value brought.
 func number(variable string) int {
 	n, _ := strconv.Atoi(os.Getenv(variable)) // none: the default
 	return n
@@ -33,11 +35,12 @@ func sprintf(format string, args ...any) string { return fmt.Sprintf(format, arg
 
 // seeds are those to run, as first and last.
 func seeds() (first, last int) {
+	one, many := cmp.Or(*seedFlag, number("SIM_SEED")), cmp.Or(*seedsFlag, number("SIM_SEEDS"))
 	switch {
-	case *seedFlag > 0:
-		return *seedFlag, *seedFlag
-	case *seedsFlag > 0:
-		return 1, *seedsFlag
+	case one > 0:
+		return one, one
+	case many > 0:
+		return 1, many
 	case testing.Short():
 		return 1, 100
 	}
