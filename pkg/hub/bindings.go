@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/core/dependencies"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/interned"
 )
 
 type bindingObject = object[workv1alpha2.ResourceBindingSpec, workv1alpha2.ResourceBindingStatus]
@@ -39,6 +40,7 @@ func decodeBinding(_ propagation.Scope, raw []byte) (record[*propagation.Binding
 		Spec:            o.Spec,
 		Status:          o.Status,
 	})
+	interned.Conditions(o.Status.Conditions)
 	r.keys = linksOf(r.value)
 	return r, nil
 }

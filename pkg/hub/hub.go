@@ -26,6 +26,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/kinds/rules"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/interned"
 	"sluice.dev/pkg/source/discovery"
 )
 
@@ -235,6 +236,8 @@ func decodeObject[Spec, Status any](raw []byte) (*object[Spec, Status], error) {
 }
 
 func recordOf[T any](m *metav1.ObjectMeta, value T) record[T] {
+	interned.Map(m.Labels)
+	interned.Map(m.Annotations)
 	return record[T]{
 		name: types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, uid: m.UID,
 		version: propagation.Version(m.ResourceVersion), value: value,

@@ -16,6 +16,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/interned"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -82,6 +83,7 @@ func decodeTemplate(t metav1.TypeMeta, raw []byte) (record[*propagation.Template
 	if m, ok := obj["metadata"].(map[string]any); ok {
 		delete(m, "managedFields")
 	}
+	interned.Tree(obj)
 	return recordOf(&o.ObjectMeta, &propagation.Template{
 		Key:             propagation.TemplateKey{APIVersion: t.APIVersion, Kind: t.Kind, Namespace: o.Namespace, Name: o.Name},
 		UID:             o.UID,

@@ -19,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
+	"sluice.dev/pkg/interned"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -41,6 +42,7 @@ func decodeWork(form propagation.Form, raw []byte) (record[*propagation.Work], e
 		return r, err
 	}
 	r.value.Spec, r.value.Status = o.Spec, o.Status
+	interned.Conditions(o.Status.Conditions)
 	r.keys = by(o.Name)
 	return r, nil
 }

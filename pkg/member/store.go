@@ -15,6 +15,7 @@ import (
 
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/interned"
 	"sluice.dev/pkg/source/watch"
 )
 
@@ -226,6 +227,7 @@ func (s *store) decode(raw []byte) (event, error) {
 	}
 	obj["kind"] = s.gvk.Kind // the items of a list have no kind
 	o := observe(s.gvk.GroupVersion().String(), obj, false)
+	interned.Tree(obj)
 	u := unstructured.Unstructured{Object: obj}
 	return event{key: keyOf(u.GetNamespace(), u.GetName()), object: o}, nil
 }

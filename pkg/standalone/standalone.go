@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -74,17 +75,27 @@ const garbage = 35
 
 // ballast counts as alive and is never touched, so that it takes no memory: a small heap
 // may thus have that much more garbage, 45 MB, and is not collected several times a
-// second, which took a quarter of the process's computing time with 200 templates. With
-// ten thousand it makes no difference.
+// second, which took a quarter of the process's computing time with 200 templates. A heap
+// that has become as large itself does without.
 const ballast = 128 << 20
+
+// carry holds the ballast until the heap is large, or ctx ends.
+func carry(ctx context.Context) {
+	heavy := make([]byte, ballast)
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}; live[0].Value.Kind() == metrics.KindBad || live[0].Value.Uint64() < 2*ballast; metrics.Read(live) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+	runtime.KeepAlive(heavy)
+}
 
 // Main is the whole of the program.
 func Main() {
-	var heavy []byte
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
-		heavy = make([]byte, ballast)
-	}
 	var o Options
 	flag.StringVar(&o.HubKubeconfig, "hub-kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the hub")
 	flag.StringVar(&o.Redis, "redis", "", "address of a Redis, as host:port (default: one in this process)")
@@ -95,9 +106,11 @@ func Main() {
 	o.Out = os.Stdout
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := Run(ctx, o)
-	runtime.KeepAlive(heavy)
-	if err != nil {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+		go carry(ctx)
+	}
+	if err := Run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "standalone:", err)
 		os.Exit(1)
 	}

@@ -5,13 +5,16 @@ package simulation
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/redis/schema"
 	"sluice.dev/test/pipelinetest"
 )
 
@@ -37,7 +40,7 @@ func (r refusals) refuse(q pipelinetest.Request) bool {
 }
 
 func forbidden(r pipelinetest.Request) error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: r.About}, "", errors.New("the right was revoked"))
+	return apierrors.NewForbidden(apischema.GroupResource{Resource: r.About}, "", errors.New("the right was revoked"))
 }
 
 // ungoverned takes something away and gives it back.
@@ -69,8 +72,8 @@ func (w *world) govern(o op) bool {
 }
 
 // serveAgain serves a kind as before: sources that watch it begin anew, and tell what
-// there is.
-func (w *world) serveAgain(kind schema.GroupVersionKind) bool {
+// there is; and the sweeper tells of what Redis knows and is not there.
+func (w *world) serveAgain(kind apischema.GroupVersionKind) bool {
 	if w.hub.Serves(kind.GroupKind()) {
 		return false
 	}
@@ -78,6 +81,12 @@ func (w *world) serveAgain(kind schema.GroupVersionKind) bool {
 	for _, t := range w.hub.LiveTemplates() {
 		if t.Key.GroupVersionKind() == kind && w.watches(t.Key) {
 			w.announce(hub.Change{Type: hub.Added, Key: t.Key, Version: t.ResourceVersion})
+		}
+	}
+	records := w.redis.HGetAll(w.ctx, schema.Templates).Val()
+	for _, id := range slices.Sorted(maps.Keys(records)) {
+		if key := w.past.ever[id]; key.GroupVersionKind() == kind && w.hub.Live(key) == nil {
+			w.announce(hub.Change{Type: hub.Deleted, Key: key})
 		}
 	}
 	return true

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"sluice.dev/pkg/core/propagation"
-	"sluice.dev/pkg/pipeline/inputs"
 	"sluice.dev/pkg/pipeline/sweeper/auditor"
 	"sluice.dev/pkg/pipeline/sweeper/count"
 	"sluice.dev/pkg/pipeline/sweeper/due"
@@ -17,6 +16,7 @@ import (
 	"sluice.dev/pkg/pipeline/sweeper/rebuild"
 	"sluice.dev/pkg/pipeline/sweeper/registrar"
 	"sluice.dev/pkg/pipeline/sweeper/removals"
+	"sluice.dev/pkg/pipeline/sweeper/replay"
 )
 
 // Hub is the control plane's API: what the rooms need of it, and all Works.
@@ -41,7 +41,7 @@ type Members interface {
 
 // Index is Redis.
 type Index interface {
-	inputs.Index
+	replay.Index
 	rebuild.Index
 	auditor.Index
 	count.Index

@@ -4,9 +4,13 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+
+	kinds "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/redis/schema"
@@ -115,4 +119,31 @@ func (m *Map) entries(ctx context.Context, set string, spans []span, n int) ([]l
 		entries = append(entries, listed{member: values[i], template: t, labels: r.labels})
 	}
 	return entries, nil
+}
+
+// Templates pages through the templates of a kind of which anything is recorded, whether
+// a policy holds them or not: about n at once, in no order. A cursor is opaque, and good
+// for the next page; the empty one is the start, and the end. What is there from the first
+// page to the last comes, and may come twice.
+func (m *Map) Templates(ctx context.Context, kind kinds.GroupKind, cursor string, n int) ([]propagation.TemplateKey, string, error) {
+	next, pairs, err := m.scan(ctx, kind.Group+"/"+kind.Kind+"/*", cmp.Or(cursor, atEnd), max(n, 1))
+	if err != nil {
+		return nil, "", fmt.Errorf("list the templates of kind %s: %w", kind.Kind, err)
+	}
+	var all []propagation.TemplateKey
+	for pair := range slices.Chunk(pairs, 2) {
+		r, err := parseRecord(pair[1])
+		if err != nil {
+			return nil, "", err
+		}
+		t, err := parseTemplate(pair[0], r)
+		if err != nil {
+			return nil, "", err
+		}
+		all = append(all, t)
+	}
+	if next == atEnd {
+		next = ""
+	}
+	return all, next, nil
 }

@@ -28,6 +28,8 @@ var (
 	removeSource string
 	//go:embed list.lua
 	listSource string
+	//go:embed scan.lua
+	scanSource string
 	//go:embed count.lua
 	countSource string
 	//go:embed begin.lua
@@ -47,6 +49,7 @@ var (
 	indexScript  = schema.Guarded(indexSource)
 	removeScript = schema.Guarded(removeSource)
 	listScript   = schema.Guarded(listSource)
+	scanScript   = schema.Guarded(scanSource)
 	countScript  = schema.Guarded(countSource)
 	beginScript  = schema.Unguarded(beginSource)
 	extendScript = schema.Guarded(extendSource)
@@ -119,6 +122,22 @@ func (m *Map) list(ctx context.Context, set string, ranges []span, n int) ([]str
 	}
 	_, values, err := m.run(ctx, listScript, 0, []string{set, schema.Templates}, anys(args)...)
 	return values, err
+}
+
+// atEnd is where a scan begins, and what says that it has ended.
+const atEnd = "0"
+
+// scan reads about n of the templates whose ids match the pattern, as pairs of an id and
+// what is kept, and where to go on.
+func (m *Map) scan(ctx context.Context, pattern, at string, n int) (next string, pairs []string, err error) {
+	_, values, err := m.run(ctx, scanScript, 1, []string{schema.Templates}, at, pattern, n)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(values)%2 != 1 {
+		return "", nil, fmt.Errorf("script replied %d values", len(values))
+	}
+	return values[0], values[1:], nil
 }
 
 func (m *Map) count(ctx context.Context, r span) (int64, error) {

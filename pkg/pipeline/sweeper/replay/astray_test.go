@@ -26,7 +26,7 @@ func TestSourcesThatCannotFollowHideNoPolicy(t *testing.T) {
 		return fmt.Errorf("%d events about templates of namespaces that nobody knows", len(out))
 	}
 	refused := errors.New("the source may not be changed")
-	r := replay.New(h, nil, m, followedBy(func() error { return refused }), publish, time.Now)
+	r := replay.New(h, indexOf{}, m, followedBy(func() error { return refused }), publish, time.Now)
 	if _, err := r.Find(t.Context()); !errors.Is(err, refused) {
 		t.Errorf("got %v, want what is wrong with the source", err)
 	}

@@ -35,7 +35,7 @@ func TestASourceIsGivenToWhoJoins(t *testing.T) {
 	for cause, want := range map[string]bool{events.ResourceAdded: true, events.ResourceUpdated: false} {
 		h := &joining{}
 		sources := restarting(0)
-		s := sweeper.New(h, nil, &memory{all: map[string]string{}}, nil, time.Now).Replaying(replay.New(h, nil, &memory{all: map[string]string{}}, &sources, nil, time.Now))
+		s := sweeper.New(h, nil, &memory{all: map[string]string{}}, nil, time.Now).Replaying(replay.New(h, indexOf{}, &memory{all: map[string]string{}}, &sources, nil, time.Now))
 		e, err := events.NewResource("hub", cause, events.Object{TemplateKey: propagation.TemplateKey{APIVersion: "cluster.karmada.io/v1alpha1", Kind: "Cluster", Name: "m9"}, Version: "1"})
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func TestWhatSourcesWatchIsLeftAloneAtFirst(t *testing.T) {
 	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9"}, "9": {Until: "9"}}}
 	sources := &labelled{}
 	publish := func(context.Context, []event.Event) error { return nil }
-	r := replay.New(h, nil, &memory{all: map[string]string{}}, sources, publish, func() time.Time { return now })
+	r := replay.New(h, indexOf{}, &memory{all: map[string]string{}}, sources, publish, func() time.Time { return now })
 	for _, tc := range []struct {
 		after time.Duration
 		keep  bool
@@ -46,7 +46,7 @@ func TestZ32KindsThatTakeTurns(t *testing.T) {
 	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9"}, "9": {Until: "9"}}}
 	sources := &labelled{}
 	publish := func(context.Context, []event.Event) error { return nil }
-	r := replay.New(h, nil, &memory{all: map[string]string{}}, sources, publish, func() time.Time { return now })
+	r := replay.New(h, indexOf{}, &memory{all: map[string]string{}}, sources, publish, func() time.Time { return now })
 	kinds, restarts := []string{"ConfigMap", "Service", "ServiceAccount"}, 0
 	for i := range 300 {
 		before := sources.kinds

@@ -62,6 +62,12 @@ type Hub interface {
 	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
 }
 
+// Index is what Redis knows of templates.
+type Index interface {
+	inputs.Index
+	Templates(ctx context.Context, kind schema.GroupKind, cursor string, n int) ([]propagation.TemplateKey, string, error)
+}
+
 // Sources report changes during normal operation.
 type Sources interface {
 	// Follow makes them watch the kinds, on the hub and in members; keep: in addition
@@ -77,7 +83,7 @@ type Publish func(ctx context.Context, out []event.Event) error
 // work: nothing else depends on it.
 type Replay struct {
 	hub       Hub
-	index     inputs.Index
+	index     Index
 	positions tick.Positions
 	sources   Sources
 	publish   Publish
@@ -93,7 +99,7 @@ type Replay struct {
 }
 
 // New returns a Replay.
-func New(h Hub, i inputs.Index, at tick.Positions, s Sources, publish Publish, now func() time.Time) *Replay {
+func New(h Hub, i Index, at tick.Positions, s Sources, publish Publish, now func() time.Time) *Replay {
 	return &Replay{hub: h, index: i, positions: at, sources: s, publish: publish, now: now}
 }
 
@@ -322,7 +328,11 @@ func (r *Replay) kind(ctx context.Context, gvk schema.GroupVersionKind, since st
 		if more, err = r.moved(ctx, gvk, changes, in); err != nil {
 			return err
 		}
-		out = append(out, more...)
+		gone, err := r.vanished(ctx, gvk, changes)
+		if err != nil {
+			return err
+		}
+		out = slices.Concat(out, more, gone)
 	}
 	if err := r.announce(ctx, gvk, out, !changes.Listed && len(more) == 0); err != nil {
 		return err

@@ -86,6 +86,9 @@ func (i indexOf) Look(context.Context, propagation.TemplateKey) (claims.View, er
 	return claims.View{Candidates: i.candidates}, nil
 }
 func (indexOf) WentBack(context.Context, string) error { return nil }
+func (indexOf) Templates(context.Context, schema.GroupKind, string, int) ([]propagation.TemplateKey, string, error) {
+	return nil, "", nil
+}
 
 // Binding is that of the template that is complete: the others have none yet.
 func (h *hubOf) Binding(_ context.Context, key propagation.BindingKey) (*propagation.Binding, error) {
@@ -356,7 +359,7 @@ func TestWhatASourceMissesWhileItStartsIsFoundWhenItHas(t *testing.T) {
 			m := &memory{all: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}}
 			found := false
 			publish := func(context.Context, []event.Event) error { found = true; return nil }
-			s := sweeper.New(h, nil, m, nil, time.Now).Replaying(replay.New(h, nil, m, &labelled{}, publish, time.Now))
+			s := sweeper.New(h, nil, m, nil, time.Now).Replaying(replay.New(h, indexOf{}, m, &labelled{}, publish, time.Now))
 			e, err := events.NewResource("hub", events.ResourceUpdated, events.Object{TemplateKey: tc.about, Version: "1"})
 			if err != nil {
 				t.Fatal(err)
@@ -390,7 +393,7 @@ func TestOneLooksForAll(t *testing.T) {
 		}
 		return nil
 	}
-	r = replay.New(h, nil, m, sources, publish, time.Now)
+	r = replay.New(h, indexOf{}, m, sources, publish, time.Now)
 	if _, err := r.Find(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +436,7 @@ func TestWhatHappensWhileSourcesStartIsFoundByAnEventToItself(t *testing.T) {
 			m := &memory{all: map[string]string{}}
 			sources := restarting(tc.restart)
 			stage := func() *sweeper.Stage { // each event is another replica's
-				return sweeper.New(h, nil, m, nil, func() time.Time { return now }).Replaying(replay.New(h, nil, m, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now }))
+				return sweeper.New(h, nil, m, nil, func() time.Time { return now }).Replaying(replay.New(h, indexOf{}, m, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now }))
 			}
 			cause, err := events.NewResource("hub", events.ResourceAdded, events.Object{TemplateKey: tc.cause, Version: "1"})
 			for e := cause; err == nil && looks < 20; looks++ {
@@ -464,7 +467,7 @@ func TestATickThatChangesTheSourcesTellsIt(t *testing.T) {
 	now := noon
 	h := &hubOf{changes: map[string]hub.Changes{"": {Until: "9", Listed: true}, "9": {Until: "9"}}}
 	sources := restarting(2)
-	r := replay.New(h, nil, &memory{all: map[string]string{}}, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now })
+	r := replay.New(h, indexOf{}, &memory{all: map[string]string{}}, &sources, func(context.Context, []event.Event) error { return nil }, func() time.Time { return now })
 	for _, tc := range []struct {
 		look    string
 		changed bool

@@ -5,6 +5,8 @@ package replay_test
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/sweeper/replay"
@@ -28,6 +31,69 @@ func (s *serving) Changes(ctx context.Context, gvk schema.GroupVersionKind, sinc
 		return hub.Changes{}, outcome.ErrNotServed
 	}
 	return s.hubOf.Changes(ctx, gvk, since)
+}
+
+// recorded are templates that Redis knows, a page each.
+type recorded struct {
+	indexOf
+	pages []propagation.TemplateKey
+	fails error
+}
+
+func (r recorded) Templates(_ context.Context, kind schema.GroupKind, cursor string, _ int) ([]propagation.TemplateKey, string, error) {
+	i := len(cursor)
+	if r.fails != nil || i == len(r.pages) || kind.Kind != "ConfigMap" {
+		return nil, "", r.fails
+	}
+	return r.pages[i : i+1], cursor + "x", nil
+}
+
+// What was deleted while nobody could tell whether it exists is gone from a list, and
+// Redis still knows it.
+func TestWhatRedisKnowsAndAListDoesNotHaveIsAnnouncedAsDeleted(t *testing.T) {
+	key := func(name string) propagation.TemplateKey { return configMap("", "shop", name, "", false).Key }
+	listed := hub.Changes{Until: "9", Listed: true, All: []hub.Written{configMap(hub.Updated, "shop", "a", "3", false)}}
+	for name, tc := range map[string]struct {
+		positions map[string]string
+		knows     []propagation.TemplateKey
+		fails     error
+		want      []string
+		wantAt    string
+	}{
+		"a list": {
+			knows:  []propagation.TemplateKey{key("gone"), key("a"), key("gone too")},
+			want:   []string{"dev.knative.apiserver.ref.delete ConfigMap/shop/gone", "dev.knative.apiserver.ref.delete ConfigMap/shop/gone too", "dev.knative.apiserver.ref.update ConfigMap/shop/a"},
+			wantAt: "9",
+		},
+		"changes since a position, which tell of deletions": {
+			positions: map[string]string{"v1 ConfigMap": "5", "namespaces": "shop"}, knows: []propagation.TemplateKey{key("gone")}, wantAt: "9",
+		},
+		"a list, and Redis is away: it is asked for again": {fails: errors.New("no Redis")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hubOf{changes: map[string]hub.Changes{"": listed, "5": {Until: "9"}}}
+			m := &memory{all: map[string]string{}}
+			maps.Copy(m.all, tc.positions)
+			var got []string
+			publish := func(_ context.Context, out []event.Event) error {
+				for _, e := range out {
+					got = append(got, e.Type()+" "+e.Subject())
+				}
+				return nil
+			}
+			r := replay.New(h, recorded{pages: tc.knows, fails: tc.fails}, m, &labelled{}, publish, time.Now)
+			if _, err := r.Find(t.Context()); !errors.Is(err, tc.fails) {
+				t.Fatal(err)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("announced %v, want %v", got, tc.want)
+			}
+			if at := m.all["v1 ConfigMap"]; at != tc.wantAt {
+				t.Errorf("the position is %q, want %q", at, tc.wantAt)
+			}
+		})
+	}
 }
 
 // A policy that is made while its kind is not served finds nobody who can tell what its
