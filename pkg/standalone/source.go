@@ -21,6 +21,7 @@ import (
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/localbroker"
 	"sluice.dev/pkg/outcome"
+	"sluice.dev/pkg/pipeline/sweeper/replay"
 )
 
 // retryPause is waited before the hub is tried again.
@@ -222,13 +223,53 @@ func (p *pipeline) watch(ctx context.Context, kinds []schema.GroupVersionKind) e
 	}
 	var failed []error
 	for _, gvk := range kinds {
-		if first, ok := watched[gvk.GroupKind()]; ok {
+		first, ok := watched[gvk.GroupKind()]
+		if ok {
 			gvk = first
 		}
 		watched[gvk.GroupKind()] = gvk
-		if err := p.hub.Watch(ctx, gvk, p.announce(ctx)); err != nil && !errors.Is(err, outcome.ErrNotServed) {
+		err := p.hub.Watch(ctx, gvk, p.announce(ctx))
+		if err == nil && !ok {
+			err = vanished(ctx, p.claims, p.hub, gvk, func(t propagation.TemplateKey) {
+				p.publish(ctx, events.ResourceDeleted, events.Object{TemplateKey: t})
+			})
+		}
+		if err != nil && !errors.Is(err, outcome.ErrNotServed) {
 			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// knownAtOnce is how many templates that Redis knows are read at once.
+const knownAtOnce = 500
+
+// vanished tells of the templates of a kind that Redis knows and that the hub does not
+// have. That they were deleted was told when nobody could tell whether they exist: their
+// kind was not served.
+func vanished(ctx context.Context, index replay.Index, h templates, gvk schema.GroupVersionKind, tell func(propagation.TemplateKey)) error {
+	for cursor := ""; ; {
+		page, next, err := index.Templates(ctx, gvk.GroupKind(), cursor, knownAtOnce)
+		if errors.Is(err, outcome.ErrNotBuilt) {
+			return nil // and what is built knows those that exist
+		}
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			if _, err := h.Template(ctx, t); errors.Is(err, outcome.ErrGone) {
+				tell(t)
+			} else if err != nil {
+				return err
+			}
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
+}
+
+// templates are those of the hub.
+type templates interface {
+	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
 }

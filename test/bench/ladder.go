@@ -117,7 +117,7 @@ func (l ladder) climb(ctx context.Context, o options) ([]step, *table, error) {
 		steps = append(steps, s)
 		s.check(&b.table)
 		if r.templates == l.restart {
-			if err := b.startAgain(ctx, 400); err != nil {
+			if err := b.startAgain(ctx); err != nil {
 				return steps, &b.table, err
 			}
 		}
