@@ -14,6 +14,8 @@
 //   - Every change is announced at least once, whatever crashes. The hub is asked for
 //     all changes of each kind since the position in Redis, which advances after the
 //     broker has accepted the events.
+//   - Where the API server does not have all changes since then, it is asked for a list;
+//     what Redis knows and the list does not have is announced as deleted.
 //   - The sources watch the kinds that policies and placements select; a kind that is
 //     no longer selected is watched for some time.
 //
