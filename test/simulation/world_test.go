@@ -373,14 +373,24 @@ func (w *world) loses(ctx context.Context, r pipelinetest.Request) bool {
 }
 
 // parallel tells whether a stage makes several such requests at once, which are one
-// turn: the renderer writes Works, and the reporter asks for them.
+// turn: the renderer writes Works with their contents, and the namespaces that they
+// need, and the reporter asks for Works.
 func (f *flight) parallel(r pipelinetest.Request) bool {
 	if f == nil {
 		return false
 	}
-	about := strings.TrimPrefix(strings.TrimPrefix(r.About, "finalizers of "), "status of ")
-	return f.delivery.stage == renderer.Name && r.Writes() && strings.HasPrefix(about, "work ") ||
-		f.delivery.stage == reporter.Name && r.Verb == "get" && strings.HasPrefix(about, "work ")
+	about := r.About
+	for _, of := range []string{"finalizers of ", "status of ", "contents of "} {
+		about = strings.TrimPrefix(about, of)
+	}
+	what, _, _ := strings.Cut(about, " ")
+	switch f.delivery.stage {
+	case renderer.Name:
+		return what == "work" && (r.Writes() || strings.HasPrefix(r.About, "contents of ")) || what == "cluster" || what == "namespace"
+	case reporter.Name:
+		return what == "work" && r.Verb == "get"
+	}
+	return false
 }
 
 // renderersHub lets others have their turn before the renderer writes several
