@@ -83,6 +83,9 @@ func (h *Hub) MakeKind(kind Kind) bool {
 	return true
 }
 
+// Dropped tells whether somebody deleted the kind, and nobody made it again. For tests.
+func (h *Hub) Dropped(kind Kind) bool { return h.dropped[kind] }
+
 func (h *Hub) deleteWorks(which func(*propagation.Work) bool) {
 	for _, id := range slices.Sorted(maps.Keys(h.works.live)) {
 		if r := h.works.live[id]; which(r.value) {

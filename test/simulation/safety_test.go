@@ -166,6 +166,9 @@ func (w *world) wroteMember(ctx context.Context, m pipelinetest.MemberWrite) {
 	if !w.hub.Joined(m.Cluster) {
 		w.strand(m.Cluster) // that began before it left
 	}
+	if m.New != nil && (w.hub.Dropped(pipelinetest.KindWorks) || !w.hub.HasNamespace("karmada-es-"+m.Cluster)) {
+		w.mayOrphan(m.Cluster) // that began before people deleted what tells of it
+	}
 	if m.New == nil {
 		w.safety.proofs.left(w, f, m)
 		return

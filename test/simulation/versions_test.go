@@ -269,18 +269,25 @@ func (d drawer) reversions(before []op) []op {
 }
 
 // What histories with versions found: a Lazy policy that names both versions waits on,
-// whichever of them the hub begins or ceases to serve.
+// whichever of them the hub begins or ceases to serve; and one whose selector is mended to
+// name the other version.
 func TestZ14NoGateOpensForAnotherVersion(t *testing.T) {
-	both := func(s *policyv1alpha1.PropagationSpec) {
-		s.ResourceSelectors = nil
-		for _, v := range []string{gearVersions[1], gearVersions[0]} {
-			s.ResourceSelectors = append(s.ResourceSelectors, policyv1alpha1.ResourceSelector{APIVersion: v, Kind: gear.Kind, Name: gear.Name})
+	naming := func(versions ...int) func(*policyv1alpha1.PropagationSpec) {
+		return func(s *policyv1alpha1.PropagationSpec) {
+			s.ResourceSelectors = nil
+			for _, v := range versions {
+				s.ResourceSelectors = append(s.ResourceSelectors, policyv1alpha1.ResourceSelector{APIVersion: gearVersions[v], Kind: gear.Kind, Name: gear.Name})
+			}
 		}
 	}
-	waits := []op{{verb: putTemplate, key: gear, content: content{image: 1, tier: "front"}}, said(namespaced("a"), "m1", lazily, both), {verb: rest}}
+	waits := []op{{verb: putTemplate, key: gear, content: content{image: 1, tier: "front"}}, said(namespaced("a"), "m1", lazily, naming(1, 0)), {verb: rest}}
 	for name, history := range map[string][]op{
 		"served again":   append(append([]op{{verb: stopVersion, n: 1}}, waits...), op{verb: serveVersion, n: 1}),
 		"served no more": append(slices.Clone(waits), op{verb: stopVersion, n: 1}),
+		"mended": {
+			{verb: putTemplate, key: gear, content: content{image: 1, tier: "front"}},
+			said(namespaced("a"), "m1", lazily, naming(1)), {verb: rest}, {verb: stopVersion, n: 1}, said(namespaced("a"), "m1", lazily, naming(0)),
+		},
 	} {
 		for climate, c := range map[string]climate{"one process": {lag: true, lanes: true, follow: true, flights: 1, versioned: true}, "many": {keeps: true, flights: 1, versioned: true}} {
 			t.Run(name+", "+climate, func(t *testing.T) {

@@ -327,7 +327,7 @@ func (e Evidence) ofFormerBinding() bool {
 // it had when it was claimed. Without a binding in force that policy does not act until
 // the content changes.
 func awaitsChange(t *propagation.Template) bool {
-	return t.Claim.Held() && t.Baseline != "" && t.Baseline.Hash() == t.Hash
+	return t.Claim.Held() && t.AsFound()
 }
 
 // takers returns the bindings in force that need the template in the member, because

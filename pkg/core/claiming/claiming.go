@@ -217,8 +217,7 @@ func (in Input) changed() bool { return in.Binding.ActedHash() != in.Template.Ha
 // Lazy policy that claimed the present content and waits for the next change. One
 // change elects only once.
 func (in Input) elected() bool {
-	base := in.Template.Baseline
-	return base.Hash() == in.Template.Hash && string(base) != in.Binding.Annotations[propagation.AnnotationConsumedBaseline]
+	return in.Template.AsFound() && string(in.Template.Baseline) != in.Binding.Annotations[propagation.AnnotationConsumedBaseline]
 }
 
 // take returns the decision that p claims the template, from holder unless that is nil.

@@ -297,7 +297,7 @@ func (in Input) changed() bool {
 		consumed = propagation.Baseline(in.Binding.Annotations[propagation.AnnotationConsumedBaseline])
 	}
 	if base != "" && base != consumed {
-		return base.Hash() != in.Template.Hash
+		return !in.Template.AsFound()
 	}
 	return !in.acted() || in.contentPending()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -124,19 +125,33 @@ func same(want map[string]*string, have map[string]string) bool {
 	return true
 }
 
-// Baseline is the content that a template had when a Lazy policy claimed it; empty:
-// none.
+// Baseline is the content that a template had when a Lazy policy claimed it, as
+// "resourceVersion@version/hash", with the version of the kind's API in which it was
+// read, which older releases leave out; empty: none.
 type Baseline string
 
 // NewBaseline returns the baseline of a template as it was read.
 func NewBaseline(t *Template) Baseline {
-	return Baseline(t.ResourceVersion + "/" + t.Hash)
+	apiVersion, _ := t.Object["apiVersion"].(string)
+	return Baseline(t.ResourceVersion + "@" + schema.FromAPIVersionAndKind(apiVersion, "").Version + "/" + t.Hash)
 }
 
 // Hash returns the hash of the content.
 func (b Baseline) Hash() string {
 	_, hash, _ := strings.Cut(string(b), "/")
 	return hash
+}
+
+// AsFound reports whether the template has the content of its baseline, also if that was
+// read in another version of the kind's API.
+func (t *Template) AsFound() bool {
+	found := t.Baseline.Hash()
+	if found == "" || found == t.Hash {
+		return found != ""
+	}
+	read, _, _ := strings.Cut(string(t.Baseline), "/")
+	_, version, _ := strings.Cut(read, "@")
+	return version != "" && t.As(schema.GroupVersion{Group: t.Key.GroupVersionKind().Group, Version: version}.String()).Hash == found
 }
 
 // Sighting records when a template was first seen with its content. Later writes that

@@ -54,3 +54,39 @@ func TestKnownTo(t *testing.T) {
 		t.Error("without a binding it is known as it was read")
 	}
 }
+
+// A baseline says in which version it was read. Older releases left that out.
+func TestZ14AsFoundInAnotherVersion(t *testing.T) {
+	read := func(apiVersion, name string) *propagation.Template {
+		obj := map[string]any{"apiVersion": apiVersion, "kind": "Gear", "metadata": map[string]any{"name": "gear"}, "spec": map[string]any{"name": name}}
+		return &propagation.Template{
+			Key: propagation.TemplateKey{APIVersion: apiVersion, Kind: "Gear", Name: "gear"}, ResourceVersion: "7", Object: obj, Hash: propagation.HashContent(obj),
+		}
+	}
+	old := read("example.com/v1beta1", "a")
+	found := propagation.NewBaseline(old)
+	if want := propagation.Baseline("7@v1beta1/" + old.Hash); found != want {
+		t.Errorf("the baseline is %s, want %s", found, want)
+	}
+	for name, tc := range map[string]struct {
+		baseline propagation.Baseline
+		now      *propagation.Template
+		want     bool
+	}{
+		"the same version":                             {found, old, true},
+		"another version":                              {found, read("example.com/v1", "a"), true},
+		"other content":                                {found, read("example.com/v1beta1", "b"), false},
+		"other content in another version":             {found, read("example.com/v1", "b"), false},
+		"an older release's baseline":                  {propagation.Baseline("7/" + old.Hash), old, true},
+		"an older release's baseline, another version": {propagation.Baseline("7/" + old.Hash), read("example.com/v1", "a"), false},
+		"no baseline": {"", old, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := *tc.now
+			now.Baseline = tc.baseline
+			if got := now.AsFound(); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
