@@ -79,7 +79,7 @@ func TestZ14AsFoundInAnotherVersion(t *testing.T) {
 		"other content in another version":             {found, read("example.com/v1", "b"), false},
 		"an older release's baseline":                  {propagation.Baseline("7/" + old.Hash), old, true},
 		"an older release's baseline, another version": {propagation.Baseline("7/" + old.Hash), read("example.com/v1", "a"), false},
-		"no baseline": {"", old, false},
+		"no baseline":                                  {"", old, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := *tc.now
