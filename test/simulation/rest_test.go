@@ -145,7 +145,7 @@ func (w *world) checkBindings() {
 		switch {
 		case b.Spec.Resource.UID != "" && (t == nil || t.UID != b.Spec.Resource.UID):
 			w.fail("%s outlives its template", b.Key)
-		case b.ActedHash() == "" && len(b.Spec.RequiredBy) == 0:
+		case b.ActedHash() == "" && len(b.Spec.RequiredBy) == 0 && !b.Claim().Held(): // else it says why who holds its template waits
 			w.fail("%s serves nobody", b.Key)
 		}
 		w.checkScheduled(b)
