@@ -31,7 +31,7 @@ func (p *past) remember(uid string, b bound) {
 // remade are what the binding of a template may say that somebody deleted, as far as
 // the template holds what was in force, and a policy whose changes wait holds it.
 func (r *reaching) remade(i, k int, s state) (all []bound) {
-	t := r.moments[i].things[r.id]
+	t := s.knows(r.moments[i].things[r.id])
 	holder, stands := holderOf(r.moments[k].rules, t, s.claimed)
 	if s.bound != (bound{}) || !stands || holder == nil || !holder.lazy() && !r.moments[k].gates.Static {
 		return nil
@@ -39,7 +39,7 @@ func (r *reaching) remade(i, k int, s state) (all []bound) {
 	for was := range r.forms[t.uid] {
 		if was.acted == t.hash {
 			for _, form := range []string{was.form, formOf(holder.Policy), asPlaced(holder.Key.ID(), holder.ID)} {
-				all = append(all, bound{acted: t.hash, form: form, used: s.wait})
+				all = append(all, bound{acted: t.hash, form: form, used: s.wait, version: holder.reads(t, s.bound)})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -23,7 +24,8 @@ import (
 // or an event was lost. Two sweeps have to find them so, with no write to the binding
 // in between, since most are about to be rendered. If another scheduler chose the
 // clusters without emitting an event, or there is a Work too many, the binding is
-// announced as scheduled.
+// announced as scheduled. If its status names a member that has left, with which the Works
+// there went, the reporter is told.
 func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) error {
 	made := make(map[propagation.WorkKey]*propagation.Work, len(books.Works))
 	for _, w := range books.Works {
@@ -31,20 +33,34 @@ func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) err
 	}
 	var suspects []tick.Suspect[*propagation.Binding]
 	for _, b := range books.Page.Bindings {
-		if lacks(b, made, books.Here) || exceeds(b, made, books.Here) {
+		if lacks(b, made, books.Here) || exceeds(b, made, books.Here) || len(departed(b, books.Ready)) > 0 {
 			suspects = append(suspects, suspect(b))
 		}
 	}
 	found, failed := a.current(ctx, books.Page, tick.Twice(t, roundUnrendered, suspects, books.Page.Most()))
 	for _, b := range found {
 		key := b.Template()
-		if b.ForeignScheduler() != "" || !lacks(b, made, books.Here) {
+		switch lacks := lacks(b, made, books.Here); {
+		case lacks && b.ForeignScheduler() == "":
+			t.Out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "Unrendered"})
+		case lacks || exceeds(b, made, books.Here):
 			t.Out.Emit(events.BindingScheduled, events.Data{Template: &key, Binding: &b.Key, BindingVersion: b.ResourceVersion, Reason: "Unrendered"})
-			continue
 		}
-		t.Out.Emit(events.TemplateTouched, events.Data{Template: &key, Reason: "Unrendered"})
+		for _, cluster := range departed(b, books.Ready) {
+			w := propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}
+			t.Out.EmitWork(events.WorkFailed, events.Data{Template: &key, Binding: &b.Key, Work: &w, Cluster: cluster, Reason: "NoWork"})
+		}
 	}
 	return failed
+}
+
+// departed returns the clusters that the binding's status names, and that are neither
+// registered nor among its clusters.
+func departed(b *propagation.Binding, registered map[string]bool) []string {
+	return slices.DeleteFunc(reporting.Astray(b, nil), func(cluster string) bool {
+		_, is := registered[cluster]
+		return is || len(path.IsValidPathSegmentName(cluster)) > 0 // a status may be forged
+	})
 }
 
 // bare reports whether the Work contains a Secret with its content, as earlier versions
