@@ -5,7 +5,6 @@ package reporting
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,18 +66,22 @@ func Unrendered(b *propagation.Binding) bool {
 	return meta.IsStatusConditionFalse(b.Status.Conditions, rendering.ConditionRendered)
 }
 
-// Astray are the clusters, sorted, about which the binding's status has to be written anew
-// if they have no Work: those that it names and that are no targets, and those of failed,
-// whose Works cannot be made, as long as it names them or does not say that not all have
-// what is in force.
-func Astray(b *propagation.Binding, failed map[string]bool) []string {
+// Astray are the clusters, sorted, about which the binding's status has to be written anew,
+// though nobody is about to tell of a Work there: those without a Work that it names and
+// that are no targets; those of failed, whose Works cannot be made, as long as it names
+// them or does not say that not all have what is in force; and those whose Works stay as
+// they are where nothing is wanted, and are of an earlier content by now.
+func Astray(b *propagation.Binding, works []*propagation.Work, failed map[string]bool) []string {
+	of, targets := byCluster(works), b.TargetClusters()
 	var names []string
-	if Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed {
-		names = slices.Collect(maps.Keys(failed))
+	for c := range failed {
+		if of[c] == nil && Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed {
+			names = append(names, c)
+		}
 	}
-	targets := b.TargetClusters()
 	for _, i := range b.Status.AggregatedStatus {
-		if failed[i.ClusterName] || !slices.Contains(targets, i.ClusterName) {
+		w, target := of[i.ClusterName], slices.Contains(targets, i.ClusterName)
+		if w == nil && (failed[i.ClusterName] || !target) || w != nil && !w.Deleting && !target && !UpToDate(b, w) && i.AppliedMessage != messageOutdated {
 			names = append(names, i.ClusterName)
 		}
 	}

@@ -161,16 +161,16 @@ func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.
 	}
 }
 
-// astray emits the events about Works that are not there, for the reporter: as long as
-// the binding's status says otherwise of their clusters, which may have left since. If the
-// applier is told of other Works, its answer has the status written.
+// astray emits the events about Works that are not there, or that nothing is done with,
+// for the reporter: as long as the binding's status says otherwise of their clusters, which
+// may have left since. If the applier is told of other Works, its answer has the status
+// written.
 func astray(out *events.Batch, b *propagation.Binding, existing []*propagation.Work, failed map[string]bool) {
 	if b == nil || !out.Empty() {
 		return
 	}
-	for _, cluster := range reporting.Astray(b, failed) {
-		there := slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == cluster })
-		if there || len(path.IsValidPathSegmentName(cluster)) > 0 { // a status may be forged
+	for _, cluster := range reporting.Astray(b, existing, failed) {
+		if len(path.IsValidPathSegmentName(cluster)) > 0 { // a status may be forged
 			continue
 		}
 		template, key := b.Template(), propagation.WorkKey{Cluster: cluster, Name: propagation.WorkName(b.Key)}

@@ -63,6 +63,22 @@ func TestRenderer(t *testing.T) {
 				r.says(workv1alpha2.ReasonFullyAppliedFailed, "m3")
 			}, tells: []string{events.WorkFailed},
 		},
+		"no cluster fits the binding, its Works stay, and its content changed: the status hears of that": {
+			before: func(r *scene) {
+				r.hub.Apply(r.key, func(map[string]any) {})
+				r.render()
+				r.let("hunter2")
+				r.unfit()
+				r.says(workv1alpha2.ReasonFullyAppliedFailed, "m1", "m2")
+			}, works: []string{"m1", "m2"}, tells: []string{events.WorkFailed},
+		},
+		"no cluster fits the binding, and its status names what is no name: nobody is told of that": {
+			before: func(r *scene) {
+				r.hub.Apply(r.key, func(map[string]any) {})
+				r.unfit()
+				r.says(workv1alpha2.ReasonFullyAppliedFailed, "../m3")
+			},
+		},
 		"somebody forged the frozen content, which wakes the gate": {
 			before: func(r *scene) {
 				r.render()

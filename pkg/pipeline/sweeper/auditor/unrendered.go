@@ -57,7 +57,7 @@ func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) err
 // departed returns the clusters that the binding's status names, and that are neither
 // registered nor among its clusters.
 func departed(b *propagation.Binding, registered map[string]bool) []string {
-	return slices.DeleteFunc(reporting.Astray(b, nil), func(cluster string) bool {
+	return slices.DeleteFunc(reporting.Astray(b, nil, nil), func(cluster string) bool {
 		_, is := registered[cluster]
 		return is || len(path.IsValidPathSegmentName(cluster)) > 0 // a status may be forged
 	})
