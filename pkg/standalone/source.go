@@ -241,32 +241,18 @@ func (p *pipeline) watch(ctx context.Context, kinds []schema.GroupVersionKind) e
 	return errors.Join(failed...)
 }
 
-// knownAtOnce is how many templates that Redis knows are read at once.
-const knownAtOnce = 500
-
 // vanished tells of the templates of a kind that Redis knows and that the hub does not
 // have. That they were deleted was told when nobody could tell whether they exist: their
 // kind was not served.
 func vanished(ctx context.Context, index replay.Index, h templates, gvk schema.GroupVersionKind, tell func(propagation.TemplateKey)) error {
-	for cursor := ""; ; {
-		page, next, err := index.Templates(ctx, gvk.GroupKind(), cursor, knownAtOnce)
-		if errors.Is(err, outcome.ErrNotBuilt) {
-			return nil // and what is built knows those that exist
-		}
-		if err != nil {
-			return err
-		}
-		for _, t := range page {
-			if _, err := h.Template(ctx, t); errors.Is(err, outcome.ErrGone) {
-				tell(t)
-			} else if err != nil {
-				return err
-			}
-		}
-		if cursor = next; cursor == "" {
+	return replay.Recorded(ctx, index, gvk.GroupKind(), func(t propagation.TemplateKey) error {
+		_, err := h.Template(ctx, t)
+		if errors.Is(err, outcome.ErrGone) {
+			tell(t)
 			return nil
 		}
-	}
+		return err
+	})
 }
 
 // templates are those of the hub.

@@ -62,31 +62,3 @@ func (r *Replay) moved(ctx context.Context, gvk schema.GroupVersionKind, c hub.C
 	}
 	return slices.DeleteFunc(all.All, func(w hub.Written) bool { return !in.fresh[w.Key.Namespace] }), nil
 }
-
-// vanished returns the templates that are recorded and that a list does not have. That
-// they were deleted was not reported, or when nobody could tell whether they exist: their
-// kind was not served.
-func (r *Replay) vanished(ctx context.Context, gvk schema.GroupVersionKind, c hub.Changes) ([]hub.Written, error) {
-	if !c.Listed {
-		return nil, nil
-	}
-	there := map[string]bool{}
-	for _, w := range c.All {
-		there[w.Key.ID()] = true
-	}
-	var gone []hub.Written
-	for cursor := ""; ; {
-		page, next, err := r.index.Templates(ctx, gvk.GroupKind(), cursor, eventsAtOnce)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range page {
-			if !there[t.ID()] {
-				gone = append(gone, hub.Written{Change: hub.Change{Type: hub.Deleted, Key: t}})
-			}
-		}
-		if cursor = next; cursor == "" {
-			return gone, nil
-		}
-	}
-}
