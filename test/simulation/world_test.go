@@ -240,7 +240,11 @@ func (w *world) boot() {
 		build = w.sweeper.Start
 		w.past.lose()
 	}
-	if err := build(w.ctx); err != nil {
+	err := build(w.ctx)
+	if errors.Is(err, outcome.ErrNotServed) && w.makeKinds() { // a process waits for the kinds of Sluice
+		err = build(w.ctx)
+	}
+	if err != nil {
 		w.fail("rebuild at the start: %v", err)
 	}
 	w.followPolicies(false)
