@@ -189,7 +189,7 @@ chaos: build ## Kill, stop and restart real processes under load: DURATION=1h SE
 .PHONY: verify
 verify: verify-generated verify-format verify-modules ## Check that what is generated, formatted and required is up to date
 	$(call say,conventions)
-	@go test ./test/conventions ./pkg/core
+	@go test ./test/conventions ./pkg/core ./test/e2e/acceptance
 
 .PHONY: verify-generated
 verify-generated:
