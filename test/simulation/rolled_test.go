@@ -14,9 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/member"
 	"sluice.dev/test/pipelinetest"
 )
 
@@ -151,7 +154,8 @@ func (w *world) checkRolled(p *placementv1.ClusterResourcePlacement, picked []st
 	s := w.rolled(p)
 	for _, b := range w.hub.LivePlacementBindings() {
 		leaves := b.DeletionTimestamp != nil || b.Spec.State == placementv1.BindingStateUnscheduled && !p.Spec.Strategy.External()
-		if leaves && b.Labels[placementv1.LabelParentCRP] == p.Name && !w.heldBack(b) {
+		namespace := member.Ref{APIVersion: "v1", Kind: "Namespace", Name: selections[p.Name]}
+		if leaves && b.Labels[placementv1.LabelParentCRP] == p.Name && !w.heldBack(b) && !w.holdsStranded(b.Spec.TargetCluster, namespace) {
 			w.fail("%s is on its way out, and is there still", b.Name)
 		}
 	}
@@ -252,6 +256,16 @@ func (h decidersHub) Members(ctx context.Context) ([]*memberclusterv1.MemberClus
 	all, err := h.Hub.Members(ctx)
 	if f := flightOf(ctx); f != nil {
 		f.members = all
+	}
+	return all, err
+}
+
+// Clusters answers as the hub does; the scheduler reads them after the members, and takes
+// their labels for those.
+func (h decidersHub) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	all, err := h.Hub.Clusters(ctx)
+	if f := flightOf(ctx); f != nil {
+		f.members = mirroring.Present(f.members, all)
 	}
 	return all, err
 }

@@ -195,9 +195,9 @@ func (w *world) process() map[string]function.Stage {
 	suspensions := suspending{suspension.New(w.redis), w}
 	w.claims, w.sweeper = index, sweeper.New(w.hub, index, positions.New(w.redis), w.probe, w.time)
 	stages := map[string]function.Stage{}
-	placements := scheduler.Placements(unplaced{})
+	placements, fleet := scheduler.Placements(unplaced{}), scheduler.Clusters(w.hub)
 	if w.placed {
-		placements = decidersHub{w.hub, w}
+		placements, fleet = decidersHub{w.hub, w}, decidersHub{w.hub, w}
 		w.sweeper.Mirroring(pipelinetest.Mirrored{Hub: w.hub}, unused)
 		for _, s := range []function.Stage{placer.New(w.hub, pending.New(w.redis), nil, w.time), rollout.New(w.hub, w.time)} {
 			stages[s.Name()] = s
@@ -208,7 +208,7 @@ func (w *world) process() map[string]function.Stage {
 		preemptor.New(w.hub, index),
 		gate.New(w.hub, w.time),
 		dependencies.New(w.hub, suspensions),
-		scheduler.New(w.hub, w.hub, placements, w.hub, w.time),
+		scheduler.New(w.hub, fleet, placements, w.hub, w.time),
 		renderer.New(renderersHub{w.hub}, w.time),
 		applier.New(w.hub, suspensions, func(ctx context.Context, c string) (applier.Member, error) { return w.member(ctx, c) }, w.time).Sequential(),
 		reporter.New(reportersHub{w.hub}, func(ctx context.Context, c string) (reporter.Member, error) { return w.member(ctx, c) }, w.time),

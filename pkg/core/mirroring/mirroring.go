@@ -100,6 +100,25 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 	return m
 }
 
+// Present are the members with what their Clusters say now, in the same order: a label
+// of a Cluster counts from the moment that it is written, not only once it is mirrored.
+// Who decides once and for all, as where a placement goes, must not do so by the former.
+// A member without a Cluster, or that is being deleted, is as it stands.
+func Present(members []*memberclusterv1.MemberCluster, clusters []*clusterv1alpha1.Cluster) []*memberclusterv1.MemberCluster {
+	of := make(map[string]*clusterv1alpha1.Cluster, len(clusters))
+	for _, c := range clusters {
+		of[c.Name] = c
+	}
+	out := make([]*memberclusterv1.MemberCluster, 0, len(members))
+	for _, m := range members {
+		if c := of[m.Name]; c != nil && m.DeletionTimestamp == nil {
+			m = Member(c, m)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
 // Orphaned returns the MemberCluster as one whose Cluster is gone.
 func Orphaned(m *memberclusterv1.MemberCluster) *memberclusterv1.MemberCluster {
 	next := m.DeepCopy()

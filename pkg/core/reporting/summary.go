@@ -27,6 +27,7 @@ const (
 	messageNotFullyApplied = "Failed to apply all works, see status.aggregatedStatus for details"
 	messageOutdated        = "the Work is of an earlier content; see the condition Rendered of the binding"
 	messagePending         = "not applied yet"
+	messageUnseen          = "what the member has of it is not known yet"
 )
 
 // Concluded tells whether each target of the binding has a Work, made of what
@@ -136,10 +137,10 @@ func sameManifest(w *propagation.Work) bool {
 }
 
 // Finished reports whether nothing is left to do for the Work: its member has what it
-// says, or the Work says that it is suspended.
+// says, or the Work says that it is suspended, and what is there.
 func Finished(w *propagation.Work) bool {
 	if w.Suspended() {
-		return heldBack(w)
+		return heldBack(w) && !unseen(w)
 	}
 	return concluded(w) && Holds(w) && !meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
 }

@@ -113,6 +113,7 @@ func TestFinished(t *testing.T) {
 		"an earlier form was applied":                  {made("a", appliedAt(4)), false},
 		"suspended, and it says so":                    {made("a", suspended, appliedAt(4), heldNow), true},
 		"suspended, and it does not say so":            {made("a", suspended, applied), false},
+		"suspended, and what is there is not known":    {made("a", suspended, heldNow, with("Applied", "Unknown", 5, "")), false},
 		"resumed, and it says that it is held":         {made("a", applied, heldNow), false},
 		"resumed with the same content, not yet known": {made("a", appliedAt(4), same), false},
 	} {

@@ -50,6 +50,28 @@ func Held(w *propagation.Work) bool {
 	return w.Suspended() || meta.IsStatusConditionFalse(w.Status.Conditions, workv1alpha1.ConditionDispatching)
 }
 
+// Seen returns the conditions of a suspended Work of which nothing was applied yet. Applied
+// is Unknown as long as it is not known whether its member has something already, and
+// absent as soon as it is.
+func Seen(list []metav1.Condition, known bool, generation int64, now time.Time) []metav1.Condition {
+	switch c := meta.FindStatusCondition(list, workv1alpha1.ConditionApplied); {
+	case c != nil && c.Status != metav1.ConditionUnknown:
+		return list
+	case known:
+		return conditions.Without(list, workv1alpha1.ConditionApplied)
+	}
+	list, _ = conditions.Set(list, metav1.Condition{
+		Type: workv1alpha1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: ReasonUnreachable, Message: messageUnseen, ObservedGeneration: generation,
+	}, now)
+	return list
+}
+
+// unseen tells whether it is not known yet what the member of a suspended Work has.
+func unseen(w *propagation.Work) bool {
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1alpha1.ConditionApplied)
+	return c != nil && c.Status == metav1.ConditionUnknown
+}
+
 // Succeeded returns the status of a Work that is applied in its member.
 func Succeeded(w *propagation.Work, state workv1alpha1.AppliedState, manifests []workv1alpha1.ManifestStatus, now time.Time) workv1alpha1.WorkStatus {
 	status, message := w.Status, MessageApplied

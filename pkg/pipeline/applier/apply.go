@@ -320,7 +320,9 @@ func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (resu
 	if len(status.ManifestStatuses) == 0 {
 		// A Work that was created again has no statuses yet for the objects in its
 		// member.
-		status.ManifestStatuses = s.seen(ctx, w)
+		var known bool
+		status.ManifestStatuses, known = s.seen(ctx, w)
+		status.Conditions = reporting.Seen(status.Conditions, known, w.Generation, s.now())
 	} else if manifests, err := manifestsOf(w); err == nil {
 		status.ManifestStatuses = reporting.Named(status.ManifestStatuses, manifests)
 	}
@@ -330,29 +332,32 @@ func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (resu
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
 }
 
-// seen returns the statuses of the Work's objects that exist in the member already. For
-// those that cannot be read now, the reporter adds them later.
-func (s *Stage) seen(ctx context.Context, w *propagation.Work) []workv1alpha1.ManifestStatus {
+// seen returns the statuses of the Work's objects that exist in the member already;
+// false: of some it cannot be told.
+func (s *Stage) seen(ctx context.Context, w *propagation.Work) (statuses []workv1alpha1.ManifestStatus, known bool) {
 	manifests, err := manifestsOf(w)
 	if err != nil {
-		return nil
+		return nil, true // it has none
 	}
 	m, err := s.members(ctx, w.Key.Cluster)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	known, err := s.kinds(ctx)
+	table, err := s.kinds(ctx)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	var out []workv1alpha1.ManifestStatus
+	known = true
 	for i, manifest := range manifests {
 		live, err := m.Look(ctx, refOf(manifest), member.Looking{})
-		if err == nil && live.Answer == applying.Found && live.Value.Ours(w) {
-			out = append(out, reporting.ManifestStatus(known, i, manifest, live.Value.Object))
+		switch {
+		case err != nil || live.Answer == applying.CannotTell:
+			known = false
+		case live.Answer == applying.Found && live.Value.Ours(w):
+			statuses = append(statuses, reporting.ManifestStatus(table, i, manifest, live.Value.Object))
 		}
 	}
-	return out
+	return statuses, known
 }
 
 // dispatching returns the Work's conditions with Dispatching set.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 )
@@ -56,6 +57,7 @@ type OverridesWithin interface {
 type Selection interface {
 	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
 	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 }
 
 // Runs reads and writes the runs that carry out what is External.

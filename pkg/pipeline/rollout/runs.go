@@ -114,8 +114,8 @@ func (s *Stage) follow(ctx context.Context, at situation) (*rollout.Run, error) 
 		if at.requests, err = s.hub.ApprovalRequests(ctx); err != nil {
 			return nil, fmt.Errorf("list approval requests: %w", err)
 		}
-		if at.members, err = s.hub.Members(ctx); err != nil {
-			return nil, fmt.Errorf("list members: %w", err)
+		if at.members, err = s.members(ctx); err != nil {
+			return nil, err
 		}
 	}
 	var allowed *rollout.Run

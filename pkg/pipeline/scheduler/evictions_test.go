@@ -100,7 +100,7 @@ func (w *evictingWorld) asked(t *testing.T) ([]event.Event, error) {
 	if err := e.SetData("application/json", ref); err != nil {
 		t.Fatal(err)
 	}
-	return New(noBindings{}, noClusters{}, w, nil, func() time.Time { return noon }).Handle(t.Context(), e)
+	return New(noBindings{}, w, w, nil, func() time.Time { return noon }).Handle(t.Context(), e)
 }
 
 func (w *evictingWorld) picked() (names []string) {

@@ -14,6 +14,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/scheduling/placement"
 	"sluice.dev/pkg/outcome"
@@ -83,6 +84,11 @@ func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingP
 	if err != nil {
 		return placement.Decision{}, fmt.Errorf("list members: %w", err)
 	}
+	fleet, err := s.clusters.Clusters(ctx)
+	if err != nil {
+		return placement.Decision{}, fmt.Errorf("list clusters: %w", err)
+	}
+	members = mirroring.Present(members, fleet)
 	return placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: bindings, Evicted: evicted, Now: s.now()}), nil
 }
 

@@ -16,6 +16,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/paging"
@@ -27,6 +28,7 @@ type placedWorld struct {
 	placements []*placementv1.ClusterResourcePlacement
 	policy     *placementv1.ClusterSchedulingPolicySnapshot
 	members    []*memberclusterv1.MemberCluster
+	clusters   []*clusterv1alpha1.Cluster
 	writes     int
 }
 
@@ -88,9 +90,10 @@ func (noBindings) ListBindings(context.Context, string, int64, string) ([]*propa
 	return nil, "", nil
 }
 
-type noClusters struct{}
-
-func (noClusters) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) { return nil, nil }
+// Clusters of the world are those that its members belong to.
+func (w *placedWorld) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
+	return w.clusters, nil
+}
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
@@ -103,7 +106,7 @@ func (w *placedWorld) handle(t *testing.T, eventType string, d events.Data) []ev
 	if err := e.SetData("application/json", d); err != nil {
 		t.Fatal(err)
 	}
-	out, err := New(noBindings{}, noClusters{}, w, nil, func() time.Time { return noon }).Handle(t.Context(), e)
+	out, err := New(noBindings{}, w, w, nil, func() time.Time { return noon }).Handle(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +137,44 @@ func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
 	s := w.policy.Status
 	if w.writes != 1 || s.ObservedCRPGeneration != 5 || len(s.ClusterDecisions) != 1 || !s.ClusterDecisions[0].Selected || s.Conditions[0].ObservedGeneration != 1 {
 		t.Errorf("%d writes, status %+v", w.writes, s)
+	}
+}
+
+// What a placement picked stays, whatever becomes of labels, so it must be picked by those
+// that people have given, mirrored or not.
+func TestC1APlacementIsScheduledByTheLabelsThatClustersHaveNow(t *testing.T) {
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name = "shop"
+	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
+	policy.Name, policy.Generation = "shop-0", 1
+	policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
+	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "1", placementv1.AnnotationNumberOfClusters: "2"}
+	policy.Spec.Policy = &placementv1.PlacementPolicy{
+		PlacementType:             placementv1.PickNPlacementType,
+		TopologySpreadConstraints: []placementv1.TopologySpreadConstraint{{TopologyKey: "env", WhenUnsatisfiable: placementv1.DoNotSchedule}},
+	}
+	w := &placedWorld{placements: []*placementv1.ClusterResourcePlacement{p}, policy: policy}
+	ok := func(of string) metav1.Condition { return metav1.Condition{Type: of, Status: metav1.ConditionTrue} }
+	for name, env := range map[string]string{"member1": "prod", "member2": "canary", "member3": "canary"} {
+		m, c := &memberclusterv1.MemberCluster{}, &clusterv1alpha1.Cluster{}
+		m.Name, c.Name = name, name
+		c.Labels = map[string]string{"env": env}
+		if name != "member1" { // not mirrored yet
+			m = mirroring.Member(c, m)
+		}
+		m.Status.AgentStatus = []memberclusterv1.AgentStatus{{
+			Type: memberclusterv1.MemberAgent, LastReceivedHeartbeat: metav1.NewTime(noon),
+			Conditions: []metav1.Condition{ok(memberclusterv1.ConditionJoined), ok(memberclusterv1.ConditionHealthy)},
+		}}
+		w.members, w.clusters = append(w.members, m), append(w.clusters, c)
+	}
+	w.handle(t, events.PlacementSnapshotted, events.Data{Placement: "shop"})
+	picked := map[string]bool{}
+	for _, d := range w.policy.Status.ClusterDecisions {
+		picked[d.ClusterName] = d.Selected
+	}
+	if !picked["member1"] || picked["member2"] == picked["member3"] {
+		t.Errorf("picked %v, want member1 and one of the others", picked)
 	}
 }
 
