@@ -47,6 +47,11 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", msg.Binding, err)
 	}
+	if e.Type() == events.BindingRemoved { // it was created again, and Redis knows the former one
+		if err := s.inherit(ctx, parent); err != nil {
+			return nil, err
+		}
+	}
 	out := events.From(Name, e)
 	strays, err := s.strays(ctx, out, parent, msg.Reason == events.ReasonFollowsNobody)
 	if err != nil {

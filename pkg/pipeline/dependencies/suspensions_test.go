@@ -54,13 +54,15 @@ func TestNoInheritedSuspensionOutlivesWhatItIsInheritedFrom(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone []propagation.TemplateKey // whose bindings are gone
 		lost bool                      // the answer to the first commit
+		anew bool                      // the follower's binding is created again, before it is heard that it was gone
 		want []string
 	}{
-		"nothing is gone":                           {want: []string{"m3"}},
-		"the parent is gone":                        {gone: []propagation.TemplateKey{nginx}},
-		"the parent is gone, and an answer, too":    {gone: []propagation.TemplateKey{nginx}, lost: true},
-		"the follower is gone, and then the parent": {gone: []propagation.TemplateKey{settings, nginx}},
-		"both are gone at once":                     {gone: []propagation.TemplateKey{nginx, settings}},
+		"nothing is gone":                                            {want: []string{"m3"}},
+		"the parent is gone":                                         {gone: []propagation.TemplateKey{nginx}},
+		"the parent is gone, and an answer, too":                     {gone: []propagation.TemplateKey{nginx}, lost: true},
+		"the follower is gone, and then the parent":                  {gone: []propagation.TemplateKey{settings, nginx}},
+		"both are gone at once":                                      {gone: []propagation.TemplateKey{nginx, settings}},
+		"both are gone, and a policy has the follower created again": {gone: []propagation.TemplateKey{nginx, settings}, anew: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
@@ -79,6 +81,13 @@ func TestNoInheritedSuspensionOutlivesWhatItIsInheritedFrom(t *testing.T) {
 			set := suspensions{follower.Key: follower.InheritedSuspensions()}
 			for _, key := range tc.gone {
 				if err := h.DeleteBinding(ctx, h.LiveBinding(propagation.BindingOf(key))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.anew {
+				next := &propagation.Binding{Key: follower.Key, Annotations: map[string]string{propagation.AnnotationActivePolicy: "p"}}
+				next.Spec.Resource = follower.Spec.Resource
+				if _, err := h.CommitBinding(ctx, nil, next); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -35,6 +35,10 @@ func (a *Auditor) Binding(ctx context.Context, e event.Event, key propagation.Bi
 		if named := b.Named(); named.ID() != template.ID() && propagation.BindingOf(named) == key {
 			out.Emit(events.TemplateTouched, events.Data{Template: &named, Reason: "BindingChanged"}) // the uid tells whose it is
 		}
+		if e.Type() == events.ResourceDeleted && dependencies.Serves(template) {
+			// What the former one inherited from bindings that are gone, too, ends.
+			out.Emit(events.BindingRemoved, events.Data{Template: &template, Binding: &key, Reason: reason})
+		}
 		// Somebody edited it, or it was created again before its deletion was seen.
 		if err := a.unfollowed(ctx, out, template, b); err != nil {
 			return nil, err

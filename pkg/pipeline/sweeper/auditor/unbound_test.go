@@ -189,6 +189,11 @@ func TestZ4WhoTookATemplateAlongTakesItAlongAnew(t *testing.T) {
 				d, err := events.Decode(one)
 				return err == nil && one.Type() == events.BindingScheduled && *d.Binding == parent.Key && *d.Template == nginx
 			})
+			// What the former one inherited is to go, too.
+			ends := slices.ContainsFunc(out, func(one event.Event) bool { return one.Type() == events.BindingRemoved })
+			if want := tc.anew != nil && tc.heard == ""; ends != want {
+				t.Errorf("that the former binding ended is told: %t, want %t", ends, want)
+			}
 			if told != tc.told || len(out) == 0 {
 				t.Errorf("%d events, the parent is told: %t, want %t", len(out), told, tc.told)
 			}
