@@ -7,6 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,6 +56,38 @@ func (h *Hub) defined(ctx context.Context, r resource) (time.Time, error) {
 	return d.CreationTimestamp.Time, nil
 }
 
+// Definitions returns for each API group a text that changes whenever a
+// CustomResourceDefinition of the group is made, changed or deleted. It is empty where
+// definitions may not be read.
+func (h *Hub) Definitions(ctx context.Context) (map[string]string, error) {
+	raw, err := do(ctx, h.client.Get().AbsPath(definitionsPath).Param("resourceVersion", "0").
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"))
+	switch {
+	case apierrors.IsForbidden(err), unserved(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("list definitions: %w", err)
+	}
+	all := &metav1.PartialObjectMetadataList{}
+	if err := json.Unmarshal(raw, all); err != nil {
+		return nil, fmt.Errorf("decode definitions: %w", err)
+	}
+	slices.SortFunc(all.Items, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
+	of := map[string][]string{}
+	for _, d := range all.Items {
+		_, group, _ := strings.Cut(d.Name, ".") // it is named PLURAL.GROUP
+		of[group] = append(of[group], d.Name, string(d.UID), strconv.FormatInt(d.Generation, 10))
+	}
+	out := make(map[string]string, len(of))
+	for group, says := range of {
+		out[group] = propagation.HashJSON(says)[:12]
+	}
+	return out, nil
+}
+
+// definitionsPath is where CustomResourceDefinitions are.
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
 // managed is the label of an APIService that the API server makes itself, and its value
 // where it does so because of a CustomResourceDefinition.
 const (
@@ -98,5 +133,5 @@ func (h *Hub) metadata(ctx context.Context, r resource) (*metav1.PartialObjectMe
 
 // definition reads the CustomResourceDefinition of a kind.
 func (h *Hub) definition(ctx context.Context, r resource) ([]byte, error) {
-	return do(ctx, h.client.Get().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", r.Plural+"."+r.Group))
+	return do(ctx, h.client.Get().AbsPath(definitionsPath, r.Plural+"."+r.Group))
 }

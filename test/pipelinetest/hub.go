@@ -95,6 +95,8 @@ type Hub struct {
 
 	// serves are the versions that kinds are served in, where somebody said.
 	serves map[schema.GroupKind][]string
+	// redefined is how often what is served in a group was changed.
+	redefined map[string]int
 	// defined is when the definitions of kinds were made, where somebody said.
 	defined map[schema.GroupKind]time.Time
 
@@ -121,7 +123,7 @@ type Hub struct {
 
 // NewHub is a hub without objects.
 func NewHub(o Options) *Hub {
-	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, leaving: map[string]bool{}, dropped: map[Kind]bool{}, defined: map[schema.GroupKind]time.Time{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}, history: map[string]*historyRow{}}
+	h := &Hub{options: o, version: 100, namespaces: map[string]bool{}, leaving: map[string]bool{}, dropped: map[Kind]bool{}, defined: map[schema.GroupKind]time.Time{}, redefined: map[string]int{}, contents: map[propagation.WorkKey]*propagation.KeptContents{}, history: map[string]*historyRow{}}
 	h.templates = newTable[*propagation.Template](h)
 	h.policies = newTable[*propagation.Policy](h)
 	h.overrides = newTable[propagation.Override](h)

@@ -73,6 +73,21 @@ func (h *Hub) Serve(kind schema.GroupKind, versions ...string) {
 		h.serves = map[schema.GroupKind][]string{}
 	}
 	h.serves[kind] = versions
+	h.redefined[kind.Group]++
+}
+
+// Definitions tells for each group how often the definitions of its kinds were changed.
+func (h *Hub) Definitions(ctx context.Context) (map[string]string, error) {
+	if err := h.ask(ctx, "list", "definitions"); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]string{}
+	for group, times := range h.redefined {
+		all[group] = strconv.Itoa(times)
+	}
+	return all, nil
 }
 
 // Define sets when the definition of a kind was made.

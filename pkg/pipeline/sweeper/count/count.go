@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -38,6 +39,9 @@ const (
 type Hub interface {
 	Policies(ctx context.Context) ([]*propagation.Policy, error)
 	CommitPolicyStatus(ctx context.Context, p *propagation.Policy, status policyv1alpha1.PropagationStatus) error
+	// Definitions returns for each API group a text that changes whenever a
+	// CustomResourceDefinition of the group is changed.
+	Definitions(ctx context.Context) (map[string]string, error)
 }
 
 // Index knows which policy holds which template.
@@ -86,6 +90,9 @@ type progress struct {
 	Totals []sum `json:"totals,omitempty"`
 	// Due: the totals have to be written.
 	Due bool `json:"due,omitempty"`
+	// Defined are the definitions, by the API groups that policies name, when the
+	// policies were last announced because of them.
+	Defined map[string]string `json:"defined,omitempty"`
 }
 
 // sum has the counts of a policy's templates.
@@ -181,7 +188,7 @@ func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held ma
 		return fmt.Errorf("list policies: %w", err)
 	}
 	slices.SortFunc(policies, func(a, b *propagation.Policy) int { return strings.Compare(a.Key.ID(), b.Key.ID()) })
-	var failed error
+	failed := c.redefined(ctx, t, &at, policies)
 	for _, p := range policies {
 		if p.Key.ID() <= at.After {
 			continue
@@ -194,6 +201,48 @@ func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held ma
 	}
 	at.After, at.Totals, at.Due = "", nil, false
 	return errors.Join(failed, t.Write(position, at))
+}
+
+// redefined announces the policies that name kinds whose definitions were changed. A
+// version may have been served no more and served again since the last sweep: no status
+// tells of that, and meanwhile templates may have been found to be nobody's.
+func (c *Counter) redefined(ctx context.Context, t *tick.Tick, at *progress, policies []*propagation.Policy) error {
+	named := map[string]bool{}
+	for _, p := range policies {
+		for _, g := range groups(p) {
+			named[g] = true
+		}
+	}
+	if len(named) == 0 {
+		at.Defined = nil
+		return nil
+	}
+	all, err := c.hub.Definitions(ctx)
+	if err != nil {
+		return fmt.Errorf("list definitions of kinds: %w", err)
+	}
+	for _, p := range policies {
+		if slices.ContainsFunc(groups(p), func(g string) bool { was, known := at.Defined[g]; return !known || was != all[g] }) {
+			t.Out.Emit(events.PolicyChanged, events.Data{Policy: &p.Key, Reason: "KindsDefined"})
+		}
+	}
+	at.Defined = make(map[string]string, len(named))
+	for g := range named {
+		at.Defined[g] = all[g]
+	}
+	return nil
+}
+
+// groups returns the API groups that the policy names and whose kinds may be defined by
+// CustomResourceDefinitions.
+func groups(p *propagation.Policy) []string {
+	var out []string
+	for _, s := range p.Spec.ResourceSelectors {
+		if gv, err := schema.ParseGroupVersion(s.APIVersion); err == nil && propagation.MayBeDefined(gv.Group) {
+			out = append(out, gv.Group)
+		}
+	}
+	return out
 }
 
 // one writes to the status of one policy its counts, which of its kinds have no effect,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
@@ -32,6 +33,7 @@ type policies struct {
 	now     time.Time
 	slow    time.Duration
 	wrote   map[string]int
+	defined map[string]string
 	broken  string
 	// unknown is the policy of which Redis does not know what it selects.
 	unknown string
@@ -40,6 +42,8 @@ type policies struct {
 var errBroken = errors.New("broken")
 
 func (p *policies) Policies(context.Context) ([]*propagation.Policy, error) { return p.all, nil }
+
+func (p *policies) Definitions(context.Context) (map[string]string, error) { return p.defined, nil }
 
 func (p *policies) HeldCount(context.Context, propagation.PolicyKey) (int64, error) {
 	return p.holding, nil
@@ -169,6 +173,47 @@ func TestZ14APolicyIsAnnouncedWhenWhatItNamesIsServedOrNot(t *testing.T) {
 		}
 		if announced := len(told) == 1 && told[0].Type() == events.PolicyChanged; announced != tc.announced || len(told) > 1 {
 			t.Errorf("%d, served: %t: announced %v", i, tc.served, told)
+		}
+	}
+}
+
+// Z14: a version is served no more, somebody decides, and it is served again, all between
+// two sweeps. What the policy names is served then as it was; that its definition was
+// changed is what is left of it.
+func TestZ14APolicyIsAnnouncedWhenTheDefinitionOfWhatItNamesWasChanged(t *testing.T) {
+	p, at := some(3), fixture.Positions{}
+	for i, apiVersion := range []string{"example.com/v1", "other.com/v1", "apps/v1"} {
+		p.all[i].Spec.ResourceSelectors = []policyv1alpha1.ResourceSelector{{APIVersion: apiVersion, Kind: "Gear"}}
+	}
+	for i, tc := range []struct {
+		defined map[string]string
+		want    []string
+	}{
+		{map[string]string{"example.com": "1", "other.com": "1"}, []string{"p000", "p001"}}, // what came before is not known
+		{map[string]string{"example.com": "1", "other.com": "1"}, nil},
+		{map[string]string{"example.com": "2", "other.com": "1", "third.com": "1"}, []string{"p000"}},
+		{map[string]string{"example.com": "2", "other.com": "1"}, nil},
+		{map[string]string{"example.com": "2"}, []string{"p001"}}, // it was deleted
+	} {
+		p.defined, p.now = tc.defined, p.now.Add(every)
+		one := tick.New(event.New(), maps.Clone(at), p.now)
+		if err := errors.Join(New(p, p, func() time.Time { return p.now }).Sweep(t.Context(), one, page.All(nil), nil), one.Save(t.Context(), at)); err != nil {
+			t.Fatal(err)
+		}
+		told, err := one.Out.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range told {
+			d, err := events.Decode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, d.Policy.Name)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%d: announced (-want +got)\n%s", i, diff)
 		}
 	}
 }
