@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -114,10 +115,34 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 	return c.write(ctx, ref, desired, w)
 }
 
+// ErrExists says that the member has an object of that name, or had one that finished.
+var ErrExists = errors.New("the member has an object of that name")
+
+// noObjects is a version that no object has: where there is one, an API server answers
+// that it was changed, and where there is none, it creates it.
+const noObjects = "1"
+
+// Create applies the manifest as Write does where the member has no object of that name.
+// Otherwise it changes nothing, and the error is ErrExists. So nobody can create one
+// between a read and a write, and where there is none that costs no read.
+func (c *Client) Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*Observed, error) {
+	ref, desired := refOf(manifest), applying.Desired(w, hub, manifest)
+	if s := c.store(ref.GroupVersionKind()); s != nil {
+		if key := keyOf(ref.Namespace, ref.Name); s.get(key) != nil || s.over(key) != nil {
+			return nil, ErrExists
+		}
+	}
+	applying.LeaveNodePorts(desired, nil)
+	if err := unstructured.SetNestedField(desired, noObjects, "metadata", "resourceVersion"); err != nil {
+		return nil, &Refused{c.name, err.Error()}
+	}
+	return c.write(ctx, ref, desired, w)
+}
+
 // write applies the object in the version that the member serves, and registers the
 // change with the watch as Sluice's own. Without force, the API server refuses it if
-// somebody else owns a field and has another value there; that is a *Contested. write
-// changes obj.
+// somebody else owns a field and has another value there; that is a *Contested. Of an
+// object with a version it is ErrExists. write changes obj.
 func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, w *propagation.Work) (*Observed, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -128,10 +153,16 @@ func (c *Client) write(ctx context.Context, ref Ref, obj map[string]any, w *prop
 	obj["apiVersion"] = gv.String()
 	done := c.writing(ref)
 	now, err := at.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: obj}, metav1.ApplyOptions{FieldManager: propagation.FieldManager, Force: applying.Forces(w)})
+	_, creates, _ := unstructured.NestedString(obj, "metadata", "resourceVersion")
+	if creates && apierrors.IsConflict(err) {
+		done(nil)
+		return nil, ErrExists
+	}
 	if err != nil {
 		done(nil)
 		return nil, c.classify(ctx, err, ref.GroupVersionKind(), ref.Namespace)
 	}
+	unstructured.RemoveNestedField(obj, "metadata", "resourceVersion")
 	changed := applying.Changed(obj, now.Object)
 	o := observe(ref.APIVersion, now.Object, false)
 	o.For, o.Changed = w.UID, changed

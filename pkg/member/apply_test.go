@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placementv1 "sluice.dev/apis/placement/v1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
@@ -154,6 +155,51 @@ func TestAnObjectThatWasDeletedComesBack(t *testing.T) {
 	}
 	if second := w.apply(of, m); !second.Changed || second.State.UID == first.State.UID {
 		t.Errorf("applied %+v after %+v", second, first)
+	}
+}
+
+// What is created without a read is what an apply would make. What is there already, of
+// whomever, stays as it is, however it came to be there.
+func TestZ1WhatIsThereIsNotCreated(t *testing.T) {
+	for name, template := range map[string]string{"settings": configMap, "nginx": deployment} {
+		t.Run(name, func(t *testing.T) {
+			w := anywhere(t)
+			of, m := work(name+"-x"), w.manifest(template)
+			o, err := w.Create(t.Context(), of, "hub1", m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Work != name+"-x" || o.Hub != "hub1" || o.UID == "" || o.Changed != "" || o.Manifest != propagation.ManifestHash(m) {
+				t.Errorf("created %+v", o)
+			}
+			if diff := cmp.Diff(w.manifest(template), m); diff != "" {
+				t.Errorf("the manifest was changed:\n%s", diff)
+			}
+			w.wantWrites(1, "for a new object")
+			of.Status.Applied = &workv1alpha1.AppliedState{ManifestHash: propagation.HashJSON(m), FieldsHash: o.FieldsHash, UID: o.UID}
+			if again := w.apply(of, m); again.Changed {
+				t.Error("what was created had to be applied once more")
+			}
+			w.edit(refOf(m), "kubectl", func(obj map[string]any) {
+				set(obj, "theirs", "metadata", "annotations", "note")
+			})
+			said := func() map[string]any { // what controllers do not change
+				live := w.live(refOf(m))
+				return map[string]any{
+					"generation": field(live, "metadata", "generation"), "labels": field(live, "metadata", "labels"), "spec": field(live, "spec"), "data": field(live, "data"),
+					"work": field(live, "metadata", "annotations", applying.AnnotationWork), "note": field(live, "metadata", "annotations", "note"),
+				}
+			}
+			before := said()
+			for _, by := range []string{name + "-x", "other-work"} {
+				if _, err := w.Create(t.Context(), work(by), "hub1", m); !errors.Is(err, ErrExists) {
+					t.Errorf("%s creates what is there: %v", by, err)
+				}
+			}
+			if diff := cmp.Diff(before, said()); diff != "" {
+				t.Errorf("what is there was changed:\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -178,6 +178,10 @@ func (f *fakeAPI) store(w http.ResponseWriter, t target, old, obj *unstructured.
 		fail(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, t, name+" is invalid")
 		return
 	}
+	if v := obj.GetResourceVersion(); apply && old != nil && v != "" && v != old.GetResourceVersion() {
+		fail(w, http.StatusConflict, metav1.StatusReasonConflict, t, "the object has been modified")
+		return
+	}
 	was := old
 	if was == nil {
 		was = &unstructured.Unstructured{Object: map[string]any{}}

@@ -200,9 +200,21 @@ func (m *Member) Look(ctx context.Context, ref member.Ref, how member.Looking) (
 
 // Write applies the manifest with the marks of its Work.
 func (m *Member) Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, _ *applying.Observed) (*applying.Observed, error) {
+	return m.write(ctx, w, hub, manifest, false)
+}
+
+// Create applies the manifest if there is no object of that name.
+func (m *Member) Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*applying.Observed, error) {
+	return m.write(ctx, w, hub, manifest, true)
+}
+
+func (m *Member) write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, creates bool) (*applying.Observed, error) {
 	ref := keyOf(manifest)
 	if err := m.ask(ctx, "apply", ref.String()); err != nil {
 		return nil, err
+	}
+	if creates && m.objects[ref.ID()] != nil {
+		return nil, member.ErrExists
 	}
 	if ref.Namespace != "" && !m.namespaces[ref.Namespace] {
 		return nil, &member.NoNamespace{Cluster: m.Name, Namespace: ref.Namespace}

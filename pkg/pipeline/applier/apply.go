@@ -180,9 +180,16 @@ func takeOver(w *propagation.Work) applying.TakeOver {
 	return applying.TakeOverNever
 }
 
-// writeOne reads the member's object, decides, and executes the decision.
+// writeOne reads the member's object, decides, and executes the decision. What was never
+// tried before is created without a read.
 func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done, error) {
-	ref, err := refOf(in.Manifest), error(nil)
+	ref := refOf(in.Manifest)
+	if !conditions.Has(in.Work.Status.Conditions, workv1alpha1.ConditionApplied) {
+		if now, err := s.create(ctx, m, in); err != nil || now != nil {
+			return written(in, now), err
+		}
+	}
+	var err error
 	in.Live, err = m.Look(ctx, ref, member.Looking{First: in.Known == nil, Whole: in.TakeOver == applying.TakeOverIfNoDiff})
 	if err != nil {
 		return done{}, err
@@ -215,13 +222,38 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 		return done{}, err
 	}
 	fought := s.fought(ctx, m, in, d)
-	now, err := s.put(ctx, m, in)
+	now, err := s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value) })
 	if err != nil {
 		return done{}, err
 	}
-	return done{in.Manifest, now.Object, workv1alpha1.AppliedState{
+	a := written(in, now)
+	a.fought, a.told = fought, told
+	return a, nil
+}
+
+// written returns the outcome for a manifest that was applied; now is the object.
+func written(in applying.Input, now *applying.Observed) done {
+	if now == nil {
+		return done{}
+	}
+	return done{manifest: in.Manifest, object: now.Object, at: now.At, state: workv1alpha1.AppliedState{
 		ManifestHash: propagation.HashJSON(in.Manifest), FieldsHash: now.FieldsHash, UID: now.UID, Changed: now.Changed,
-	}, now.At, fought, told}, nil
+	}}
+}
+
+// create applies the manifest if the member has no object of that name. Nil: it has one,
+// or refused, or nothing may be written just because there is none: then the object has
+// to be read.
+func (s *Stage) create(ctx context.Context, m Member, in applying.Input) (*applying.Observed, error) {
+	in.Live = applying.None[*applying.Observed]()
+	if in.Known != nil || !applying.Decide(in).Writes() {
+		return nil, nil
+	}
+	now, err := s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Create(ctx, in.Work, in.Hub, in.Manifest) })
+	if errors.Is(err, member.ErrExists) || errors.As(err, new(*member.Refused)) || errors.As(err, new(*member.NotServed)) {
+		return nil, nil
+	}
+	return now, err
 }
 
 // newest returns an error if the Work was read in an outdated form, so that what
@@ -239,10 +271,10 @@ func (s *Stage) newest(ctx context.Context, w *propagation.Work) error {
 	return nil
 }
 
-// put applies the manifest. If the member does not have the object's namespace, it is
+// put writes to the member. If the member does not have the object's namespace, it is
 // created, unless the namespace's owner on the hub forbids that.
-func (s *Stage) put(ctx context.Context, m Member, in applying.Input) (*applying.Observed, error) {
-	now, err := m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value)
+func (s *Stage) put(ctx context.Context, m Member, in applying.Input, write func() (*applying.Observed, error)) (*applying.Observed, error) {
+	now, err := write()
 	var missing *member.NoNamespace
 	if !errors.As(err, &missing) {
 		return now, err
@@ -257,7 +289,7 @@ func (s *Stage) put(ctx context.Context, m Member, in applying.Input) (*applying
 	if err := m.EnsureNamespace(ctx, missing.Namespace, rendering.NamespaceLabels(labels)); err != nil {
 		return nil, fmt.Errorf("make namespace %s in %s: %w", missing.Namespace, in.Work.Key.Cluster, err)
 	}
-	return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value)
+	return write()
 }
 
 // waiting is a decision to wait: the member does not have what is in the Work, or still

@@ -64,6 +64,16 @@ func (m troubled) Write(ctx context.Context, w *propagation.Work, hub string, ma
 	return m.Member.Write(ctx, w, hub, manifest, live)
 }
 
+func (m troubled) Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*applying.Observed, error) {
+	if m.before != nil {
+		if err := m.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	m.writes.Add(1)
+	return m.Member.Create(ctx, w, hub, manifest)
+}
+
 // Check holds nothing back.
 func (f *fleet) Check(_ context.Context, _ propagation.TemplateKey, _ propagation.BindingKey, cluster string, _ uint64) (suspension.Verdict, error) {
 	return suspension.Verdict{Suspended: f.held[cluster], By: "somebody"}, nil

@@ -28,8 +28,17 @@ type admitting struct {
 }
 
 func (a *admitting) Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error) {
-	a.applied++
 	now, err := a.Member.Write(ctx, w, hub, manifest, live)
+	return a.admit(manifest, now, err)
+}
+
+func (a *admitting) Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*applying.Observed, error) {
+	now, err := a.Member.Create(ctx, w, hub, manifest)
+	return a.admit(manifest, now, err)
+}
+
+func (a *admitting) admit(manifest map[string]any, now *applying.Observed, err error) (*applying.Observed, error) {
+	a.applied++
 	if err == nil {
 		now.Changed = a.changes[propagation.KeyOf(manifest).Name]
 	}

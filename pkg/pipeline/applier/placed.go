@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	events "sluice.dev/apis/events/v1"
@@ -201,6 +202,15 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 		o.State = new(placementv1.AppliedState(*in.Known))
 	}
 	ref := refOf(manifest)
+	if untried(telling.ResultOf(w.Results, telling.Identify(0, manifest))) {
+		now, err := s.create(ctx, m, in)
+		if err != nil {
+			return s.failed(maybe(o, err), err)
+		}
+		if now != nil {
+			return has(o, now), nil
+		}
+	}
 	whole := in.TakeOver == applying.TakeOverIfNoDiff || in.When != applying.WhenAlways
 	var err error
 	if in.Live, err = m.Look(ctx, ref, member.Looking{First: in.Known == nil, Whole: whole}); err != nil {
@@ -231,13 +241,23 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 		return refused(w, o, d), nil
 	}
 	o.Fought = s.fought(ctx, m, in, d)
-	now, err := s.put(ctx, m, in)
+	now, err := s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value) })
 	if err != nil {
 		return s.failed(maybe(o, err), err)
 	}
+	return has(o, now), nil
+}
+
+// untried reports whether a manifest with that result was not sent to the member yet.
+func untried(r *placementv1.ManifestCondition) bool {
+	return r == nil || r.Applied == nil && !meta.IsStatusConditionFalse(r.Conditions, placementv1.ConditionApplied)
+}
+
+// has returns the outcome for a manifest that was applied; now is the object.
+func has(o telling.Outcome, now *applying.Observed) telling.Outcome {
 	o.Reason, o.Object = telling.ReasonApplied, now.Object
-	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(manifest), FieldsHash: now.FieldsHash, UID: now.UID, Changed: now.Changed}
-	return o, nil
+	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(o.Manifest), FieldsHash: now.FieldsHash, UID: now.UID, Changed: now.Changed}
+	return o
 }
 
 // maybe returns the outcome of an object that was sent to the member: if that does not

@@ -83,6 +83,9 @@ type Member interface {
 	Look(ctx context.Context, ref member.Ref, how member.Looking) (applying.Read[*applying.Observed], error)
 	// Known returns what a watch told last of the object; nil: nothing.
 	Known(ref member.Ref) *applying.Observed
+	// Create is Write where there is no object of that name; otherwise it changes nothing,
+	// and the error is member.ErrExists.
+	Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*applying.Observed, error)
 	Write(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any, live *applying.Observed) (*applying.Observed, error)
 	Delete(ctx context.Context, ref member.Ref, r applying.Removal) (gone bool, err error)
 	// Pass marks an object as another Work's, or as nobody's.
