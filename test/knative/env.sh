@@ -28,6 +28,10 @@ export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
 say() { printf 'knative: %4d s  %s\n' "$SECONDS" "$*"; }
 
+# spent FILE... deletes what nobody needs again, where the machine is thrown away: a full
+# disk there fails in places that do not say so.
+spent() { [[ ${CI:-} != true ]] || rm -rf "$@"; }
+
 # start NAME CMD... runs CMD in the background inside the node's network
 # namespace (nsenter, not `ip netns exec`, which would remount /sys and hide
 # the cgroups), logs to run/log/NAME and keeps its pid in run/pid/NAME.

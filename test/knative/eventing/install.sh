@@ -8,6 +8,7 @@ set -euo pipefail
 source "$(dirname "$0")/../env.sh"
 cd "$(go list -C "$BOX/eventing" -m -f '{{.Dir}}' knative.dev/eventing)"
 ctr images import "$IMAGES/eventing.tar" >/dev/null
+spent "$IMAGES/eventing.tar"
 
 # Deployments last, so that they find their accounts and settings; what is left out is what no broker or
 # ApiServerSource needs (and what would want more images, or a metrics server).

@@ -9,6 +9,7 @@ dir() { go list -C "$BOX/serving" -m -f '{{.Dir}}' "knative.dev/$1"; }
 NET=$(dir networking) CACHING=$(dir caching)
 cd "$(dir serving)"
 ctr images import "$IMAGES/serving.tar" >/dev/null
+spent "$IMAGES/serving.tar" "$IMAGES/bin"
 
 yaml() {
   local f
