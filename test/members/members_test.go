@@ -172,26 +172,6 @@ func TestAnApplyRemovesWhatItLeavesOutAndKeepsOthersFields(t *testing.T) {
 	})
 }
 
-// An apply of version 1, which no object has, creates what is not there, and nothing else.
-func TestAnApplyOfAVersionThatNoObjectHasOnlyCreates(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		u := object("v1", "ConfigMap", "a", "data: {k: v}")
-		u.SetResourceVersion("1")
-		first := w.apply(w.maps(), u, "sluice", true)
-		if v := first.GetResourceVersion(); v == "1" || v == "" {
-			t.Errorf("created in version %q", v)
-		}
-		_, err := w.maps().Apply(t.Context(), "a", u, metav1.ApplyOptions{FieldManager: "person", Force: true})
-		if !apierrors.IsConflict(err) {
-			t.Errorf("applied over what is there: %v", err)
-		}
-		u.SetResourceVersion("")
-		if again := w.apply(w.maps(), u, "sluice", true); !cmp.Equal(first, again) {
-			t.Errorf("it was changed:\n%s", cmp.Diff(first, again))
-		}
-	})
-}
-
 func TestAnothersFieldIsAConflictAndIsTakenByForce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.apply(w.maps(), object("v1", "ConfigMap", "a", "data: {k: theirs}"), "person", false)

@@ -203,12 +203,8 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	}
 	ref := refOf(manifest)
 	if untried(telling.ResultOf(w.Results, telling.Identify(0, manifest))) {
-		now, err := s.create(ctx, m, in)
-		if err != nil {
-			return s.failed(maybe(o, err), err)
-		}
-		if now != nil {
-			return has(o, now), nil
+		if now, err := s.create(ctx, m, in); err != nil || now != nil {
+			return s.sent(o, now, err)
 		}
 	}
 	whole := in.TakeOver == applying.TakeOverIfNoDiff || in.When != applying.WhenAlways
@@ -242,10 +238,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	}
 	o.Fought = s.fought(ctx, m, in, d)
 	now, err := s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value) })
-	if err != nil {
-		return s.failed(maybe(o, err), err)
-	}
-	return has(o, now), nil
+	return s.sent(o, now, err)
 }
 
 // untried reports whether a manifest with that result was not sent to the member yet.
@@ -253,11 +246,14 @@ func untried(r *placementv1.ManifestCondition) bool {
 	return r == nil || r.Applied == nil && !meta.IsStatusConditionFalse(r.Conditions, placementv1.ConditionApplied)
 }
 
-// has returns the outcome for a manifest that was applied; now is the object.
-func has(o telling.Outcome, now *applying.Observed) telling.Outcome {
+// sent returns the outcome of a manifest that was sent to the member; now is the object.
+func (s *Stage) sent(o telling.Outcome, now *applying.Observed, err error) (telling.Outcome, error) {
+	if err != nil {
+		return s.failed(maybe(o, err), err)
+	}
 	o.Reason, o.Object = telling.ReasonApplied, now.Object
 	o.State = &placementv1.AppliedState{ManifestHash: propagation.HashJSON(o.Manifest), FieldsHash: now.FieldsHash, UID: now.UID, Changed: now.Changed}
-	return o
+	return o, nil
 }
 
 // maybe returns the outcome of an object that was sent to the member: if that does not
