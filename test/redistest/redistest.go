@@ -15,7 +15,11 @@
 package redistest
 
 import (
+	"bufio"
+	"errors"
+	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,15 +86,16 @@ func Each(t *testing.T, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// await waits until the server can be connected to.
+// await waits until the server answers: it can be connected to before it has loaded what
+// it had.
 func await(s *Server, died <-chan struct{}) error {
 	deadline := time.After(20 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		c, err := net.Dial(s.Network, s.Addr)
+		err := s.ping()
 		if err == nil {
-			return c.Close()
+			return nil
 		}
 		select {
 		case <-died:
@@ -100,4 +105,20 @@ func await(s *Server, died <-chan struct{}) error {
 		case <-tick.C:
 		}
 	}
+}
+
+func (s *Server) ping() error {
+	c, err := net.Dial(s.Network, s.Addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(c).ReadString('\n')
+	if err == nil && answer != "+PONG\r\n" {
+		err = errors.New(strings.TrimSpace(answer))
+	}
+	return err
 }
