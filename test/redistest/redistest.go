@@ -107,12 +107,12 @@ func await(s *Server, died <-chan struct{}) error {
 	}
 }
 
-func (s *Server) ping() error {
+func (s *Server) ping() (err error) {
 	c, err := net.Dial(s.Network, s.Addr)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
 		return err
 	}

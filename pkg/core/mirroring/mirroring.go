@@ -102,7 +102,7 @@ func Member(c *clusterv1alpha1.Cluster, m *memberclusterv1.MemberCluster) *membe
 
 // Present are the members with what their Clusters say now, in the same order: a label
 // of a Cluster counts from the moment that it is written, not only once it is mirrored.
-// Who decides once and for all, as where a placement goes, must not do so by the former.
+// What a placement picked stays, so it must not be picked by labels of before.
 // A member without a Cluster, or that is being deleted, is as it stands.
 func Present(members []*memberclusterv1.MemberCluster, clusters []*clusterv1alpha1.Cluster) []*memberclusterv1.MemberCluster {
 	of := make(map[string]*clusterv1alpha1.Cluster, len(clusters))

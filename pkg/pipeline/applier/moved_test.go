@@ -116,6 +116,7 @@ func TestC75AnObjectThatTwoPartsSay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDistant(t, 4, time.Millisecond)
 		d.handle(d.first(events.WorkRendered, ""), 2*time.Minute)
+		d.once("apply", 4)
 		second := propagation.Work{Key: d.key, Labels: d.work().Labels, Finalizers: d.work().Finalizers, Spec: d.work().Spec}
 		second.Key.Name = "shop-0"
 		_, err := d.hub.CommitWork(t.Context(), nil, &second)

@@ -67,18 +67,10 @@ func newEvictingWorld() *evictingWorld {
 	p := &placementv1.ClusterResourcePlacement{}
 	p.Name = "shop"
 	w.placements = append(w.placements, p)
-	w.policy = &placementv1.ClusterSchedulingPolicySnapshot{}
-	w.policy.Name, w.policy.Generation = "shop-0", 1
-	w.policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
+	w.policy = inForce()
 	w.policy.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionScheduled, Status: metav1.ConditionTrue}}
 	for _, name := range []string{"member1", "member2"} {
-		m := &memberclusterv1.MemberCluster{}
-		m.Name = name
-		m.Status.AgentStatus = []memberclusterv1.AgentStatus{{
-			Type: memberclusterv1.MemberAgent, LastReceivedHeartbeat: metav1.NewTime(noon),
-			Conditions: []metav1.Condition{{Type: memberclusterv1.ConditionJoined, Status: metav1.ConditionTrue}, {Type: memberclusterv1.ConditionHealthy, Status: metav1.ConditionTrue}},
-		}}
-		w.members = append(w.members, m)
+		w.members = append(w.members, healthy(name))
 		b := &placementv1.ClusterResourceBinding{}
 		b.Spec.TargetCluster, b.Spec.State = name, placementv1.BindingStateBound
 		w.bindings = append(w.bindings, b)

@@ -113,21 +113,32 @@ func (w *placedWorld) handle(t *testing.T, eventType string, d events.Data) []ev
 	return out
 }
 
-func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
-	p := &placementv1.ClusterResourcePlacement{}
-	p.Name = "shop"
-	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
-	policy.Name, policy.Generation = "shop-0", 1
-	policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
-	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "5"}
-	m := &memberclusterv1.MemberCluster{}
-	m.Name = "member1"
+// healthy is a member that a placement may pick.
+func healthy(name string) *memberclusterv1.MemberCluster {
 	ok := func(of string) metav1.Condition { return metav1.Condition{Type: of, Status: metav1.ConditionTrue} }
+	m := &memberclusterv1.MemberCluster{}
+	m.Name = name
 	m.Status.AgentStatus = []memberclusterv1.AgentStatus{{
 		Type: memberclusterv1.MemberAgent, LastReceivedHeartbeat: metav1.NewTime(noon),
 		Conditions: []metav1.Condition{ok(memberclusterv1.ConditionJoined), ok(memberclusterv1.ConditionHealthy)},
 	}}
-	w := &placedWorld{placements: []*placementv1.ClusterResourcePlacement{p}, policy: policy, members: []*memberclusterv1.MemberCluster{m}}
+	return m
+}
+
+// inForce is the policy snapshot in force of the placement shop.
+func inForce() *placementv1.ClusterSchedulingPolicySnapshot {
+	s := &placementv1.ClusterSchedulingPolicySnapshot{}
+	s.Name, s.Generation = "shop-0", 1
+	s.Labels = map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
+	return s
+}
+
+func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
+	p := &placementv1.ClusterResourcePlacement{}
+	p.Name = "shop"
+	policy := inForce()
+	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "5"}
+	w := &placedWorld{placements: []*placementv1.ClusterResourcePlacement{p}, policy: policy, members: []*memberclusterv1.MemberCluster{healthy("member1")}}
 	for range 2 {
 		out := w.handle(t, events.PlacementSnapshotted, events.Data{Placement: "shop"})
 		if len(out) != 1 || out[0].Type() != events.PlacementScheduled {
@@ -145,27 +156,20 @@ func TestC28APlacementIsScheduledWithOneWrite(t *testing.T) {
 func TestC1APlacementIsScheduledByTheLabelsThatClustersHaveNow(t *testing.T) {
 	p := &placementv1.ClusterResourcePlacement{}
 	p.Name = "shop"
-	policy := &placementv1.ClusterSchedulingPolicySnapshot{}
-	policy.Name, policy.Generation = "shop-0", 1
-	policy.Labels = map[string]string{placementv1.LabelPolicyIndex: "0", placementv1.LabelIsLatestSnapshot: "true"}
+	policy := inForce()
 	policy.Annotations = map[string]string{placementv1.AnnotationCRPGeneration: "1", placementv1.AnnotationNumberOfClusters: "2"}
 	policy.Spec.Policy = &placementv1.PlacementPolicy{
 		PlacementType:             placementv1.PickNPlacementType,
 		TopologySpreadConstraints: []placementv1.TopologySpreadConstraint{{TopologyKey: "env", WhenUnsatisfiable: placementv1.DoNotSchedule}},
 	}
 	w := &placedWorld{placements: []*placementv1.ClusterResourcePlacement{p}, policy: policy}
-	ok := func(of string) metav1.Condition { return metav1.Condition{Type: of, Status: metav1.ConditionTrue} }
 	for name, env := range map[string]string{"member1": "prod", "member2": "canary", "member3": "canary"} {
-		m, c := &memberclusterv1.MemberCluster{}, &clusterv1alpha1.Cluster{}
-		m.Name, c.Name = name, name
+		m, c := healthy(name), &clusterv1alpha1.Cluster{}
+		c.Name = name
 		c.Labels = map[string]string{"env": env}
 		if name != "member1" { // not mirrored yet
 			m = mirroring.Member(c, m)
 		}
-		m.Status.AgentStatus = []memberclusterv1.AgentStatus{{
-			Type: memberclusterv1.MemberAgent, LastReceivedHeartbeat: metav1.NewTime(noon),
-			Conditions: []metav1.Condition{ok(memberclusterv1.ConditionJoined), ok(memberclusterv1.ConditionHealthy)},
-		}}
 		w.members, w.clusters = append(w.members, m), append(w.clusters, c)
 	}
 	w.handle(t, events.PlacementSnapshotted, events.Data{Placement: "shop"})

@@ -13,10 +13,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	"sluice.dev/pkg/core/matching"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
@@ -207,13 +207,7 @@ func (c *Counter) Sweep(ctx context.Context, t *tick.Tick, p *page.Page, held ma
 // version may have been served no more and served again since the last sweep: no status
 // tells of that, and meanwhile templates may have been found to be nobody's.
 func (c *Counter) redefined(ctx context.Context, t *tick.Tick, at *progress, policies []*propagation.Policy) error {
-	named := map[string]bool{}
-	for _, p := range policies {
-		for _, g := range groups(p) {
-			named[g] = true
-		}
-	}
-	if len(named) == 0 {
+	if !slices.ContainsFunc(policies, func(p *propagation.Policy) bool { return len(groups(p)) > 0 }) {
 		at.Defined = nil
 		return nil
 	}
@@ -221,25 +215,29 @@ func (c *Counter) redefined(ctx context.Context, t *tick.Tick, at *progress, pol
 	if err != nil {
 		return fmt.Errorf("list definitions of kinds: %w", err)
 	}
+	defined := map[string]string{}
 	for _, p := range policies {
-		if slices.ContainsFunc(groups(p), func(g string) bool { was, known := at.Defined[g]; return !known || was != all[g] }) {
+		changed := false
+		for _, g := range groups(p) {
+			was, known := at.Defined[g]
+			changed = changed || !known || was != all[g]
+			defined[g] = all[g]
+		}
+		if changed {
 			t.Out.Emit(events.PolicyChanged, events.Data{Policy: &p.Key, Reason: "KindsDefined"})
 		}
 	}
-	at.Defined = make(map[string]string, len(named))
-	for g := range named {
-		at.Defined[g] = all[g]
-	}
+	at.Defined = defined
 	return nil
 }
 
-// groups returns the API groups that the policy names and whose kinds may be defined by
+// groups returns the API groups of what the policy selects that may be defined by
 // CustomResourceDefinitions.
 func groups(p *propagation.Policy) []string {
 	var out []string
-	for _, s := range p.Spec.ResourceSelectors {
-		if gv, err := schema.ParseGroupVersion(s.APIVersion); err == nil && propagation.MayBeDefined(gv.Group) {
-			out = append(out, gv.Group)
+	for _, k := range matching.Kinds([]*propagation.Policy{p}) {
+		if propagation.MayBeDefined(k.Group) {
+			out = append(out, k.Group)
 		}
 	}
 	return out
