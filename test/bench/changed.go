@@ -170,7 +170,7 @@ func (c *change) tell(b *bench, all *cost) {
 	what := fmt.Sprintf("%d %ss in %d members, %s", b.burst, changeKind, b.members, c.name)
 	b.table.row(fmt.Sprintf("%s → all in place and reported: ≤ %.2f × floor", what, mostChanged),
 		verdict(ratio <= mostChanged, "%.2f × floor: %s; floor %s", ratio, seconds(took/time.Duration(turns)), seconds(floor/time.Duration(turns))),
-		fmt.Sprintf("mean of %d turns (ratios %s), until the pipeline's last write; the floor makes %d requests at a time; computing time of everybody, until quiet: %.2f × floor; in ms a template: %s; floor: %s",
+		fmt.Sprintf("mean of %d turns (ratios %s), until the pipeline's last write; the floor carries %d templates at a time; computing time of everybody, until quiet: %.2f × floor; in ms a template: %s; floor: %s",
 			turns, strings.Join(ratios, ", "), creators, float64(all.cpu.total())/float64(all.floorCPU.total()), all.cpu.each(n), all.floorCPU.each(n)))
 	writes, reads := all.requests.writes(), all.requests.that(func(r request) bool { return !r.write() })
 	perWrites, perReads := float64(len(writes))/float64(n), float64(len(reads))/float64(n)

@@ -142,8 +142,9 @@ func ofSluice(all tree) map[string]any {
 type writing struct {
 	*sample
 	lab *lab
-	// slot bounds how many requests are under way; nil: one follows the other.
-	slot    chan struct{}
+	// turn bounds how many templates are under way, each with one request; nil: one
+	// template follows the other.
+	turn    chan struct{}
 	replace map[string]string
 	// made is what was written last, by cluster and path.
 	made map[string]made
@@ -157,9 +158,9 @@ type writing struct {
 // made is what an API server said of what was written.
 type made struct{ uid, version string }
 
-func (b *bench) writing(l *lab, kind, name string, slot chan struct{}) *writing {
+func (b *bench) writing(l *lab, kind, name string, turn chan struct{}) *writing {
 	return &writing{
-		sample: b.models[kind], lab: l, slot: slot, made: map[string]made{},
+		sample: b.models[kind], lab: l, turn: turn, made: map[string]made{},
 		replace: map[string]string{sampleName: name, sampleNamespace: floorNamespace},
 	}
 }
@@ -206,10 +207,6 @@ func (w *writing) do(ctx context.Context, c *cluster, do verb, path, body string
 	}
 	r := strings.NewReplacer(pairs...)
 	key := c.name + strings.TrimSuffix(path, "/status")
-	if w.slot != nil {
-		w.slot <- struct{}{}
-		defer func() { <-w.slot }()
-	}
 	raw, err := do(ctx, c, r.Replace(path), []byte(r.Replace(body)), w.made[key])
 	if err != nil {
 		w.err = fmt.Errorf("floor: %s: %w", r.Replace(path), err)
@@ -261,9 +258,23 @@ func (w *writing) deliver(ctx context.Context, work verb, members []*cluster, re
 	}
 	for _, m := range members {
 		if w.err == nil && ready != nil {
+			w.leaveTurn()
 			w.err = ready(m.name)
+			w.takeTurn()
 		}
 		w.do(ctx, w.lab.hub, put, w.workPath(m)+"/status", w.anew(w.workStatus[m.name]))
+	}
+}
+
+func (w *writing) takeTurn() {
+	if w.turn != nil {
+		w.turn <- struct{}{}
+	}
+}
+
+func (w *writing) leaveTurn() {
+	if w.turn != nil {
+		<-w.turn
 	}
 }
 
@@ -288,16 +299,16 @@ func (w *writing) anew(status string) string {
 	return string(encoded(t))
 }
 
-// floor makes the requests for many templates, so many at a time: one template
-// after the other where that is one. It tells how long all took, and each.
-func (b *bench) floor(ctx context.Context, kind string, names []string, slots int) (time.Duration, []time.Duration, error) {
-	return b.floorOn(ctx, b.lab, kind, names, slots)
+// floor makes the requests for many templates, so many at a time, each to its end: one
+// template after the other where that is one. It tells how long all took, and each.
+func (b *bench) floor(ctx context.Context, kind string, names []string, turns int) (time.Duration, []time.Duration, error) {
+	return b.floorOn(ctx, b.lab, kind, names, turns)
 }
 
 // floorOn makes them to this lab.
-func (b *bench) floorOn(ctx context.Context, l *lab, kind string, names []string, slots int) (time.Duration, []time.Duration, error) {
+func (b *bench) floorOn(ctx context.Context, l *lab, kind string, names []string, turns int) (time.Duration, []time.Duration, error) {
 	each := make([]time.Duration, len(names))
-	took, err := together(ctx, b.writings(l, kind, names, slots), func(ctx context.Context, i int, w *writing) (err error) {
+	took, err := together(ctx, b.writings(l, kind, names, turns), func(ctx context.Context, i int, w *writing) (err error) {
 		var ready func(string) error
 		if kind == "Deployment" {
 			ready = func(member string) error {
@@ -311,29 +322,34 @@ func (b *bench) floorOn(ctx context.Context, l *lab, kind string, names []string
 	return took, each, err
 }
 
-// writings are the floor of many templates, with so many requests under way.
-func (b *bench) writings(l *lab, kind string, names []string, slots int) []*writing {
-	var slot chan struct{}
-	if slots > 1 {
-		slot = make(chan struct{}, slots)
+// writings are the floor of many templates, so many of them at a time.
+func (b *bench) writings(l *lab, kind string, names []string, turns int) []*writing {
+	var turn chan struct{}
+	if turns > 1 {
+		turn = make(chan struct{}, turns)
 	}
 	all := make([]*writing, len(names))
 	for i, name := range names {
-		all[i] = b.writing(l, kind, name, slot)
+		all[i] = b.writing(l, kind, name, turn)
 	}
 	return all
 }
 
-// together does the same for all templates, side by side where their requests are, and
-// tells how long it took.
+// together does the same for all templates, each to its end, side by side where they
+// have turns, and tells how long it took. Whoever waits for a member leaves its turn to
+// the next.
 func together(ctx context.Context, all []*writing, do func(ctx context.Context, i int, w *writing) error) (time.Duration, error) {
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
-	if all[0].slot == nil {
+	if all[0].turn == nil {
 		group.SetLimit(1)
 	}
 	for i, w := range all {
-		group.Go(func() error { return do(ctx, i, w) })
+		group.Go(func() error {
+			w.takeTurn()
+			defer w.leaveTurn()
+			return do(ctx, i, w)
+		})
 	}
 	err := group.Wait()
 	return time.Since(began), err

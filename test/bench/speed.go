@@ -141,7 +141,7 @@ func (b *bench) burstOf(ctx context.Context, kind string) error {
 	n, each := time.Duration(b.rounds), b.rounds*b.burst
 	b.table.row(fmt.Sprintf("%d %ss created at once → all in place and reported: ≤ %.2f × floor", b.burst, kind, mostNew),
 		verdict(ratio <= mostNew, "%.2f × floor: %s; floor %s", ratio, seconds(all.pipeline/n), seconds(all.floor/n)),
-		fmt.Sprintf("mean of %d turns (ratios %s); the floor makes %d requests at a time; computing time of everybody: %.2f × floor; in ms a template: %s; floor: %s",
+		fmt.Sprintf("mean of %d turns (ratios %s); the floor carries %d templates at a time; computing time of everybody: %.2f × floor; in ms a template: %s; floor: %s",
 			b.rounds, strings.Join(all.ratios, ", "), creators, float64(all.pipelineCPU.total())/float64(all.floorCPU.total()), all.pipelineCPU.each(each), all.floorCPU.each(each)))
 	b.verbs(fmt.Sprintf("%d new %ss at once, %d times", b.burst, kind, b.rounds), all.requests)
 	return nil

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// creators is how many templates are created at a time, and how many requests
-// of a burst the floor has under way: as many as are best for it.
+// creators is how many templates are created at a time, and how many of a burst the floor
+// has under way: as many as are best for it.
 const creators = 16
 
 // patience ends a measurement that has gone wrong.

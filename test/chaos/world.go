@@ -81,7 +81,7 @@ func (w *world) end(ctx context.Context) error {
 func (w *world) start(ctx context.Context) error {
 	redis, err := exec.LookPath("redis-server")
 	if err != nil {
-		return fmt.Errorf("a real Redis is needed: %w", err)
+		return fmt.Errorf("%w: apt-get install redis-server, or have it in PATH", err)
 	}
 	say("starting a hub and %d members in %s", w.members, w.dir)
 	if err := w.up(ctx); err != nil {

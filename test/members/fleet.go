@@ -30,6 +30,8 @@ type Options struct {
 	Dir   string
 	Names []string
 	Audit bool
+	// Host is where they listen; nil: on loopback.
+	Host net.IP
 }
 
 // Start starts the members. They serve when it returns.
@@ -38,7 +40,10 @@ func Start(o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := newIdentity()
+	if o.Host == nil {
+		o.Host = net.IPv4(127, 0, 0, 1)
+	}
+	id, err := newIdentity(o.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +71,7 @@ func (f *Fleet) add(name string, o Options, all managers, id *identity) error {
 			return err
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(o.Host.String(), "0"))
 	if err != nil {
 		return err
 	}

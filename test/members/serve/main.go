@@ -10,6 +10,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -21,6 +22,7 @@ func main() {
 	var o members.Options
 	n := flag.Int("members", 3, "`number` of members")
 	flag.StringVar(&o.Dir, "dir", "_output/members", "`folder` for the kubeconfigs")
+	flag.TextVar(&o.Host, "host", net.IPv4(127, 0, 0, 1), "`address` to listen on")
 	flag.BoolVar(&o.Audit, "audit", false, "write audit logs: lab/NAME/audit.log")
 	flag.Parse()
 	o.Names = members.Names(*n)
