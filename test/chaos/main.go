@@ -103,6 +103,7 @@ func run(ctx context.Context, o options) (err error) {
 	done := make(chan error, 1)
 	go func() { done <- l.run(ctx, over.Done()) }()
 	harmed := w.harm(ctx, over)
+	cancel() // whoever cannot harm any more does not wait for the end either
 	if err := errors.Join(harmed, <-done); err != nil {
 		return err
 	}

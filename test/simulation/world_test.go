@@ -378,7 +378,7 @@ func (w *world) loses(ctx context.Context, r pipelinetest.Request) bool {
 
 // parallel tells whether a stage makes several such requests at once, which are one
 // turn: the renderer writes Works with their contents, and the namespaces that they
-// need, and the reporter asks for Works.
+// need, and lets go of a placement's bindings; the reporter asks for Works.
 func (f *flight) parallel(r pipelinetest.Request) bool {
 	if f == nil {
 		return false
@@ -390,7 +390,8 @@ func (f *flight) parallel(r pipelinetest.Request) bool {
 	what, _, _ := strings.Cut(about, " ")
 	switch f.delivery.stage {
 	case renderer.Name:
-		return what == "work" && (r.Writes() || strings.HasPrefix(r.About, "contents of ")) || what == "cluster" || what == "namespace"
+		written := what == "work" || what == placementv1.KindClusterResourceBinding
+		return written && r.Writes() || what == "work" && strings.HasPrefix(r.About, "contents of ") || what == "cluster" || what == "namespace"
 	case reporter.Name:
 		return what == "work" && r.Verb == "get"
 	}

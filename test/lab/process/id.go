@@ -37,7 +37,8 @@ func identify(pid int) (ID, error) {
 	return ID{PID: pid, Start: s.start, Boot: boot}, nil
 }
 
-// Alive reports whether the process still runs. A zombie does not.
+// Alive reports whether the process still runs. A zombie does not, once all of its
+// threads have ended: until then it has what it had open, as the port it listens on.
 func (id ID) Alive() bool {
 	if id.PID <= 0 {
 		return false
@@ -129,11 +130,12 @@ func bootID() (string, error) {
 
 type stat struct {
 	state    string
+	threads  int // with the first, of which alone state tells
 	start    uint64
 	rssPages int64
 }
 
-func (s stat) dead() bool { return s.state == "Z" || s.state == "X" }
+func (s stat) dead() bool { return s.state == "Z" && s.threads <= 1 || s.state == "X" }
 
 // readStat reads /proc/PID/stat, see proc_pid_stat(5). The program's name may
 // hold spaces and parentheses, so fields count from the last parenthesis.
@@ -143,12 +145,15 @@ func readStat(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, err
 	}
-	const state, start, rss = 3, 22, 24 // numbered from 1, as in the manual
+	const state, threads, start, rss = 3, 20, 22, 24 // numbered from 1, as in the manual
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) <= rss-state {
 		return stat{}, fmt.Errorf("%s: %d fields", path, len(f))
 	}
 	s := stat{state: f[0]}
+	if s.threads, err = strconv.Atoi(f[threads-state]); err != nil {
+		return stat{}, fmt.Errorf("%s: threads: %w", path, err)
+	}
 	if s.start, err = strconv.ParseUint(f[start-state], 10, 64); err != nil {
 		return stat{}, fmt.Errorf("%s: start time: %w", path, err)
 	}
