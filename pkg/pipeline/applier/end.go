@@ -213,8 +213,8 @@ func (r *removing) accounting(ctx context.Context) accounting {
 }
 
 // leaves reports whether the Work that the object's label names removes it from the
-// member: the Work records it, and the placement no longer contains it. An object that
-// no Work records stays.
+// member: the Work records it, or is being deleted and may have brought it, and the
+// placement no longer contains it. An object of which no Work knows stays.
 func (r *removing) leaves(ctx context.Context, i applying.Inhabitant) (bool, error) {
 	key := propagation.TemplateKey{APIVersion: i.Group + "/v", Kind: i.Kind, Namespace: i.Namespace, Name: i.Name}
 	r.mu.Lock()
@@ -238,7 +238,7 @@ func (r *removing) leaves(ctx context.Context, i applying.Inhabitant) (bool, err
 			}
 			r.whole[head.Key] = w
 		}
-		if w != nil && telling.Records(w, key) {
+		if w != nil && (telling.Records(w, key) || w.Deleting && telling.Says(w, key)) {
 			return true, nil
 		}
 	}
@@ -267,6 +267,11 @@ func (s *Stage) sayLeft(ctx context.Context, w *propagation.Work, left []placeme
 		return nil
 	}
 	results := slices.Clone(w.Results)
+	for _, r := range left {
+		if telling.ResultOf(results, r.Identifier) == nil {
+			results = append(results, placementv1.ManifestCondition{Identifier: r.Identifier})
+		}
+	}
 	var reason, news string
 	for i, r := range results {
 		now := telling.ResultOf(left, r.Identifier)

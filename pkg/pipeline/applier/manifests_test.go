@@ -23,6 +23,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/pipeline/applier"
@@ -410,7 +411,7 @@ func TestAWorkOfAMemberThatIsFarAwayLeavesIt(t *testing.T) {
 			if !slices.Contains(w.Finalizers, propagation.FinalizerWork) {
 				t.Error("the Work was let go before its objects")
 			}
-			if left, there := len(w.Results), len(d.m.Objects()); left != there {
+			if left, there := len(telling.Brought(w)), len(d.m.Objects()); left != there {
 				t.Errorf("%d objects are left, and the Work says %d", there, left)
 			}
 		})

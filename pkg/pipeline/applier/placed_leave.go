@@ -4,6 +4,7 @@
 package applier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (s *Stage) seeOff(ctx context.Context, w *propagation.Work, at string) (res
 	}
 	to := &heirs{}
 	if err == nil {
-		rest, err := s.removeAll(ctx, m, w, identity, telling.Former(w, nil), seenOf(w, at), to)
+		rest, err := s.removeAll(ctx, m, w, identity, telling.Brought(w), seenOf(w, at), to)
 		switch {
 		case errors.Is(err, errLater):
 			return s.leavesLater(ctx, w, rest, to)
@@ -74,10 +75,10 @@ func (s *Stage) leavesLater(ctx context.Context, w *propagation.Work, rest remai
 
 // keepOnly records that no others of the Work's objects are left.
 func (s *Stage) keepOnly(ctx context.Context, w *propagation.Work, left []placementv1.ManifestCondition) error {
-	if len(left) == len(telling.Former(w, nil)) {
+	if len(left) == len(telling.Brought(w)) {
 		return nil
 	}
-	if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: left}); err != nil {
+	if _, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: telling.Remains(w, left, s.now())}); err != nil {
 		return fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	return nil
@@ -155,7 +156,9 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 		to.add(*in.Finding.Heir)
 	case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // the removal is under way
 		return &former, in.Finding.Wanted, nil
+	case d.Reason == applying.ReasonKindNotServed && former.Applied == nil: // it never came to be, or went with its kind
 	case d.Action == applying.Wait:
+		former.Applied = cmp.Or(former.Applied, &placementv1.AppliedState{})
 		return new(telling.Held(w, former, string(d.Reason), d.Message, s.now())), false, nil
 	case d.Reason == applying.ReasonHoldsOthers:
 		s.hub.Record(ctx, hub.AboutPlacement(evidence.Placement.Value), hub.Warning, string(d.Reason), d.Message)

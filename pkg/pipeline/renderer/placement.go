@@ -4,6 +4,7 @@
 package renderer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,8 +254,8 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 // that is deleted, before it is applied.
 func (s *Stage) inherit(ctx context.Context, w, former *propagation.Work) (*propagation.Work, error) {
 	var has []placementv1.ManifestCondition
-	for _, r := range telling.Former(former, nil) {
-		has = append(has, placementv1.ManifestCondition{Identifier: r.Identifier, Applied: r.Applied})
+	for _, r := range telling.Brought(former) {
+		has = append(has, placementv1.ManifestCondition{Identifier: r.Identifier, Applied: cmp.Or(r.Applied, &placementv1.AppliedState{})})
 	}
 	if len(has) == 0 {
 		return w, nil

@@ -15,6 +15,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
@@ -311,6 +312,47 @@ func Former(w *propagation.Work, now []placementv1.ManifestCondition) []placemen
 	var out []placementv1.ManifestCondition
 	for _, r := range w.Results {
 		if r.Applied != nil && ResultOf(now, r.Identifier) == nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Brought returns the objects that the member has because of the Work, or may have, in the
+// order in which they were applied: besides those that the Work records, the manifests of
+// which it says nothing. Whoever applied one may have ended before that was recorded.
+func Brought(w *propagation.Work) []placementv1.ManifestCondition {
+	var out []placementv1.ManifestCondition
+	for i := range w.Spec.Workload.Manifests {
+		r := untouched(w, i)
+		if was := ResultOf(w.Results, r.Identifier); was != nil {
+			r = *was
+		}
+		if r.Identifier.Kind != "" && (r.Applied != nil || len(r.Conditions) == 0) {
+			out = append(out, r)
+		}
+	}
+	return append(out, Former(w, out)...)
+}
+
+// Remains returns the results of a Work that is being deleted, of whose objects those in
+// left are still in the member. Of each other manifest it says so: one without a word would
+// be looked for again (Brought).
+func Remains(w *propagation.Work, left []placementv1.ManifestCondition, now time.Time) []placementv1.ManifestCondition {
+	var out []placementv1.ManifestCondition
+	for i := range w.Spec.Workload.Manifests {
+		r := placementv1.ManifestCondition{Identifier: untouched(w, i).Identifier}
+		if still := ResultOf(left, r.Identifier); still != nil {
+			r = *still
+		} else {
+			r.Conditions, _ = conditions.Set(nil, metav1.Condition{
+				Type: placementv1.ConditionApplied, Status: metav1.ConditionUnknown, Reason: string(applying.ReasonDeleted), Message: "it is not in the member any more", ObservedGeneration: w.Generation,
+			}, now)
+		}
+		out = append(out, r)
+	}
+	for _, r := range left {
+		if ResultOf(out, r.Identifier) == nil {
 			out = append(out, r)
 		}
 	}
