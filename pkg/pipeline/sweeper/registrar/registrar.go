@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
@@ -35,6 +36,9 @@ const (
 	missedFor = 10 * time.Minute
 	// positionRegistered is the name under which the joined members are stored.
 	positionRegistered = "registered"
+	// positionJoined is the name under which the uids are stored of the Clusters whose
+	// members were ready.
+	positionJoined = "joined"
 )
 
 // Hub is the control plane's API.
@@ -252,8 +256,8 @@ func (r *Registrar) Left(ctx context.Context, t *tick.Tick, registered map[strin
 
 // Sweep updates the Ready condition of every cluster, and returns which clusters are
 // registered, and which of these are ready. All Works of a member that was not ready
-// before, or of all members if the hub was restored, are checked once: no event tells
-// what happened to them meanwhile. If it fails for some members, the error is partial
+// before, or that left and joined again, or of all members if the hub was restored, are
+// checked once: no event tells what happened to them meanwhile. If it fails for some members, the error is partial
 // and the others are in the result.
 func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (ready map[string]bool, err error) {
 	clusters, err := r.hub.Clusters(ctx)
@@ -269,18 +273,25 @@ func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (rea
 	_ = g.Wait() // errors are in answers
 	failed := r.widowed(ctx, clusters, t.Out)
 	ready = map[string]bool{}
+	before, joined := map[string]types.UID{}, map[string]types.UID{}
+	known := t.Read(positionJoined, &before)
 	for i, c := range clusters {
+		joined[c.Name] = before[c.Name]
 		if answers[i].failure != nil && ctx.Err() != nil { // it may not have been asked
 			ready[c.Name] = conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionTrue)
 			continue
 		}
 		ready[c.Name] = answers[i].failure == nil
-		if back := ready[c.Name] && conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionFalse); back || restored {
+		back := conditions.Is(c.Status.Conditions, clusterv1alpha1.ConditionReady, metav1.ConditionFalse) || known && before[c.Name] != c.UID
+		if ready[c.Name] && back || restored {
 			t.Revisit(c.Name)
+		}
+		if ready[c.Name] {
+			joined[c.Name] = c.UID
 		}
 		failed = errors.Join(failed, r.report(ctx, c, answers[i], t.Out))
 	}
-	return ready, outcome.Partly(errors.Join(failed, ctx.Err()))
+	return ready, outcome.Partly(errors.Join(failed, t.Write(positionJoined, joined), ctx.Err()))
 }
 
 // report writes the state of a cluster to its Cluster and its MemberCluster.
