@@ -15,8 +15,16 @@ import (
 
 // checkTold checks that people are told what is so: a binding says that it is fully
 // applied where its members have what is in force, and its template sums up what they
-// say. Of what is suspended nobody looks at the members.
+// say. Of what is suspended nobody looks at the members. Of a member that has left nothing is
+// said, also where no other fits.
 func (w *world) checkTold(b *propagation.Binding) {
+	if inForce(b) {
+		for _, i := range b.Status.AggregatedStatus {
+			if !w.hub.Joined(i.ClusterName) {
+				w.fail("%s says what became of it in %s, which has left", b.Key, i.ClusterName)
+			}
+		}
+	}
 	goes := w.goesTo(b)
 	held := func(work *propagation.Work) bool { return work.Deleting || work.Suspended() } // also where it does not go any more
 	if !inForce(b) || w.keptNoMore(b) || formIn(b) != "" && w.stuck(b) || slices.ContainsFunc(goes, b.SuspendedOn) || slices.ContainsFunc(w.worksOf(b), held) {

@@ -4,6 +4,7 @@
 package reporting
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,10 +28,13 @@ func TestAstray(t *testing.T) {
 		fully  string
 		works  []*propagation.Work
 		failed map[string]bool
+		left   []string
 		want   []string
 	}{
 		"all have a Work":                         {says: []workv1alpha2.AggregatedStatusItem{item("m1"), item("m2")}, works: works(made("m1"), made("m2"))},
 		"a target has none yet: it will get one":  {says: []workv1alpha2.AggregatedStatusItem{item("m1"), item("m2")}, works: works(made("m1"))},
+		"a target has none, for it has left":      {says: []workv1alpha2.AggregatedStatusItem{item("m1"), item("m2")}, works: works(made("m1")), left: []string{"m2"}, want: []string{"m2"}},
+		"so it has, and the status says so":       {says: []workv1alpha2.AggregatedStatusItem{item("m1")}, works: works(made("m1")), left: []string{"m2"}},
 		"what is no target has none":              {says: []workv1alpha2.AggregatedStatusItem{item("m1"), item("m3")}, works: works(made("m1")), want: []string{"m3"}},
 		"the Work of a target cannot be made":     {says: []workv1alpha2.AggregatedStatusItem{item("m1"), item("m2")}, fully: workv1alpha2.ReasonFullyAppliedFailed, works: works(made("m1")), failed: map[string]bool{"m2": true}, want: []string{"m2"}},
 		"so it is, and nothing says so":           {fully: workv1alpha2.ReasonFullyAppliedSuccess, failed: map[string]bool{"m2": true, "m1": true}, works: works(made("m1")), want: []string{"m2"}},
@@ -46,9 +50,14 @@ func TestAstray(t *testing.T) {
 			if tc.fully != "" {
 				b.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.ConditionFullyApplied, Reason: tc.fully}}
 			}
-			if d := cmp.Diff(tc.want, Astray(b, tc.works, tc.failed)); d != "" {
+			if d := cmp.Diff(tc.want, Astray(b, tc.works, tc.failed, without(b, tc.left...))); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
 	}
+}
+
+// without are the binding's clusters that are joined, where those have left.
+func without(b *propagation.Binding, left ...string) []string {
+	return slices.DeleteFunc(b.TargetClusters(), func(c string) bool { return slices.Contains(left, c) })
 }

@@ -27,7 +27,7 @@ func Complete(known kinds.Table, t *propagation.Template, b *propagation.Binding
 	case b.Spec.PropagateDeps, b.Labels[propagation.LabelLinked] != "":
 		return false
 	}
-	if len(works) != len(b.TargetClusters()) || !Concluded(b, works) {
+	if targets := b.TargetClusters(); len(works) != len(targets) || !Concluded(b, works, targets) {
 		return false
 	}
 	for _, w := range works {

@@ -30,16 +30,17 @@ const (
 	messageUnseen          = "what the member has of it is not known yet"
 )
 
-// Concluded tells whether each target of the binding has a Work, made of what
-// is in force, that says what became of it. A Work that cannot be made anew
-// (see the condition Rendered) is not waited for. Of a binding that goes nowhere, and
-// never went anywhere, there is nothing to say.
-func Concluded(b *propagation.Binding, works []*propagation.Work) bool {
-	if b.Deleting || len(b.TargetClusters()) == 0 && Verdict(b) == "" {
+// Concluded tells whether each of targets, those of the binding's clusters that are
+// joined, has a Work, made of what is in force, that says what became of it. A Work that
+// cannot be made anew (see the condition Rendered) is not waited for, nor is one in a
+// cluster that has left, which a binding names as long as no other fits. Of a binding
+// that goes nowhere, and never went anywhere, there is nothing to say.
+func Concluded(b *propagation.Binding, works []*propagation.Work, targets []string) bool {
+	if b.Deleting || len(targets) == 0 && Verdict(b) == "" {
 		return false
 	}
 	of := byCluster(works)
-	for _, c := range b.TargetClusters() {
+	for _, c := range targets {
 		w, ok := of[c]
 		if ok && !w.Deleting && (UpToDate(b, w) || Unrendered(b)) && concluded(w) || !ok && Unrendered(b) {
 			continue
@@ -69,11 +70,11 @@ func Unrendered(b *propagation.Binding) bool {
 
 // Astray are the clusters, sorted, about which the binding's status has to be written anew,
 // though nobody is about to tell of a Work there: those without a Work that it names and
-// that are no targets; those of failed, whose Works cannot be made, as long as it names
+// that are not among targets, which are the binding's clusters that are joined; those of failed, whose Works cannot be made, as long as it names
 // them or does not say that not all have what is in force; and those whose Works stay as
 // they are where nothing is wanted, and are of an earlier content by now.
-func Astray(b *propagation.Binding, works []*propagation.Work, failed map[string]bool) []string {
-	of, targets := byCluster(works), b.TargetClusters()
+func Astray(b *propagation.Binding, works []*propagation.Work, failed map[string]bool, targets []string) []string {
+	of := byCluster(works)
 	var names []string
 	for c := range failed {
 		if of[c] == nil && Verdict(b) != workv1alpha2.ReasonFullyAppliedFailed {

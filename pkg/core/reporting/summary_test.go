@@ -70,9 +70,13 @@ func unrenderedBinding(clusters ...string) *propagation.Binding {
 
 func TestConcluded(t *testing.T) {
 	type works = []*propagation.Work
-	deleting, summedUp := bound(), bound()
+	deleting := bound()
 	deleting.Deleting = true
-	summedUp.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.ConditionFullyApplied, Status: "True", Reason: workv1alpha2.ReasonFullyAppliedSuccess}}
+	summedUpIn := func(clusters ...string) *propagation.Binding {
+		b := bound(clusters...)
+		b.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.ConditionFullyApplied, Status: "True", Reason: workv1alpha2.ReasonFullyAppliedSuccess}}
+		return b
+	}
 	for name, tc := range map[string]struct {
 		binding *propagation.Binding
 		works   works
@@ -85,17 +89,20 @@ func TestConcluded(t *testing.T) {
 		"the conclusion is about an earlier form":      {bound("a"), works{made("a", appliedAt(4))}, false},
 		"dispatching alone is no conclusion":           {bound("a"), works{made("a", with("Dispatching", "True", 5, ""))}, false},
 		"a target has no Work":                         {bound("a", "b"), works{made("a", applied)}, false},
+		"so has one that has left, and gets none":      {bound("a", "left"), works{made("a", applied)}, true},
+		"all targets have left":                        {summedUpIn("left"), nil, true},
+		"so they have, and nothing was summed up":      {bound("left"), nil, false},
 		"a Work of an earlier content":                 {bound("a"), works{made("a", applied, outdated)}, false},
 		"a target's Work is going, and will come anew": {bound("a"), works{made("a", applied, going)}, false},
 		"the Work of a cluster that is no target":      {bound("a"), works{made("a", applied), made("b", outdated)}, true},
 		"manifests that cannot be made are not waited": {unrenderedBinding("a", "b", "c"), works{made("a", applied), made("b", applied, outdated)}, true},
 		"the others are":                               {unrenderedBinding("a", "b"), works{made("a")}, false},
-		"no target any more":                           {summedUp, nil, true},
+		"no target any more":                           {summedUpIn(), nil, true},
 		"no target, and never was one":                 {bound(), nil, false},
 		"the template is gone":                         {deleting, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Concluded(tc.binding, tc.works); got != tc.want {
+			if got := Concluded(tc.binding, tc.works, without(tc.binding, "left")); got != tc.want {
 				t.Errorf("Concluded = %v", got)
 			}
 		})

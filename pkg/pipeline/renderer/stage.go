@@ -114,7 +114,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 	}
 	out := events.From(Name, e)
 	announce(out, msg, b != nil && !b.Deleting || leaves.told == applying.Absent, steps, works, d.failed)
-	astray(out, b, existing, d.failed)
+	astray(out, b, existing, d)
 	if failed != nil { // that event fails instead, and the others do not wait
 		out.Emit(events.BindingScheduled, events.Data{Template: &template, Binding: &key, Reason: events.ReasonRest})
 		return out.Events()
@@ -165,11 +165,11 @@ func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.
 // for the reporter: as long as the binding's status says otherwise of their clusters, which
 // may have left since. If the applier is told of other Works, its answer has the status
 // written.
-func astray(out *events.Batch, b *propagation.Binding, existing []*propagation.Work, failed map[string]bool) {
+func astray(out *events.Batch, b *propagation.Binding, existing []*propagation.Work, d desired) {
 	if b == nil || !out.Empty() {
 		return
 	}
-	for _, cluster := range reporting.Astray(b, existing, failed) {
+	for _, cluster := range reporting.Astray(b, existing, d.failed, d.targets) {
 		if len(path.IsValidPathSegmentName(cluster)) > 0 { // a status may be forged
 			continue
 		}
@@ -266,6 +266,8 @@ func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Wor
 type desired struct {
 	works  map[string]*propagation.Work
 	failed map[string]bool
+	// targets are the binding's clusters that are joined.
+	targets []string
 	// lost: the content in force is missing, because of a crash, or because somebody
 	// deleted or changed it.
 	lost bool
@@ -304,6 +306,7 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 		if !slices.Contains(targets, c.Name) {
 			continue
 		}
+		d.targets = append(d.targets, c.Name)
 		w, err := render(known, b, rev, c, overrides)
 		if other := d.others[c.Name]; other != nil {
 			err = &rendering.NameTaken{Work: other.Key, By: other.Binding()}

@@ -63,6 +63,13 @@ func TestRenderer(t *testing.T) {
 				r.says(workv1alpha2.ReasonFullyAppliedFailed, "m3")
 			}, tells: []string{events.WorkFailed},
 		},
+		"no cluster fits the binding, which goes on naming the member that left with its Work: the status hears of that": {
+			before: func(r *scene) {
+				r.hub.Apply(r.key, func(map[string]any) {})
+				r.to("m9")
+				r.says(workv1alpha2.ReasonFullyAppliedSuccess, "m9")
+			}, tells: []string{events.WorkFailed},
+		},
 		"no cluster fits the binding, its Works stay, and its content changed: the status hears of that": {
 			before: func(r *scene) {
 				r.hub.Apply(r.key, func(map[string]any) {})

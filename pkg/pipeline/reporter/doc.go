@@ -5,7 +5,8 @@
 // aggregates it on the hub.
 //
 // Consumes: work.applied, work.held, work.failed; events of the members' objects.
-// Reads: the member's object, the Work; the binding and all of its Works; the template.
+// Reads: the member's object, the Work; the binding and all of its Works; the clusters, if
+// one of the binding's has no Work; the template.
 // Decides with: pkg/core/reporting, pkg/core/applying (is the object what was
 // applied?).
 // Commits: the manifest's status on the Work; the aggregated status and the conditions

@@ -6,6 +6,7 @@ package reporter
 import (
 	"context"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -28,6 +29,8 @@ type Objects interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	CommitBindingStatus(ctx context.Context, b *propagation.Binding, status workv1alpha2.ResourceBindingStatus) (*propagation.Binding, error)
 	Template(ctx context.Context, key propagation.TemplateKey) (*propagation.Template, error)
+	// Clusters returns the clusters that are joined.
+	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 	// Identity returns a string that identifies the hub.
 	Identity(ctx context.Context) (string, error)
 	// Kinds returns what is known of kinds.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -177,6 +178,25 @@ func (s *Stage) works(ctx context.Context, b *propagation.Binding) ([]*propagati
 	return slices.DeleteFunc(works, func(w *propagation.Work) bool { return w == nil }), err
 }
 
+// targets returns the binding's clusters that are joined. Those that have a Work are; the
+// fleet is read for the others only.
+func (s *Stage) targets(ctx context.Context, b *propagation.Binding, works []*propagation.Work) ([]string, error) {
+	targets := b.TargetClusters()
+	in := func(c string) func(*propagation.Work) bool {
+		return func(w *propagation.Work) bool { return w.Key.Cluster == c }
+	}
+	if !slices.ContainsFunc(targets, func(c string) bool { return !slices.ContainsFunc(works, in(c)) }) {
+		return targets, nil
+	}
+	fleet, err := s.hub.Clusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	return slices.DeleteFunc(targets, func(name string) bool {
+		return !slices.ContainsFunc(fleet, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name })
+	}), nil
+}
+
 // leaving emits work.removed if the object of a Work that is being deleted is gone,
 // after something had delayed its deletion.
 func (s *Stage) leaving(e event.Event, o events.Object, w *propagation.Work, binding propagation.BindingKey) ([]event.Event, error) {
@@ -252,7 +272,11 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 	if err != nil {
 		return nil, fmt.Errorf("get the Works of %s: %w", key, err)
 	}
-	if !reporting.Concluded(b, works) {
+	targets, err := s.targets(ctx, b, works)
+	if err != nil {
+		return nil, err
+	}
+	if !reporting.Concluded(b, works, targets) {
 		return nil, nil // the Works without a result will emit an event
 	}
 	status, was := s.complete(b, reporting.Summarize(b, works, s.now())), reporting.Verdict(b)

@@ -54,10 +54,10 @@ func (a *Auditor) unrendered(ctx context.Context, t *tick.Tick, books Books) err
 	return failed
 }
 
-// departed returns the clusters that the binding's status names, and that are neither
-// registered nor among its clusters.
+// departed returns the clusters that the binding's status names, and that are not
+// registered. Where no other fits, they may still be among its clusters.
 func departed(b *propagation.Binding, registered map[string]bool) []string {
-	return slices.DeleteFunc(reporting.Astray(b, nil, nil), func(cluster string) bool {
+	return slices.DeleteFunc(reporting.Astray(b, nil, nil, nil), func(cluster string) bool {
 		_, is := registered[cluster]
 		return is || len(path.IsValidPathSegmentName(cluster)) > 0 // a status may be forged
 	})

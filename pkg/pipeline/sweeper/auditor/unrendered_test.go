@@ -93,6 +93,7 @@ func TestWhatIsNotRenderedInTwoSweepsIsAnnounced(t *testing.T) {
 		"the cluster left":                                              {bound("1"), bound("1"), []*propagation.Work{made("m1", "r2")}, []string{"m1"}, ""},
 		"its status names one that left":                                {bound("1", names("m3")), bound("1", names("m3")), []*propagation.Work{made("m1", "r2"), made("m2", "r2")}, []string{"m1", "m2"}, events.WorkFailed},
 		"its status names one that left, and nothing is to be rendered": {bound("1", failed, names("m3")), bound("1", failed, names("m3")), nil, []string{"m1", "m2"}, events.WorkFailed},
+		"its status names one of its clusters that left":                {bound("1", names("m2")), bound("1", names("m2")), []*propagation.Work{made("m1", "r2")}, []string{"m1"}, events.WorkFailed},
 		"its status names one that is joined":                           {bound("1", names("m3")), bound("1", names("m3")), []*propagation.Work{made("m1", "r2"), made("m2", "r2")}, []string{"m1", "m2", "m3"}, ""},
 		"its status names one that is no name":                          {bound("1", names("../m3")), bound("1", names("../m3")), []*propagation.Work{made("m1", "r2"), made("m2", "r2")}, []string{"m1", "m2"}, ""},
 		"its manifest cannot be made":                                   {bound("1", failed), bound("1", failed), nil, []string{"m1", "m2"}, ""},
