@@ -25,7 +25,8 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// scene is a hub with one binding of a Secret to m1 and m2, and its renderer.
+// scene is a hub with one binding of a template, mostly a Secret, to m1 and m2, and its
+// renderer.
 type scene struct {
 	t      *testing.T
 	hub    *pipelinetest.Hub
@@ -37,8 +38,13 @@ type scene struct {
 
 func secretBound(t *testing.T) *scene {
 	t.Helper()
+	return templateBound(t, propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"})
+}
+
+func templateBound(t *testing.T, key propagation.TemplateKey) *scene {
+	t.Helper()
 	now := func() time.Time { return fixture.Start }
-	r := &scene{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}}
+	r := &scene{t: t, hub: pipelinetest.NewHub(pipelinetest.Options{Now: now}), key: key}
 	r.join("m1", "m2")
 	r.stage = renderer.New(r.hub, now)
 	r.let("hunter1")
@@ -57,11 +63,11 @@ func (r *scene) join(members ...string) {
 	}
 }
 
-// let lets that content of the Secret through.
+// let lets that content of the template through.
 func (r *scene) let(content string) {
 	r.t.Helper()
 	obj := propagation.Content(map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "shop", "name": "token"}, "data": map[string]any{"k": content},
+		"apiVersion": r.key.APIVersion, "kind": r.key.Kind, "metadata": map[string]any{"namespace": r.key.Namespace, "name": r.key.Name}, "data": map[string]any{"k": content},
 	})
 	hash := propagation.HashContent(obj)
 	next := &propagation.Binding{Key: propagation.BindingOf(r.key)}
@@ -69,14 +75,14 @@ func (r *scene) let(content string) {
 		*next = *r.bound
 	}
 	next.Annotations = map[string]string{propagation.AnnotationContentHash: hash, propagation.AnnotationRevision: propagation.RevisionName(next.Key, hash)}
-	next.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token", UID: "1"}
+	next.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: r.key.APIVersion, Kind: r.key.Kind, Namespace: r.key.Namespace, Name: r.key.Name, UID: "1"}
 	next.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1"}, {Name: "m2"}}
 	next.Spec.Placement = &policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1", "m2"}}}
 	var err error
 	if r.bound, err = r.hub.CommitBinding(r.t.Context(), r.bound, next); err != nil {
 		r.t.Fatal(err)
 	}
-	rev := &propagation.Revision{Namespace: "shop", Name: r.bound.Revision(), Binding: r.bound.Key, Hash: hash, Content: obj}
+	rev := &propagation.Revision{Namespace: r.key.Namespace, Name: r.bound.Revision(), Binding: r.bound.Key, Hash: hash, Content: obj}
 	if err := r.hub.CreateRevision(r.t.Context(), r.bound, rev); err != nil {
 		r.t.Fatal(err)
 	}

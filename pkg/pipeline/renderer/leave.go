@@ -25,6 +25,9 @@ type leaving struct {
 	may, outlives func(*propagation.Work) bool
 	// told: if there is no binding, what the hub says of the template.
 	told applying.Answer
+	// undefined: the template may have gone with the definition of its kind. A kind of the
+	// API server's own has none: while it is not served, nothing of it goes.
+	undefined bool
 }
 
 func no(*propagation.Work) bool { return false }
@@ -55,13 +58,16 @@ func (s *Stage) leaves(ctx context.Context, key propagation.TemplateKey, b *prop
 		may:      func(w *propagation.Work) bool { return find(w).Proof.Holds() },
 		outlives: func(w *propagation.Work) bool { return find(w).Outlives },
 		told:     e.Template.Answer,
+		undefined: e.Template.Answer == applying.Absent ||
+			e.Template.Answer == applying.NotServed && propagation.MayBeDefined(key.GroupVersionKind().Group),
 	}, nil
 }
 
 // shelter makes the members keep the objects of Works whose template is gone because
-// its kind was removed: nobody asked to delete that template, and it may be created
-// again when the kind is served again. The next time that the Works are rendered, they
-// follow their policy again. Where the kind is served again, the Work says so.
+// the definition of its kind was removed: nobody asked to delete that template, and it
+// may be created again when the kind is served again. The next time that the Works are
+// rendered, they follow their policy again. Where the kind is served again, the Work
+// says so.
 func (s *Stage) shelter(ctx context.Context, steps []rendering.Step, outlives func(*propagation.Work) bool) error {
 	return each(ctx, len(steps), func(i int) (err error) {
 		w := steps[i].Existing

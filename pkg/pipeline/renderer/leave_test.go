@@ -18,40 +18,50 @@ import (
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
-// What goes with its kind nobody deleted: members keep it, also where the kind is served
-// again and the template comes later, and the policy counts again when that is rendered.
+// What goes with the definition of its kind nobody deleted: members keep it, also where the
+// kind is served again and the template comes later, and the policy counts again when that
+// is rendered. A kind without a definition takes nothing with it: what is missing when it is
+// served again, somebody deleted.
 func TestATemplateThatGoesWithItsKindIsPreserved(t *testing.T) {
-	r := secretBound(t)
-	preserved := func(want bool) {
-		t.Helper()
-		for _, c := range []string{"m1", "m2"} {
-			w := r.work(c)
-			if w == nil || w.Deleting {
-				t.Fatalf("the Work for %s is %v", c, w)
+	for sentence, tc := range map[string]struct {
+		key  propagation.TemplateKey
+		want bool
+	}{
+		"somebody's own kind":                   {key: propagation.TemplateKey{APIVersion: "example.com/v1", Kind: "Gear", Namespace: "shop", Name: "gear"}, want: true},
+		"the API server's own, in no API group": {key: propagation.TemplateKey{APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "token"}},
+		"the API server's own, in an API group": {key: propagation.TemplateKey{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := templateBound(t, tc.key)
+			// are checks whether the Works are being deleted, and whether they preserve.
+			are := func(deleting, preserve bool) {
+				t.Helper()
+				for _, c := range []string{"m1", "m2"} {
+					w := r.work(c)
+					if w == nil || w.Deleting != deleting {
+						t.Fatalf("the Work for %s is %v, want it to be deleted: %t", c, w, deleting)
+					}
+					if keep := w.Spec.PreserveResourcesOnDeletion; (keep != nil && *keep) != preserve {
+						t.Errorf("the Work for %s preserves: %t, want %t", c, !preserve, preserve)
+					}
+				}
 			}
-			if keep := w.Spec.PreserveResourcesOnDeletion; (keep != nil && *keep) != want {
-				t.Errorf("the Work for %s preserves: %t, want %t", c, !want, want)
+			kind := tc.key.GroupVersionKind()
+			r.render()
+			are(false, false)
+			if err := r.hub.DeleteBinding(t.Context(), r.bound); err != nil {
+				t.Fatal(err)
 			}
-		}
-	}
-	kind := schema.GroupKind{Kind: "Secret"}
-	r.render()
-	preserved(false)
-	if err := r.hub.DeleteBinding(t.Context(), r.bound); err != nil {
-		t.Fatal(err)
-	}
-	r.hub.Serve(kind)
-	r.render()
-	preserved(true)
-	if r.render(); len(r.writes) > 0 {
-		t.Errorf("it writes again: %v", r.writes)
-	}
-	r.hub.Serve(kind, "v1")
-	r.render() // and there is no such template
-	for _, c := range []string{"m1", "m2"} {
-		if w := r.work(c); w == nil || !w.Deleting || w.Spec.PreserveResourcesOnDeletion == nil || !*w.Spec.PreserveResourcesOnDeletion {
-			t.Errorf("the Work for %s is %v, want it to leave what it brought", c, w)
-		}
+			r.hub.Serve(kind.GroupKind())
+			r.render()
+			are(false, tc.want)
+			if r.render(); len(r.writes) > 0 {
+				t.Errorf("it writes again: %v", r.writes)
+			}
+			r.hub.Serve(kind.GroupKind(), kind.Version)
+			r.render() // and there is no such template
+			are(true, tc.want)
+		})
 	}
 }
 

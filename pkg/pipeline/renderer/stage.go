@@ -103,7 +103,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		return nil, err
 	}
 	steps := rendering.Plan(b, existing, d.works, d.failed, leaves.may)
-	if leaves.told == applying.NotServed || leaves.told == applying.Absent { // what is doubted then went with its kind
+	if leaves.undefined {
 		if err := s.shelter(ctx, steps, leaves.outlives); err != nil {
 			return nil, err
 		}
