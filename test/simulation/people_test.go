@@ -138,6 +138,14 @@ func (d drawer) handy(s style) []op {
 	return []op{{verb: stripObject, key: d.template(s), cluster: pick(d, clusters)}}
 }
 
+// comes tells whether the template was made anew in what the processes hold for the future,
+// as the hub's clock is ahead. Where it goes they wait for as long as the clocks are apart,
+// and members keep what the former one brought.
+func (w *world) comes(key propagation.TemplateKey) bool {
+	t := w.hub.Live(key)
+	return t != nil && t.Created.After(w.now)
+}
+
 // unbound tells whether nothing is in force for a template that lives: people
 // deleted its binding, and its policy waits. Then members keep what they have.
 func (w *world) unbound(key propagation.TemplateKey) bool {
