@@ -70,9 +70,10 @@ func Unrendered(b *propagation.Binding) bool {
 
 // Astray are the clusters, sorted, about which the binding's status has to be written anew,
 // though nobody is about to tell of a Work there: those without a Work that it names and
-// that are not among targets, which are the binding's clusters that are joined; those of failed, whose Works cannot be made, as long as it names
-// them or does not say that not all have what is in force; and those whose Works stay as
-// they are where nothing is wanted, and are of an earlier content by now.
+// that are not among targets, which are the binding's clusters that are joined; those of
+// failed, whose Works cannot be made, as long as it names them or does not say that not
+// all have what is in force; and those whose Works stay as they are where nothing is
+// wanted, and are of an earlier content by now.
 func Astray(b *propagation.Binding, works []*propagation.Work, failed map[string]bool, targets []string) []string {
 	of := byCluster(works)
 	var names []string

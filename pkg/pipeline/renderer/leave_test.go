@@ -19,9 +19,8 @@ import (
 )
 
 // What goes with the definition of its kind nobody deleted: members keep it, also where the
-// kind is served again and the template comes later, and the policy counts again when that
-// is rendered. A kind without a definition takes nothing with it: what is missing when it is
-// served again, somebody deleted.
+// kind is served again and the template comes later. A kind without a definition takes
+// nothing with it: what is missing when it is served again, somebody deleted.
 func TestATemplateThatGoesWithItsKindIsPreserved(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		key  propagation.TemplateKey

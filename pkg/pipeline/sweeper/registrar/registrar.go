@@ -257,8 +257,8 @@ func (r *Registrar) Left(ctx context.Context, t *tick.Tick, registered map[strin
 // Sweep updates the Ready condition of every cluster, and returns which clusters are
 // registered, and which of these are ready. All Works of a member that was not ready
 // before, or that left and joined again, or of all members if the hub was restored, are
-// checked once: no event tells what happened to them meanwhile. If it fails for some members, the error is partial
-// and the others are in the result.
+// checked once: no event tells what happened to them meanwhile. If it fails for some
+// members, the error is partial and the others are in the result.
 func (r *Registrar) Sweep(ctx context.Context, t *tick.Tick, restored bool) (ready map[string]bool, err error) {
 	clusters, err := r.hub.Clusters(ctx)
 	if err != nil {
