@@ -70,7 +70,7 @@ func TestC102WhatWasNotRecordedLeavesWithItsPlacement(t *testing.T) {
 				return m, nil
 			}
 			if tc.applies {
-				stage := applier.New(ended{hub}, open{}, reach, clock)
+				stage := applier.New(ended{hub}, open{}, reach, clock).Sequential()
 				if _, err := stage.Handle(t.Context(), renderedFor(t, w.Key)); !errors.Is(err, errEnded) || len(m.Objects()) != 2 {
 					t.Fatalf("the member has %d objects, and it ends with %v", len(m.Objects()), err)
 				}
@@ -81,7 +81,7 @@ func TestC102WhatWasNotRecordedLeavesWithItsPlacement(t *testing.T) {
 			if err := hub.DeleteWork(t.Context(), hub.LiveWork(w.Key)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := applier.New(hub, open{}, reach, clock).Handle(t.Context(), renderedFor(t, w.Key)); err != nil {
+			if _, err := applier.New(hub, open{}, reach, clock).Sequential().Handle(t.Context(), renderedFor(t, w.Key)); err != nil {
 				t.Fatal(err)
 			}
 			if n, live := len(m.Objects()), hub.LiveWork(w.Key); n != tc.left || live != nil {
