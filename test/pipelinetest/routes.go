@@ -68,12 +68,13 @@ func (r *Routes) add(t eventingv1.Trigger) error {
 }
 
 // For are the routes that an event takes. What filters look at is the type and
-// the extensions here, so that equal ones need one look.
+// the extensions here, so that equal ones need one look. None that a filter looks at may
+// be missing: an event would take the way of another.
 func (r *Routes) For(e event.Event) []Route {
 	var key strings.Builder
 	key.WriteString(e.Type())
 	x := e.Extensions()
-	for _, name := range []string{events.ExtAPIVersion, events.ExtKind, events.ExtCluster, events.ExtSchedulerName, events.ExtApplier} {
+	for _, name := range []string{events.ExtAPIVersion, events.ExtKind, events.ExtNamespace, events.ExtName, events.ExtCluster, events.ExtSchedulerName, events.ExtApplier} {
 		fmt.Fprintf(&key, "\x00%v", x[name])
 	}
 	routes, ok := r.known[key.String()]
