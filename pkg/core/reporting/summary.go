@@ -34,9 +34,11 @@ const (
 // joined, has a Work, made of what is in force, that says what became of it. A Work that
 // cannot be made anew (see the condition Rendered) is not waited for, nor is one in a
 // cluster that has left, which a binding names as long as no other fits. Of a binding
-// that goes nowhere, and never went anywhere, there is nothing to say.
+// that goes nowhere, and never went anywhere, there is nothing to say, nor of one whose
+// clusters have all left, once its status names none.
 func Concluded(b *propagation.Binding, works []*propagation.Work, targets []string) bool {
-	if b.Deleting || len(targets) == 0 && Verdict(b) == "" {
+	deserted := len(b.TargetClusters()) > 0 && len(b.Status.AggregatedStatus) == 0
+	if b.Deleting || len(targets) == 0 && (Verdict(b) == "" || deserted) {
 		return false
 	}
 	of := byCluster(works)

@@ -75,8 +75,13 @@ func TestConcluded(t *testing.T) {
 	summedUpIn := func(clusters ...string) *propagation.Binding {
 		b := bound(clusters...)
 		b.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.ConditionFullyApplied, Status: "True", Reason: workv1alpha2.ReasonFullyAppliedSuccess}}
+		for _, c := range clusters {
+			b.Status.AggregatedStatus = append(b.Status.AggregatedStatus, workv1alpha2.AggregatedStatusItem{ClusterName: c})
+		}
 		return b
 	}
+	toldOf := summedUpIn("left")
+	toldOf.Status.AggregatedStatus = nil
 	for name, tc := range map[string]struct {
 		binding *propagation.Binding
 		works   works
@@ -92,6 +97,7 @@ func TestConcluded(t *testing.T) {
 		"so has one that has left, and gets none":      {bound("a", "left"), works{made("a", applied)}, true},
 		"all targets have left":                        {summedUpIn("left"), nil, true},
 		"so they have, and nothing was summed up":      {bound("left"), nil, false},
+		"so they have, and the status names none":      {toldOf, nil, false},
 		"a Work of an earlier content":                 {bound("a"), works{made("a", applied, outdated)}, false},
 		"a target's Work is going, and will come anew": {bound("a"), works{made("a", applied, going)}, false},
 		"the Work of a cluster that is no target":      {bound("a"), works{made("a", applied), made("b", outdated)}, true},
