@@ -138,12 +138,13 @@ func (d drawer) handy(s style) []op {
 	return []op{{verb: stripObject, key: d.template(s), cluster: pick(d, clusters)}}
 }
 
-// comes tells whether the template was made anew in what the processes hold for the future,
-// as the hub's clock is ahead. Where it goes they wait for as long as the clocks are apart,
-// and members keep what the former one brought.
-func (w *world) comes(key propagation.TemplateKey) bool {
-	t := w.hub.Live(key)
-	return t != nil && t.Created.After(w.now)
+// comes tells whether the Work is of a former template, and the present one, which nothing
+// is in force for, was made in what the processes hold for the future, as the hub's clock is
+// ahead. Where it goes they wait to see until theirs has come to that, and members keep what
+// the former one brought.
+func (w *world) comes(work *propagation.Work) bool {
+	t := w.hub.Live(templateOf(work))
+	return t != nil && w.bindingOf(t.Key) == nil && work.Annotations[propagation.AnnotationTemplateUID] != string(t.UID) && t.Created.After(w.now)
 }
 
 // unbound tells whether nothing is in force for a template that lives: people

@@ -319,7 +319,7 @@ func (w *world) checkWorks() {
 		if b != nil && w.stuck(b) && len(w.goesTo(b)) == 0 {
 			continue // where it goes nobody can tell, so what was there stays
 		}
-		if !wanted[work.Key] && !w.unbound(templateOf(work)) && !w.comes(templateOf(work)) && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
+		if !wanted[work.Key] && !w.unbound(templateOf(work)) && !w.comes(work) && (b == nil || !b.SuspendedOn(work.Key.Cluster)) {
 			w.fail("%s has to be gone", work.Key)
 		}
 	}

@@ -53,6 +53,21 @@ func placedIn(t *testing.T, clock func() time.Time, names ...string) (*pipelinet
 	return hub, m, p, w
 }
 
+// heldIn is placedIn in a member that is joined, with a Work that waits for it when it is
+// deleted.
+func heldIn(t *testing.T, clock func() time.Time, names ...string) (*pipelinetest.Hub, *pipelinetest.Member, *placementv1.ClusterResourcePlacement, *propagation.Work) {
+	t.Helper()
+	hub, m, p, w := placedIn(t, clock, names...)
+	held := *w
+	held.Finalizers = []string{propagation.FinalizerWork}
+	if _, err := hub.CommitWork(t.Context(), w, &held); err != nil {
+		t.Fatal(err)
+	}
+	hub.Join("m1")
+	hub.Put(&memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+	return hub, m, p, w
+}
+
 // renderedFor says that the Work was rendered.
 func renderedFor(t *testing.T, key propagation.WorkKey) event.Event {
 	t.Helper()
@@ -186,14 +201,7 @@ func TestZ11AWorkThatGoesWithItsKindWaitsForNothingThatIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := fixture.Start
-			hub, m, _, w := placedIn(t, func() time.Time { return now }, "a")
-			held := *w
-			held.Finalizers = []string{propagation.FinalizerWork}
-			if _, err := hub.CommitWork(t.Context(), w, &held); err != nil {
-				t.Fatal(err)
-			}
-			hub.Join("m1")
-			hub.Put(&memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+			hub, m, _, w := heldIn(t, func() time.Time { return now }, "a")
 			stage := applier.New(partial{hub, tc.unserved}, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, func() time.Time { return now })
 			if _, err := stage.Handle(t.Context(), renderedFor(t, w.Key)); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
@@ -52,14 +51,7 @@ func TestC102WhatWasNotRecordedLeavesWithItsPlacement(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			clock := func() time.Time { return fixture.Start }
-			hub, m, p, w := placedIn(t, clock, "a", "b")
-			held := *w
-			held.Finalizers = []string{propagation.FinalizerWork}
-			if _, err := hub.CommitWork(t.Context(), w, &held); err != nil {
-				t.Fatal(err)
-			}
-			hub.Join("m1")
-			hub.Put(&memberclusterv1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+			hub, m, p, w := heldIn(t, clock, "a", "b")
 			if tc.theirs {
 				m.Plant(member.Ref{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}, map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "a"}})
 			}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -181,20 +180,23 @@ func (s *Stage) works(ctx context.Context, b *propagation.Binding) ([]*propagati
 // targets returns the binding's clusters that are joined. Those that have a Work are; the
 // fleet is read for the others only.
 func (s *Stage) targets(ctx context.Context, b *propagation.Binding, works []*propagation.Work) ([]string, error) {
-	targets := b.TargetClusters()
-	in := func(c string) func(*propagation.Work) bool {
-		return func(w *propagation.Work) bool { return w.Key.Cluster == c }
+	targets, known := b.TargetClusters(), map[string]bool{}
+	unknown := func(cluster string) bool { return !known[cluster] }
+	for _, w := range works {
+		known[w.Key.Cluster] = true
 	}
-	if !slices.ContainsFunc(targets, func(c string) bool { return !slices.ContainsFunc(works, in(c)) }) {
+	if !slices.ContainsFunc(targets, unknown) {
 		return targets, nil
 	}
 	fleet, err := s.hub.Clusters(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
-	return slices.DeleteFunc(targets, func(name string) bool {
-		return !slices.ContainsFunc(fleet, func(c *clusterv1alpha1.Cluster) bool { return c.Name == name })
-	}), nil
+	clear(known)
+	for _, c := range fleet {
+		known[c.Name] = true
+	}
+	return slices.DeleteFunc(targets, unknown), nil
 }
 
 // leaving emits work.removed if the object of a Work that is being deleted is gone,

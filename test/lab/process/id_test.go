@@ -5,6 +5,7 @@ package process
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,7 +14,8 @@ import (
 	"time"
 )
 
-// headless has this test binary end its first thread and go on with the others.
+// headless has this test binary end its first thread and go on with the others, until its
+// input ends.
 const headless = "SLUICE_TEST_HEADLESS"
 
 func init() {
@@ -22,10 +24,16 @@ func init() {
 	}
 	runtime.LockOSThread() // the first: an init function runs on it
 	go func() {
-		_, _ = os.Stdout.WriteString("runs\n")
-		time.Sleep(time.Hour)
+		_, err := os.Stdout.WriteString("runs\n")
+		if err == nil {
+			_, err = io.Copy(io.Discard, os.Stdin)
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}()
-	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0) // of this thread alone
+	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0) // of this thread alone: it does not return
 }
 
 func TestAProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
@@ -35,6 +43,11 @@ func TestAProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), headless+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close() // whatever becomes of the test, the process ends with its input
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +55,6 @@ func TestAProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, where all is well
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
