@@ -207,9 +207,21 @@ func (k *kind[T]) record(raw []byte) (*record[T], error) {
 	return &r, err
 }
 
+// shown is record for a list that this process acts upon: the store takes what it shows.
+func (k *kind[T]) shown() func(raw []byte) (*record[T], error) {
+	s := k.store.Load()
+	return func(raw []byte) (*record[T], error) {
+		r, err := k.record(raw)
+		if err == nil {
+			s.show(r)
+		}
+		return r, err
+	}
+}
+
 // listLive is all that q asks for, sorted.
 func (k *kind[T]) listLive(ctx context.Context, q query) ([]T, error) {
-	all, err := watch.List(ctx, k.objects(q), q.limit, k.record)
+	all, err := watch.List(ctx, k.objects(q), q.limit, k.shown())
 	if q.since > 0 && watch.Forgotten(err) { // the hub was restored from a backup
 		k.seen.CompareAndSwap(q.since, 0)
 		q.since = 0
@@ -232,7 +244,7 @@ func (k *kind[T]) see(version uint64) {
 }
 
 func (k *kind[T]) listPage(ctx context.Context, q query) (watch.Page[*record[T]], error) {
-	return watch.ListPage(ctx, k.objects(q), q.limit, q.cont, k.record)
+	return watch.ListPage(ctx, k.objects(q), q.limit, q.cont, k.shown())
 }
 
 // do makes a request, and returns the body of the answer.

@@ -4,6 +4,7 @@
 package hub
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +29,8 @@ type record[T any] struct {
 //
 // News is what somebody else wrote. It is queued, once, for whoever watches. A
 // version that is not newer than the known one is no news: every write is
-// conditional on what was read, so that what it follows was known before.
+// conditional on what was read, and the store takes whatever is read, so that what
+// a write follows was known before.
 //
 // A nil store knows nothing, and learns nothing.
 type store[T any] struct {
@@ -72,10 +74,11 @@ type entry[T any] struct {
 	tombstone types.UID
 	// doubtful says that a race was lost: there is a newer version.
 	doubtful bool
-	// writers counts this process's writes under way. As long as there are any, what the
-	// watch reports may be one of these writes, and is held back.
+	// writers counts this process's writes under way. As long as there are any, each version
+	// that the watch reports may be of one of these writes, and is held back; the others are
+	// somebody else's, also where another of these writes came on top.
 	writers int
-	held    *news
+	held    []news
 }
 
 func newStore[T any]() *store[T] {
@@ -246,6 +249,26 @@ func (s *store[T]) read(r *record[T]) {
 	}
 }
 
+// show takes an object from the answer to a list, which may be of a moment ago. Without it
+// nobody would be told of a version that this process learned of from a list alone, while
+// no watch is open, and then wrote upon. All that was there at the beginning is told
+// anyway, once.
+func (s *store[T]) show(r *record[T]) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.synced {
+		return
+	}
+	e := s.at(r.name)
+	defer s.tidy(r.name, e)
+	if !s.outlived(e, r) {
+		s.accept(e, r)
+	}
+}
+
 // missed takes the answer to a live read that there is no such object. An object that
 // the watch has reported stays doubtful until the watch reports its deletion.
 func (s *store[T]) missed(name types.NamespacedName) {
@@ -280,8 +303,8 @@ func (s *store[T]) end(name types.NamespacedName) {
 	defer s.mu.Unlock()
 	e := s.at(name)
 	e.writers = max(0, e.writers-1)
-	if e.writers == 0 && e.held != nil {
-		s.queue(*e.held)
+	if n := len(e.held); e.writers == 0 && n > 0 {
+		s.queue(e.held[n-1]) // whoever hears of it reads the object
 		e.held = nil
 	}
 	s.tidy(name, e)
@@ -301,14 +324,13 @@ func (s *store[T]) wrote(r *record[T]) {
 	s.written = max(s.written, r.version)
 	e := s.at(r.name)
 	s.back = s.back || s.repeats(e, r)
-	if e.held != nil && e.held.version <= r.version {
-		e.held = nil // the watch was quicker than the answer
-	}
+	e.held = slices.DeleteFunc(e.held, func(n news) bool { return n.version == r.version }) // the watch was quicker
 	switch {
 	case r.version <= e.version || r.uid == e.tombstone:
 	case !s.outlived(e, r):
 		s.put(e, r)
-	case e.held == nil: // it came and went between two lists
+	case !slices.ContainsFunc(e.held, func(n news) bool { return n.version > r.version }):
+		// It came and went between two lists.
 		s.tellGone(e, r, s.seen)
 	}
 }
@@ -322,13 +344,11 @@ func (s *store[T]) deleted(name types.NamespacedName, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.at(name)
-	if e.held != nil && e.held.uid == uid {
-		confirmed := e.held.what == Deleted
-		e.held = nil
-		if confirmed {
-			s.tidy(name, e)
-			return
-		}
+	about := func(n news) bool { return n.uid == uid }
+	confirmed := slices.ContainsFunc(e.held, func(n news) bool { return about(n) && n.what == Deleted })
+	if e.held = slices.DeleteFunc(e.held, about); confirmed {
+		s.tidy(name, e)
+		return
 	}
 	// Where the initial list is not in, it may still come to know the object.
 	if !s.synced || e.rec != nil && e.rec.uid == uid {
@@ -424,7 +444,7 @@ func (s *store[T]) put(e *entry[T], r *record[T]) {
 func (s *store[T]) tell(e *entry[T], what ChangeType, r *record[T]) {
 	n := news{what: what, name: r.name, uid: r.uid, version: r.version}
 	if e.writers > 0 {
-		e.held = &n
+		e.held = append(e.held, n)
 		return
 	}
 	s.queue(n)
@@ -449,7 +469,7 @@ func (s *store[T]) at(name types.NamespacedName) *entry[T] {
 
 // tidy forgets a name of which nothing has to be remembered.
 func (s *store[T]) tidy(name types.NamespacedName, e *entry[T]) {
-	if e.rec == nil && e.tombstone == "" && !e.doubtful && e.writers == 0 && e.held == nil {
+	if e.rec == nil && e.tombstone == "" && !e.doubtful && e.writers == 0 && len(e.held) == 0 {
 		s.unindex(name, e)
 		delete(s.entries, name)
 	}

@@ -25,7 +25,7 @@ func (s *store[T]) setBack() {
 // itself, since no watch is open and no live read came in between. Versions count anew
 // then, and an object may come to one once more, with other content.
 func (s *store[T]) repeats(e *entry[T], r *record[T]) bool {
-	return (s.broken || s.closed != nil) && e.writers == 1 && e.held == nil && r.version <= e.version
+	return (s.broken || s.closed != nil) && e.writers == 1 && len(e.held) == 0 && r.version <= e.version
 }
 
 // forgetVersions makes everything that will be listed news: the hub was set

@@ -69,7 +69,10 @@ func (w *world) remove(name string, own bool) {
 // note remembers who did what happened last.
 func (w *world) note(own bool) {
 	h := w.log[len(w.log)-1]
-	delete(w.foreign, h.rec.name.Name)
+	before, wrote := w.foreign[h.rec.name.Name]
+	if h.gone || !wrote || before.gone || before.rec.uid != h.rec.uid {
+		delete(w.foreign, h.rec.name.Name)
+	}
 	if own {
 		w.own[w.version] = h.rec.uid
 	} else {
@@ -104,9 +107,14 @@ func (w *world) commit(name string, remove bool) {
 	if found {
 		base = w.store.entries[full].rec
 	}
-	w.store.begin(full)
-	answer := w.serve(full, base, remove)
-	w.answers = append(w.answers, func() { answer(); w.store.end(full) })
+	w.send(full, base, remove)
+}
+
+// send is a write on the ground of a version: nil is that there is no such object.
+func (w *world) send(name types.NamespacedName, base *record[string], remove bool) {
+	w.store.begin(name)
+	answer := w.serve(name, base, remove)
+	w.answers = append(w.answers, func() { answer(); w.store.end(name) })
 }
 
 // serve is what the API server makes of a commit.
@@ -133,6 +141,23 @@ func (w *world) look(name string) {
 			w.store.missed(full)
 		} else {
 			w.store.read(live)
+		}
+	})
+}
+
+// list is a list of all, on the ground of which this process may write as soon as it has
+// the answer: the store may be behind.
+func (w *world) list(then string) {
+	var all []*record[string]
+	for _, r := range w.live {
+		all = append(all, r)
+	}
+	w.answers = append(w.answers, func() {
+		for _, r := range all {
+			w.store.show(r)
+			if r.name.Name == then {
+				w.send(r.name, r, false)
+			}
 		}
 	})
 }
@@ -177,6 +202,7 @@ func TestStoreAgreesWithTheHub(t *testing.T) {
 			},
 			"commit":   func(t *rapid.T) { w.commit(name.Draw(t, "name"), false) },
 			"deletion": func(t *rapid.T) { w.commit(name.Draw(t, "name"), true) },
+			"list":     func(t *rapid.T) { w.list(name.Draw(t, "name")) },
 			"look":     func(t *rapid.T) { w.look(name.Draw(t, "name")) },
 			"watch":    func(*rapid.T) { w.tellNext() },
 			"relist":   func(*rapid.T) { w.relist() },
@@ -190,7 +216,9 @@ func TestStoreAgreesWithTheHub(t *testing.T) {
 			},
 			"": func(*rapid.T) { w.hear() },
 		})
-		for _, arrive := range w.answers {
+		for len(w.answers) > 0 { // one may bring another
+			arrive := w.answers[0]
+			w.answers = w.answers[1:]
 			arrive()
 		}
 		for w.told < len(w.log) {

@@ -32,6 +32,7 @@ func toldNothingUpTo(version uint64) step {
 	return func(s *store[string]) { s.progress(version) }
 }
 func readLive(r *record[string]) step { return func(s *store[string]) { s.read(r) } }
+func shown(r *record[string]) step    { return func(s *store[string]) { s.show(r) } }
 func readMissed(name string) step {
 	return func(s *store[string]) { s.missed(types.NamespacedName{Namespace: "ns", Name: name}) }
 }
@@ -104,6 +105,29 @@ func TestStore(t *testing.T) {
 			steps:     []step{listed(9, a5), began("a"), told(rec("a", 5, 10)), answered(rec("a", 5, 10)), ended("a")},
 			wantNews:  []string{"Added a@5"},
 			wantKnown: []string{"a@10"},
+		},
+		"what somebody else wrote is news although another writer of this process wrote upon it": {
+			steps: []step{
+				listed(9, a5), began("a"), told(rec("a", 5, 10)),
+				began("a"), answeredConflict("a"), ended("a"), answered(rec("a", 5, 11)), ended("a"),
+			},
+			wantNews:  []string{"Added a@5", "Updated a@10"},
+			wantKnown: []string{"a@11"},
+		},
+		"what a list of this process shows is news, once": {
+			steps:     []step{listed(9, a5), shown(rec("a", 5, 10)), wrote(rec("a", 5, 11)), told(rec("a", 5, 10)), told(rec("a", 5, 11))},
+			wantNews:  []string{"Added a@5", "Updated a@10"},
+			wantKnown: []string{"a@11"},
+		},
+		"a list of a moment ago does not settle a doubt": {
+			steps:     []step{listed(9, a5), began("a"), answeredConflict("a"), ended("a"), shown(a5)},
+			wantNews:  []string{"Added a@5"},
+			wantKnown: []string{"doubt a"},
+		},
+		"a list of this process tells nothing before the initial list": {
+			steps:     []step{shown(a5), listed(9, a5)},
+			wantNews:  []string{"Added a@5"},
+			wantKnown: []string{"a@5"},
 		},
 		"the own write is no news when a live read is quicker than the answer": {
 			steps:     []step{listed(9, a5), began("a"), readLive(rec("a", 5, 10)), answered(rec("a", 5, 10)), ended("a")},
