@@ -4,8 +4,10 @@
 package members
 
 import (
+	"encoding/base64"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -51,6 +53,13 @@ func setDefaults(u *unstructured.Unstructured) {
 		}
 	case "Secret":
 		missing(u.Object, map[string]any{"type": "Opaque"})
+	}
+}
+
+// fill puts the token into a Secret for one, at once and not as a controller manager does.
+func (m *member) fill(u *unstructured.Unstructured) {
+	if u.GetKind() == "Secret" && u.Object["type"] == string(corev1.SecretTypeServiceAccountToken) {
+		part(u.Object, "data")[corev1.ServiceAccountTokenKey] = base64.StdEncoding.EncodeToString([]byte(m.token))
 	}
 }
 

@@ -16,7 +16,7 @@
 //   - there are no controllers: a Deployment is available as soon as it is written,
 //     a namespace's content goes with it, nobody makes pods;
 //   - a continued list shows what is there now, not what was at its first page;
-//   - nothing is on disk, and nothing is authorized beyond the token.
+//   - nothing is on disk, and nothing is authorized beyond the token, which may do all.
 //
 // Each request is noted in an audit log as a real API server writes it, so that
 // whoever counts need not know the difference.

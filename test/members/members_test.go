@@ -34,6 +34,7 @@ import (
 // world is a member, simulated or real.
 type world struct {
 	t         *testing.T
+	file      string // its kubeconfig
 	cfg       *rest.Config
 	objects   dynamic.Interface
 	namespace string
@@ -72,7 +73,7 @@ func newWorld(t *testing.T, file string) *world {
 	}
 	cfg.QPS = -1
 	cfg.WarningHandler = rest.NoWarnings{}
-	w := &world{t: t, cfg: cfg, objects: dynamic.NewForConfigOrDie(cfg), namespace: "members-" + rand.String(6)}
+	w := &world{t: t, file: file, cfg: cfg, objects: dynamic.NewForConfigOrDie(cfg), namespace: "members-" + rand.String(6)}
 	if _, err := w.at("v1", "namespaces", "").Create(t.Context(), object("v1", "Namespace", w.namespace, ""), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,7 +54,7 @@ func (m *member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(rec, apierrors.NewUnauthorized("Unauthorized"))
 		return
 	}
-	if r.Method == http.MethodGet && discover(rec, r) {
+	if r.Method == http.MethodGet && discover(rec, r) || r.Method == http.MethodPost && review(rec, r) {
 		return
 	}
 	t, ok := parse(r.URL.Path)
@@ -105,6 +106,18 @@ func rawOf(i *item) []byte {
 		return nil
 	}
 	return i.raw
+}
+
+// review answers what the token may do, which is everything; false: that was not asked.
+func review(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" {
+		return false
+	}
+	reply(w, http.StatusCreated, authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Status:   authorizationv1.SubjectAccessReviewStatus{Allowed: true},
+	})
+	return true
 }
 
 func isTrue(v string) bool { return v == "true" || v == "1" }

@@ -47,6 +47,7 @@ func (m *member) write(rec *recorder, r *http.Request, t target) (int, []byte, e
 		}
 		rec.target = t
 		setDefaults(u)
+		m.fill(u)
 		i, err := m.create(t, u, manager)
 		return http.StatusCreated, rawOf(i), err
 	case r.Method == http.MethodPut && t.name != "":
