@@ -21,7 +21,7 @@ import (
 // the snapshots and then removes the finalizers.
 func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.ClusterResourcePlacement) ([]event.Event, error) {
 	bindings, err := s.hub.PlacementBindingsOf(ctx, p.Name)
-	if err := outcome.UnlessRetired(ctx, err, s.hub.PlacementsRetired); err != nil {
+	if err := outcome.UnlessGone(ctx, err, s.hub.PlacementsRetired); err != nil {
 		return nil, fmt.Errorf("list the bindings of placement %s: %w", p.Name, err)
 	}
 	out := events.From(Name, e)
@@ -46,7 +46,7 @@ func (s *Stage) leave(ctx context.Context, e event.Event, p *placementv1.Cluster
 // dropAll deletes the snapshots of a placement that is being deleted.
 func (s *Stage) dropAll(ctx context.Context, p *placementv1.ClusterResourcePlacement) error {
 	snapshots, err := s.hub.ResourceSnapshotsOf(ctx, p.Name)
-	if err := outcome.UnlessRetired(ctx, err, s.hub.PlacementsRetired); err != nil {
+	if err := outcome.UnlessGone(ctx, err, s.hub.PlacementsRetired); err != nil {
 		return fmt.Errorf("list the snapshots of placement %s: %w", p.Name, err)
 	}
 	for _, o := range snapshots {
@@ -55,7 +55,7 @@ func (s *Stage) dropAll(ctx context.Context, p *placementv1.ClusterResourcePlace
 		}
 	}
 	policies, err := s.hub.PolicySnapshotsOf(ctx, p.Name)
-	if err := outcome.UnlessRetired(ctx, err, s.hub.PlacementsRetired); err != nil {
+	if err := outcome.UnlessGone(ctx, err, s.hub.PlacementsRetired); err != nil {
 		return fmt.Errorf("list the policies of placement %s: %w", p.Name, err)
 	}
 	for _, o := range policies {

@@ -29,7 +29,7 @@ import (
 // missing binding counts only if the placement's decision leaves the member out.
 func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) ([]event.Event, error) {
 	existing, err := s.hub.WorksOfPlacementOn(ctx, msg.Placement, msg.Cluster)
-	unserved := unlessUndefined(ctx, err, s.hub.PlacementWorksUndefined)
+	unserved := outcome.UnlessGone(ctx, err, s.hub.PlacementWorksUndefined)
 	if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
 		return nil, fmt.Errorf("list the Works of placement %s in %s: %w", msg.Placement, msg.Cluster, err)
 	}
@@ -46,7 +46,7 @@ func (s *Stage) placement(ctx context.Context, e event.Event, msg events.Data) (
 	case p == nil || p.DeletionTimestamp != nil:
 	case b == nil || b.Spec.State != placementv1.BindingStateBound:
 		policies, err := s.hub.PolicySnapshotsOf(ctx, msg.Placement)
-		if err = unlessUndefined(ctx, err, s.hub.PolicySnapshotsUndefined); err != nil {
+		if err = outcome.UnlessGone(ctx, err, s.hub.PolicySnapshotsUndefined); err != nil {
 			return nil, s.unsaid(ctx, going, "the snapshots of policies", err)
 		}
 		if !telling.LeavesOut(p, policies, msg.Cluster) {
@@ -104,19 +104,6 @@ func (s *Stage) bound(ctx context.Context, placement, cluster string) (p *placem
 		}
 	}
 	return p, telling.BindingTo(all, cluster), going, nil
-}
-
-// unlessUndefined is nil in place of an error that a kind is not served, where its
-// definition is gone: its objects went with it.
-func unlessUndefined(ctx context.Context, err error, undefined func(context.Context) (bool, error)) error {
-	if !errors.Is(err, outcome.ErrNotServed) {
-		return err
-	}
-	gone, failed := undefined(ctx)
-	if gone && failed == nil {
-		return nil
-	}
-	return errors.Join(err, failed)
 }
 
 // unsaid writes to bindings that are being deleted what they wait for: what could not be

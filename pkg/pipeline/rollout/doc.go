@@ -7,13 +7,14 @@
 // Consumes: placement.scheduled, placement.reported; changes of overrides of
 // placements, of ClusterStagedUpdateRuns and of ClusterApprovalRequests; the tick.
 // Reads: the placement, the status of its latest policy snapshot, the metadata of its
-// resource snapshots, its bindings; the overrides' snapshots and, if there are any, the
-// selected objects; its runs, their strategies and requests.
+// resource snapshots, its bindings, and its Works before it is let go; the overrides'
+// snapshots and, if there are any, the selected objects; its runs, their strategies and
+// requests.
 // Decides with: pkg/core/rollout and, how a run goes on, pkg/core/rollout/staged; which
 // snapshot is the newest with pkg/core/placing.
 // Commits: the bindings, except for their status, as the only stage; the snapshots of
 // overrides; the runs' statuses, and their requests. For a placement that is being
-// deleted, or is gone, it deletes the bindings, and then removes its finalizer.
+// deleted, or is gone, it deletes the bindings; its finalizer goes after them and the Works.
 // Emits: placement.bound for each binding that was written, and on placement.scheduled
 // for each whose status is not about its present generation, or that is being deleted,
 // whatever else is not known; placement.waiting if a member has to wait;
@@ -22,7 +23,7 @@
 // placement to check again.
 //
 // Nothing blocks: what depends on time is checked on the tick. For a rollback, an
-// annotation of the placement names the index of the snapshot that all members get.
+// annotation of the placement names the index of the snapshot that all get.
 //
 // Twice is safe: the plan depends on what is stored, every write is conditional on
 // that, and a step that was done is not planned again.

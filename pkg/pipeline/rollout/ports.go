@@ -11,6 +11,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // Placements reads what is rolled out.
@@ -31,6 +32,14 @@ type Bindings interface {
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
 	CommitPlacementBinding(ctx context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error)
 	DeletePlacementBinding(ctx context.Context, b *placementv1.ClusterResourceBinding) error
+}
+
+// Works reads what placements have in members.
+type Works interface {
+	WorksOfPlacement(ctx context.Context, placement string) ([]*propagation.Work, error)
+	// PlacementWorksUndefined reports whether the definition of their kind is gone, and with
+	// it all of them.
+	PlacementWorksUndefined(ctx context.Context) (bool, error)
 }
 
 // OverridesWithout reads the overrides without a namespace, and writes their snapshots.
@@ -77,6 +86,7 @@ type Runs interface {
 type Hub interface {
 	Placements
 	Bindings
+	Works
 	OverridesWithout
 	OverridesWithin
 	Selection

@@ -70,10 +70,11 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
 			return nil, unserved
 		}
-		if err := s.leave(ctx, p, bindings, out); err != nil {
+		err := s.leave(ctx, p, bindings, out)
+		if err != nil && !errors.Is(err, outcome.ErrNotServed) {
 			return nil, err
 		}
-		return despite(unserved, out)
+		return despite(errors.Join(unserved, err), out)
 	}
 	in, known, err := s.load(ctx, p, bindings, e.Type())
 	if err != nil || !known {
@@ -238,12 +239,24 @@ func (s *Stage) unbind(ctx context.Context, placement string, bindings []*placem
 }
 
 // leave deletes the bindings of a placement that is being deleted, and removes its
-// finalizer when they are gone.
+// finalizer when they are gone, and no Work is left: one has no binding any more where a
+// member was to be left, and to be kept after all, when the placement was deleted. Without
+// the placement nothing would prove that its objects are to go.
 func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlacement, bindings []*placementv1.ClusterResourceBinding, out *events.Batch) error {
 	if err := s.unbind(ctx, p.Name, bindings, out); err != nil {
 		return err
 	}
 	if len(bindings) > 0 || !slices.Contains(p.Finalizers, placementv1.FinalizerScheduler) {
+		return nil
+	}
+	works, err := s.hub.WorksOfPlacement(ctx, p.Name)
+	if err = outcome.UnlessGone(ctx, err, s.hub.PlacementWorksUndefined); err != nil {
+		return fmt.Errorf("list the Works of placement %s: %w", p.Name, err)
+	}
+	if len(works) > 0 {
+		for _, w := range works {
+			out.Emit(events.PlacementBound, events.Data{Placement: p.Name, Cluster: w.Key.Cluster, Reason: "Unplaced"})
+		}
 		return nil
 	}
 	next := p.DeepCopy()

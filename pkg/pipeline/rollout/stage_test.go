@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -31,6 +33,7 @@ type world struct {
 	policy    *placementv1.ClusterSchedulingPolicySnapshot
 	snapshots []*placementv1.ClusterResourceSnapshot
 	bindings  []*placementv1.ClusterResourceBinding
+	works     []*propagation.Work
 	runs      []*placementv1.ClusterStagedUpdateRun
 	now       time.Time
 	writes    []string
@@ -39,6 +42,8 @@ type world struct {
 	unserved, late bool
 	// missing are the other kinds that the hub does not serve.
 	missing []string
+	// undefined says that the definition of Works is gone.
+	undefined bool
 	// failed is how the last event ended.
 	failed error
 }
@@ -136,6 +141,15 @@ func (w *world) PlacementBindings(context.Context) ([]*placementv1.ClusterResour
 func (w *world) PlacementBindingsOf(context.Context, string) ([]*placementv1.ClusterResourceBinding, error) {
 	return slices.Clone(w.bindings), nil
 }
+
+func (w *world) WorksOfPlacement(context.Context, string) ([]*propagation.Work, error) {
+	if err := w.serves("Work"); err != nil {
+		return nil, err
+	}
+	return w.works, nil
+}
+
+func (w *world) PlacementWorksUndefined(context.Context) (bool, error) { return w.undefined, nil }
 
 func (w *world) CommitPlacementBinding(_ context.Context, old, next *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error) {
 	if old == nil && w.unserved {
@@ -278,6 +292,26 @@ func TestC102ADeletedPlacementTakesItsBindingsAlong(t *testing.T) {
 	w.want(t, events.PlacementReported, []string{"placement []"}, nil)
 	w.placement = nil
 	w.want(t, events.PlacementReported, nil, nil)
+}
+
+// C102: a placement whose Works lost their bindings without going is not let go before
+// them: nothing would prove then that members have to lose its objects.
+func TestC102ADeletedPlacementWaitsForItsWorks(t *testing.T) {
+	w := newWorld("a")
+	at := metav1.NewTime(w.now)
+	w.placement.DeletionTimestamp = &at
+	w.works = []*propagation.Work{{Key: propagation.WorkKey{Cluster: "b", Name: "shop-work", Form: propagation.PlacementForm}}}
+	w.want(t, events.PlacementScheduled, nil, []string{"bound b"})
+	w.missing = []string{"Work"} // nobody can tell
+	w.want(t, events.PlacementScheduled, nil, nil)
+	if !errors.Is(w.failed, outcome.ErrNotServed) {
+		t.Errorf("it fails with %v, and its Works cannot be listed", w.failed)
+	}
+	w.undefined = true // they went with it
+	w.want(t, events.PlacementScheduled, []string{"placement []"}, nil)
+	w.missing, w.works = nil, nil
+	w.placement.Finalizers = []string{placementv1.FinalizerScheduler}
+	w.want(t, events.PlacementScheduled, []string{"placement []"}, nil)
 }
 
 func TestNothingIsDoneBeforeMembersArePicked(t *testing.T) {

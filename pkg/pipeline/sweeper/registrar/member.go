@@ -174,7 +174,7 @@ func (r *Registrar) leave(ctx context.Context, c *clusterv1alpha1.Cluster, m *me
 		}
 	}
 	bound, err := r.bound(ctx, m.Name)
-	if failed := outcome.UnlessRetired(ctx, err, r.members.MembersRetired); failed != nil || err == nil && bound {
+	if failed := outcome.UnlessGone(ctx, err, r.members.MembersRetired); failed != nil || err == nil && bound {
 		return false, failed // the scheduler removes them, and this is called again
 	}
 	_, err = r.members.CommitMember(ctx, m, mirroring.Released(m))
