@@ -33,15 +33,14 @@ func decodeVersion(raw []byte) (record[string], error) {
 // that ground. The next list of the watch has the own write, and of the other nobody would
 // be told: seen after a restart of the hub, which watches of a moment before do not outlast.
 func TestZ21WhatAListShowedIsTold(t *testing.T) {
-	ns := types.NamespacedName{Namespace: "ns"}
 	name := types.NamespacedName{Namespace: "ns", Name: "a"}
 	for sentence, list := range map[string]func(k *kind[string]) (any, error){
-		"a list of all": func(k *kind[string]) (any, error) { return k.list(t.Context(), ns.Namespace) },
+		"a list of all": func(k *kind[string]) (any, error) { return k.list(t.Context(), name.Namespace) },
 		"a list of some": func(k *kind[string]) (any, error) {
 			return k.listBy(t.Context(), "owner", query{labels: "owner", limit: 9})
 		},
 		"a list of all of a namespace": func(k *kind[string]) (any, error) {
-			return k.listLike(t.Context(), query{namespace: ns.Namespace})
+			return k.listLike(t.Context(), query{namespace: name.Namespace})
 		},
 		"a page": func(k *kind[string]) (any, error) {
 			page, _, err := k.listSome(t.Context(), query{limit: 9})

@@ -239,14 +239,10 @@ func (s *store[T]) read(r *record[T]) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.at(r.name)
-	defer s.tidy(r.name, e)
-	if r.version >= e.version {
+	if e := s.entries[r.name]; e != nil && r.version >= e.version {
 		e.doubtful = false
 	}
-	if !s.outlived(e, r) {
-		s.accept(e, r)
-	}
+	s.learn(r)
 }
 
 // show takes an object from the answer to a list, which may be of a moment ago. Without it
@@ -259,9 +255,13 @@ func (s *store[T]) show(r *record[T]) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.synced {
-		return
+	if s.synced {
+		s.learn(r)
 	}
+}
+
+// learn takes a version of an object that was read, unless the object is gone by now.
+func (s *store[T]) learn(r *record[T]) {
 	e := s.at(r.name)
 	defer s.tidy(r.name, e)
 	if !s.outlived(e, r) {

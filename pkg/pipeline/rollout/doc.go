@@ -23,7 +23,7 @@
 // placement to check again.
 //
 // Nothing blocks: what depends on time is checked on the tick. For a rollback, an
-// annotation of the placement names the index of the snapshot that all get.
+// annotation of the placement names the index of the snapshot that all members get.
 //
 // Twice is safe: the plan depends on what is stored, every write is conditional on
 // that, and a step that was done is not planned again.

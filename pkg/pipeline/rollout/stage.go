@@ -255,7 +255,7 @@ func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlaceme
 	}
 	if len(works) > 0 {
 		for _, w := range works {
-			out.Emit(events.PlacementBound, events.Data{Placement: p.Name, Cluster: w.Key.Cluster, Reason: "Unplaced"})
+			out.EmitOnce(events.PlacementBound, events.Data{Placement: p.Name, Cluster: w.Key.Cluster, Reason: "Unplaced"})
 		}
 		return nil
 	}

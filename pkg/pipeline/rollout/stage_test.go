@@ -300,7 +300,9 @@ func TestC102ADeletedPlacementWaitsForItsWorks(t *testing.T) {
 	w := newWorld("a")
 	at := metav1.NewTime(w.now)
 	w.placement.DeletionTimestamp = &at
-	w.works = []*propagation.Work{{Key: propagation.WorkKey{Cluster: "b", Name: "shop-work", Form: propagation.PlacementForm}}}
+	for _, part := range []string{"shop-work", "shop-1"} {
+		w.works = append(w.works, &propagation.Work{Key: propagation.WorkKey{Cluster: "b", Name: part, Form: propagation.PlacementForm}})
+	}
 	w.want(t, events.PlacementScheduled, nil, []string{"bound b"})
 	w.missing = []string{"Work"} // nobody can tell
 	w.want(t, events.PlacementScheduled, nil, nil)
