@@ -197,6 +197,10 @@ func (w *Work) PlacementNamed() string {
 	return placementOfWork(w.Key.Name)
 }
 
+// LetGo reports whether the Work is being deleted, and the applier has done its part: what
+// keeps it is somebody else's finalizer.
+func (w *Work) LetGo() bool { return w.Deleting && !slices.Contains(w.Finalizers, FinalizerWork) }
+
 // FollowsOthers reports whether the member has the template because others there refer to
 // it, and no policy places it there.
 func (w *Work) FollowsOthers() bool { return w.Annotations[AnnotationDependency] == "true" }

@@ -226,7 +226,7 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 			Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action),
 		}
 		switch {
-		case step.Action == rendering.Leave && step.Desired != nil && msg.Reason == string(applying.ReasonWanted): // the applier did what it can now
+		case step.Action == rendering.Leave && (w.LetGo() || step.Desired != nil && msg.Reason == string(applying.ReasonWanted)): // the applier did what it can now
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
 		default:

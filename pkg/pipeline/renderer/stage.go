@@ -133,9 +133,10 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 
 // announce emits the events about the Works for the applier. It emits none for a Work
 // that is being deleted although it is wanted, and cannot be created again now: the
-// applier would ask for it again and again. Nor does it for a Work that is in doubt if
-// the gate can do nothing about it (stays): no cluster satisfies the binding's placement,
-// or there is no template, which went with its kind.
+// applier would ask for it again and again. Nor does it for one that the applier has let
+// go, nor for a Work that is in doubt if the gate can do nothing about it (stays): no
+// cluster satisfies the binding's placement, or there is no template, which went with its
+// kind.
 func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.Step, works []*propagation.Work, failed map[string]bool) {
 	for i, step := range steps {
 		w := works[i]
@@ -144,7 +145,7 @@ func announce(out *events.Batch, msg events.Data, stays bool, steps []rendering.
 		}
 		data := events.Data{Template: msg.Template, Binding: msg.Binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: w.Key.Cluster, Reason: string(step.Action)}
 		switch {
-		case step.Action == rendering.Leave && (step.Desired != nil || failed[w.Key.Cluster]):
+		case step.Action == rendering.Leave && (step.Desired != nil || failed[w.Key.Cluster] || w.LetGo()):
 		case step.Action == rendering.Delete, step.Action == rendering.Leave:
 			out.EmitWork(events.WorkRemoved, data)
 		case step.Action == rendering.Doubt && stays:

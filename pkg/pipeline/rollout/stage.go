@@ -16,6 +16,7 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/placing"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/outcome"
 )
@@ -253,7 +254,7 @@ func (s *Stage) leave(ctx context.Context, p *placementv1.ClusterResourcePlaceme
 	if err = outcome.UnlessGone(ctx, err, s.hub.PlacementWorksUndefined); err != nil {
 		return fmt.Errorf("list the Works of placement %s: %w", p.Name, err)
 	}
-	if len(works) > 0 {
+	if works = slices.DeleteFunc(works, (*propagation.Work).LetGo); len(works) > 0 {
 		for _, w := range works {
 			out.EmitOnce(events.PlacementBound, events.Data{Placement: p.Name, Cluster: w.Key.Cluster, Reason: "Unplaced"})
 		}

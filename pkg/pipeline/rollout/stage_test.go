@@ -311,7 +311,17 @@ func TestC102ADeletedPlacementWaitsForItsWorks(t *testing.T) {
 	}
 	w.undefined = true // they went with it
 	w.want(t, events.PlacementScheduled, []string{"placement []"}, nil)
-	w.missing, w.works = nil, nil
+	w.missing = nil
+	w.placement.Finalizers = []string{placementv1.FinalizerScheduler}
+	for _, work := range w.works {
+		work.Deleting, work.Finalizers = true, []string{propagation.FinalizerWork, "example.com/audit"}
+	}
+	w.want(t, events.PlacementScheduled, nil, []string{"bound b"})
+	for _, work := range w.works {
+		work.Finalizers = []string{"example.com/audit"} // the applier has let them go
+	}
+	w.want(t, events.PlacementScheduled, []string{"placement []"}, nil)
+	w.works = nil
 	w.placement.Finalizers = []string{placementv1.FinalizerScheduler}
 	w.want(t, events.PlacementScheduled, []string{"placement []"}, nil)
 }
