@@ -102,7 +102,7 @@ func given(ctx context.Context, h *hub.Hub, p *placementv1.ClusterResourcePlacem
 func newest(ctx context.Context, h *hub.Hub, p explaining.Placed, b *placementv1.ClusterResourceBinding) (*placementv1.ClusterResourceBinding, error) {
 	next := b.DeepCopy()
 	next.Spec.State = placementv1.BindingStateBound
-	next.Spec.ClusterResourceOverrideSnapshots, next.Spec.ResourceOverrideSnapshots = nil, nil
+	rollout.Overrides{}.Name(next)
 	next.Spec.ResourceSnapshotName = ""
 	for _, r := range p.History() {
 		if r.Latest {
@@ -124,8 +124,7 @@ func newest(ctx context.Context, h *hub.Hub, p explaining.Placed, b *placementv1
 	if err != nil {
 		return nil, err
 	}
-	concern := g.Concern(rollout.LatestOverrides(p.Placement.Name, cluster, inNames))
-	next.Spec.ClusterResourceOverrideSnapshots, next.Spec.ResourceOverrideSnapshots = concern.Cluster, concern.InNames
+	g.Concern(rollout.LatestOverrides(p.Placement.Name, cluster, inNames)).Name(next)
 	return next, nil
 }
 

@@ -36,6 +36,12 @@ func (s *scenario) picker(policy map[string]any) thing {
 func (s *scenario) labelMembers(values map[string]string) (key string) {
 	s.Helper()
 	key = "e2e-" + s.ns
+	s.labelMembersBy(key, values)
+	return key
+}
+
+func (s *scenario) labelMembersBy(key string, values map[string]string) {
+	s.Helper()
 	set := func(member, value string) {
 		s.Patch(newThing(pickMembers, "", member), fmt.Sprintf("{\"metadata\":{\"labels\":{%q:%s}}}", key, value))
 	}
@@ -48,7 +54,6 @@ func (s *scenario) labelMembers(values map[string]string) (key string) {
 			}
 		})
 	}
-	return key
 }
 
 func pickN(n int64, more ...any) map[string]any {

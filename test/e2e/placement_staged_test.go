@@ -5,9 +5,12 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var (
@@ -109,6 +112,97 @@ func TestC61StagedUpdateRun(t *testing.T) {
 		s.Delete(second)
 		s.RunSays(back, "Progressing", "UpdateRunWaiting", back.name()+"-after-canary")
 		s.holds(cm, "page", "one", members...)
+	})
+}
+
+// zoned is an override by which the ConfigMap says in which zone its member is: by one rule
+// for zone a, and by another for the others. The members' labels have that key.
+func (s *scenario) zoned(cm template, p thing, key string) thing {
+	rule := func(operator, value string) map[string]any {
+		return map[string]any{
+			"clusterSelector": map[string]any{"clusterSelectorTerms": []any{map[string]any{"labelSelector": map[string]any{
+				"matchExpressions": []any{map[string]any{"key": key, "operator": operator, "values": list("a")}},
+			}}}},
+			"jsonPatchOverrides": []any{map[string]any{"op": "add", "path": "/data/zone", "value": value}},
+		}
+	}
+	return newThing(overridesWithin, cm.itself().namespace(), "zoned").with("spec", map[string]any{
+		"placement":         map[string]any{"name": p.name()},
+		"resourceSelectors": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap", "name": cm.name()}},
+		"policy":            map[string]any{"overrideRules": []any{rule("In", "a"), rule("NotIn", "not a, but ${MEMBER-CLUSTER-LABEL-KEY-"+key+"}")}},
+	})
+}
+
+// What overrides make of an object depends on labels of its member. Where runs roll out, a
+// member keeps what it got when these change, also if its Work is made anew meanwhile, and
+// gets the other when it is its turn.
+func TestC61C70ALabelThatAnOverrideLooksAt(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.aside()
+		p = p.with("spec.strategy", map[string]any{"type": "External"})
+		key := "zone-" + s.ns
+		s.labelMembersBy(key, map[string]string{members[0]: "a", members[1]: "b", members[2]: "c"})
+		strategy := newThing(updateStrategies, "", s.unique("at-once")).with("spec.stages", []any{
+			map[string]any{"name": "all", "labelSelector": map[string]any{}, "maxConcurrency": "100%"},
+		})
+		first := s.release("first", p, strategy)
+		s.Apply(s.zoned(cm, p, key), strategy, p, first)
+		s.RunSays(first, "Succeeded", "UpdateRunSucceeded", "")
+		s.holds(cm, "zone", "a", members[0])
+		s.holds(cm, "zone", "not a, but b", members[1])
+		s.holds(cm, "zone", "not a, but c", members[2])
+
+		s.labelMembersBy(key, map[string]string{members[0]: "b", members[1]: "a", members[2]: "d"})
+		for _, m := range members {
+			s.anew(newThing(placedWorks, "fleet-member-"+m, p.name()+"-work"))
+		}
+		s.Settle()
+		s.holds(cm, "zone", "a", members[0])
+		s.holds(cm, "zone", "not a, but b", members[1])
+		s.holds(cm, "zone", "not a, but c", members[2])
+
+		second := s.release("second", p, strategy)
+		s.Apply(second)
+		s.RunSays(second, "Succeeded", "UpdateRunSucceeded", "")
+		s.holds(cm, "zone", "not a, but b", members[0])
+		s.holds(cm, "zone", "a", members[1])
+		s.holds(cm, "zone", "not a, but d", members[2])
+	})
+}
+
+// Where a placement rolls out by itself, members follow their labels.
+func TestC70MembersFollowTheLabelsThatAnOverrideLooksAt(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.aside()
+		key := "zone-" + s.ns
+		s.labelMembersBy(key, map[string]string{members[0]: "a", members[1]: "b"})
+		s.Apply(s.zoned(cm, p, key), p)
+		s.holds(cm, "zone", "a", members[0])
+		s.holds(cm, "zone", "not a, but b", members[1])
+		s.labelMembersBy(key, map[string]string{members[0]: "b", members[1]: "a", members[2]: "c"})
+		s.holds(cm, "zone", "not a, but b", members[0])
+		s.holds(cm, "zone", "a", members[1])
+		s.holds(cm, "zone", "not a, but c", members[2]) // which had no such label, so that the override failed
+		overridden := slices.Clone(carried)
+		overridden[2] = "Overridden OverriddenSucceeded True"
+		s.Says(p, overridden...)
+	})
+}
+
+// anew deletes the Work of a placement, and waits until it is there again, and applied.
+func (s *scenario) anew(work thing) {
+	s.Helper()
+	was := s.Live(work).GetUID()
+	s.Delete(work)
+	s.Eventually(func() error {
+		w, err := s.lab.hub.on(placedWorks, work.namespace()).Get(s.Context(), work.name(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if w.GetUID() == was {
+			return fmt.Errorf("%s was not made anew", work)
+		}
+		return isCondition("Applied", "True", "AllManifestsApplied")(w.Object)
 	})
 }
 

@@ -58,16 +58,38 @@ func (r ruling) String() string {
 }
 
 func (r ruling) policy() *placementv1.OverridePolicy {
-	rule := placementv1.OverrideRule{ClusterSelector: &placementv1.ClusterSelector{}, OverrideType: placementv1.DeleteOverrideType}
-	if r.zone != "" {
-		rule.ClusterSelector.ClusterSelectorTerms = []placementv1.ClusterSelectorTerm{{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{zoneKey: r.zone}}}}
+	if r.divides() {
+		inside := ruleOf(r.value+inZone, metav1.LabelSelectorOpIn, splitZone)
+		return &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{ruleOf(r.value, metav1.LabelSelectorOpNotIn, splitZone), inside}}
 	}
-	if r.value != "" {
-		raw, _ := json.Marshal(r.value + "-" + placementv1.VariableClusterName) // no string fails
+	return &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{ruleOf(r.value, metav1.LabelSelectorOpIn, r.zone)}}
+}
+
+// splitZone is the zone of which some overrides say something else than of the others, by
+// another rule; inZone is what they say besides.
+const (
+	splitZone = "a"
+	inZone    = "-inside"
+)
+
+// divides tells whether the override has a rule for a zone, and another for the others: it
+// then concerns the member in either, and does something else.
+func (r ruling) divides() bool { return r.zone == "" && r.value == "two" }
+
+// ruleOf is that of an override for the members in the zone, or not in it; empty: for all.
+func ruleOf(value string, op metav1.LabelSelectorOperator, zone string) placementv1.OverrideRule {
+	rule := placementv1.OverrideRule{ClusterSelector: &placementv1.ClusterSelector{}, OverrideType: placementv1.DeleteOverrideType}
+	if zone != "" {
+		rule.ClusterSelector.ClusterSelectorTerms = []placementv1.ClusterSelectorTerm{{LabelSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: zoneKey, Operator: op, Values: []string{zone}}},
+		}}}
+	}
+	if value != "" {
+		raw, _ := json.Marshal(value + "-" + placementv1.VariableClusterName) // no string fails
 		rule.OverrideType = placementv1.JSONPatchOverrideType
 		rule.JSONPatchOverrides = []placementv1.JSONPatchOverride{{Operator: placementv1.JSONPatchOverrideOpAdd, Path: "/metadata/labels/" + overruled, Value: &apiextensionsv1.JSON{Raw: raw}}}
 	}
-	return &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{rule}}
+	return rule
 }
 
 func (r ruling) ref() *placementv1.PlacementRef {
@@ -133,6 +155,8 @@ func (w *world) ruled(placement, cluster string, t *propagation.Template) *propa
 		case r.placement != "" && r.placement != placement, r.zone != "" && r.zone != w.hub.LiveLabels(cluster)[zoneKey], !inside && t.Key != r.object:
 		case r.value == "":
 			return nil
+		case r.divides() && w.hub.LiveLabels(cluster)[zoneKey] == splitZone:
+			says = r.value + inZone + "-" + cluster
 		default:
 			says = r.value + "-" + cluster
 		}
@@ -185,6 +209,10 @@ func overruledAbout(seed int) (climate, []op) {
 			out = append(out, op{verb: relabel, cluster: pick(d, clusters), n: d.IntN(len(zones))})
 		}
 		out = append(out, o)
+	}
+	last := newDrawer(uint64(seed) ^ 0x0e580000) //nolint:gosec // a seed
+	for range last.IntN(3) {                     // after which nothing else has a member's content made anew
+		out = append(out, op{verb: rest}, op{verb: relabel, cluster: pick(last, clusters), n: last.IntN(len(zones))})
 	}
 	return c, out
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -297,7 +298,7 @@ func (w *world) checkCarried(m pipelinetest.MemberWrite) {
 
 // checkPace checks that a rollout makes no member unavailable while as many are as may be.
 func (w *world) checkPace(old, next *placementv1.ClusterResourceBinding) {
-	if old == nil || old.Spec.ResourceSnapshotName == next.Spec.ResourceSnapshotName || next.DeletionTimestamp != nil || !available(old) {
+	if old == nil || sameContent(old, next) || next.DeletionTimestamp != nil || !available(old) {
 		return
 	}
 	var lost, picked []string
@@ -316,6 +317,14 @@ func (w *world) checkPace(old, next *placementv1.ClusterResourceBinding) {
 	if len(lost) >= w.mayLack(name, len(picked)) {
 		w.fail("%s gets %s while %v are not available", next.Spec.TargetCluster, next.Spec.ResourceSnapshotName, lost)
 	}
+}
+
+// sameContent tells whether two forms of a binding give its member the same.
+func sameContent(a, b *placementv1.ClusterResourceBinding) bool {
+	content := func(b *placementv1.ClusterResourceBinding) any {
+		return []any{b.Spec.ResourceSnapshotName, b.Spec.ClusterResourceOverrideSnapshots, b.Spec.ResourceOverrideSnapshots, b.Spec.OverriddenFor}
+	}
+	return equality.Semantic.DeepEqual(content(a), content(b))
 }
 
 // mayLack is how many of its members a placement may make unavailable at once: a quarter,

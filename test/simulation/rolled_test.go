@@ -345,7 +345,7 @@ func (w *world) checkLeft(f *flight, old, next *placementv1.ClusterResourceBindi
 	if p == nil || p.DeletionTimestamp != nil || since == 0 || since > w.readable(f) || w.placing.turns[turn{name, b.Spec.TargetCluster}] {
 		return
 	}
-	gave := next != nil && next.Spec.State == placementv1.BindingStateBound && (old == nil || old.Spec.ResourceSnapshotName != next.Spec.ResourceSnapshotName)
+	gave := next != nil && next.Spec.State == placementv1.BindingStateBound && (old == nil || !sameContent(old, next))
 	if took := next == nil && gives(old); gave || took {
 		w.fail("%s is rolled out by somebody else, and Sluice wrote %+v, which was %+v", name, next, old)
 	}

@@ -67,6 +67,11 @@ type ResourceBindingSpec struct {
 	// +optional
 	ClusterResourceOverrideSnapshots []string `json:"clusterResourceOverrideSnapshots,omitempty"`
 
+	// OverriddenFor is what these overrides see of the member: as it was when it got
+	// this. Where it says nothing of a label, they see the member as it is.
+	// +optional
+	OverriddenFor *OverriddenFor `json:"overriddenFor,omitempty"`
+
 	// SchedulingPolicySnapshotName is the policy by which the member was chosen.
 	// +required
 	SchedulingPolicySnapshotName string `json:"schedulingPolicySnapshotName"`
@@ -87,6 +92,18 @@ type ResourceBindingSpec struct {
 	// DeleteStrategy is what becomes of the objects, at any time the placement's.
 	// +optional
 	DeleteStrategy *DeleteStrategy `json:"deleteStrategy,omitempty"`
+}
+
+// OverriddenFor is what overrides see of a member.
+type OverriddenFor struct {
+	// Labels of the member that a rule selects members by, or that a variable names.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Lacks are the keys of those that the member does not have.
+	// +optional
+	// +listType=set
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // BindingState is how far a member's choice has come.

@@ -287,6 +287,10 @@ type ClusterUpdatingStatus struct {
 	// +optional
 	ClusterResourceOverrideSnapshots []string `json:"clusterResourceOverrideSnapshots,omitempty"`
 
+	// OverriddenFor is what these overrides see of it.
+	// +optional
+	OverriddenFor *OverriddenFor `json:"overriddenFor,omitempty"`
+
 	// Conditions are Started and Succeeded; none before it began.
 	// +optional
 	// +listType=map

@@ -201,7 +201,7 @@ func (p Placed) plan(now time.Time) rollout.Plan {
 func (p Placed) overrides() map[string]rollout.Overrides {
 	all := map[string]rollout.Overrides{}
 	for _, b := range p.Bindings {
-		all[b.Spec.TargetCluster] = rollout.Overrides{Cluster: b.Spec.ClusterResourceOverrideSnapshots, InNames: b.Spec.ResourceOverrideSnapshots}
+		all[b.Spec.TargetCluster] = rollout.OverridesOf(b)
 	}
 	return all
 }

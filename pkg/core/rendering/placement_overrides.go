@@ -6,6 +6,7 @@ package rendering
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,7 +24,7 @@ import (
 func (in Placed) overridden(obj map[string]any, raw json.RawMessage) (map[string]any, json.RawMessage, error) {
 	touched := false
 	for _, r := range in.rulesFor(obj) {
-		if !in.concerns(r.rule) {
+		if !RuleConcerns(r.rule, in.Labels) {
 			continue
 		}
 		if r.rule.OverrideType == placementv1.DeleteOverrideType {
@@ -91,28 +92,10 @@ func (in Placed) rulesFor(obj map[string]any) []placedRule {
 }
 
 func placedRules(override string, p *placementv1.OverridePolicy) (out []placedRule) {
-	if p == nil {
-		return nil
-	}
-	for _, r := range p.OverrideRules {
+	for _, r := range rulesOf(p) {
 		out = append(out, placedRule{override, r})
 	}
 	return out
-}
-
-// concerns tells whether the rule is for the member. Without a selector it is for
-// none, with one without terms for all.
-func (in Placed) concerns(r placementv1.OverrideRule) bool {
-	if r.ClusterSelector == nil {
-		return false
-	}
-	for _, t := range r.ClusterSelector.ClusterSelectorTerms {
-		s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
-		if err == nil && t.LabelSelector != nil && s.Matches(labels.Set(in.Labels)) {
-			return true
-		}
-	}
-	return len(r.ClusterSelector.ClusterSelectorTerms) == 0
 }
 
 // patch does one operation of JSON patch, its variables filled in.
@@ -141,23 +124,112 @@ func (in Placed) patch(obj map[string]any, p placementv1.JSONPatchOverride) (map
 	return whole, nil
 }
 
+// RuleConcerns tells whether an override's rule is for a member with these labels.
+// Without a selector it is for none, with one without terms for all.
+func RuleConcerns(r placementv1.OverrideRule, of map[string]string) bool {
+	if r.ClusterSelector == nil {
+		return false
+	}
+	for _, t := range r.ClusterSelector.ClusterSelectorTerms {
+		s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+		if err == nil && t.LabelSelector != nil && s.Matches(labels.Set(of)) {
+			return true
+		}
+	}
+	return len(r.ClusterSelector.ClusterSelectorTerms) == 0
+}
+
+// KeysSeen are the keys of the labels of a member that the overrides look at, by which
+// their rules select members, or which their variables name; in order.
+func (in Placed) KeysSeen() []string {
+	var rules []placementv1.OverrideRule
+	for _, o := range in.ClusterOverrides {
+		rules = append(rules, rulesOf(o.Spec.OverrideSpec.Policy)...)
+	}
+	for _, o := range in.Overrides {
+		rules = append(rules, rulesOf(o.Spec.OverrideSpec.Policy)...)
+	}
+	return KeysSeen(rules, in.Binding.Spec.TargetCluster)
+}
+
+func rulesOf(p *placementv1.OverridePolicy) []placementv1.OverrideRule {
+	if p == nil {
+		return nil
+	}
+	return p.OverrideRules
+}
+
+// KeysSeen are the keys of the labels of a member that the rules look at; in order.
+func KeysSeen(rules []placementv1.OverrideRule, cluster string) (keys []string) {
+	for _, r := range rules {
+		if r.ClusterSelector != nil {
+			for _, t := range r.ClusterSelector.ClusterSelectorTerms {
+				keys = append(keys, keysOf(t.LabelSelector)...)
+			}
+		}
+		for _, p := range r.JSONPatchOverrides {
+			if p.Value == nil {
+				continue
+			}
+			for v := variableIn(named(string(p.Value.Raw), cluster)); v.closed; v = variableIn(v.after) {
+				keys = append(keys, v.key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// keysOf are the keys that a selector asks for.
+func keysOf(s *metav1.LabelSelector) (keys []string) {
+	if s == nil {
+		return nil
+	}
+	for key := range s.MatchLabels {
+		keys = append(keys, key)
+	}
+	for _, e := range s.MatchExpressions {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// named puts the member's name into the places of its variable.
+func named(value, cluster string) string {
+	return strings.ReplaceAll(value, placementv1.VariableClusterName, quoted(cluster))
+}
+
+// variable is the first one for a member's label in a text.
+type variable struct {
+	before, key, after string
+	// found: it begins; closed: it ends, too.
+	found, closed bool
+}
+
+func variableIn(text string) (v variable) {
+	var rest string
+	if v.before, rest, v.found = strings.Cut(text, placementv1.VariableClusterLabelPrefix); v.found {
+		v.key, v.after, v.closed = strings.Cut(rest, "}")
+	}
+	return v
+}
+
 // fill puts the member's name and labels into the places of the variables.
 func (in Placed) fill(value string) (string, error) {
-	value = strings.ReplaceAll(value, placementv1.VariableClusterName, quoted(in.Binding.Spec.TargetCluster))
+	value = named(value, in.Binding.Spec.TargetCluster)
 	for {
-		before, rest, found := strings.Cut(value, placementv1.VariableClusterLabelPrefix)
-		if !found {
+		v := variableIn(value)
+		switch {
+		case !v.found:
 			return value, nil
-		}
-		key, after, closed := strings.Cut(rest, "}")
-		if !closed {
+		case !v.closed:
 			return "", fmt.Errorf("the variable %s… has no end", placementv1.VariableClusterLabelPrefix)
 		}
-		label, ok := in.Labels[key]
+		label, ok := in.Labels[v.key]
 		if !ok {
-			return "", fmt.Errorf("the member %s has no label %s", in.Binding.Spec.TargetCluster, key)
+			return "", fmt.Errorf("the member %s has no label %s", in.Binding.Spec.TargetCluster, v.key)
 		}
-		value = before + quoted(label) + after
+		value = v.before + quoted(label) + v.after
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -240,6 +241,62 @@ func TestC91OverridesAreMatchedWithWhatIsInEnvelopes(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestC70LabelsThatOverridesLookAt(t *testing.T) {
+	env := &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	region := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "region", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+	terms := func(of ...*metav1.LabelSelector) placementv1.OverrideRule {
+		s := &placementv1.ClusterSelector{}
+		for _, l := range of {
+			s.ClusterSelectorTerms = append(s.ClusterSelectorTerms, placementv1.ClusterSelectorTerm{LabelSelector: l})
+		}
+		return placementv1.OverrideRule{ClusterSelector: s}
+	}
+	says := func(value string) placementv1.OverrideRule {
+		return placementv1.OverrideRule{ClusterSelector: everywhere, JSONPatchOverrides: []placementv1.JSONPatchOverride{
+			{Operator: placementv1.JSONPatchOverrideOpRemove, Path: "/data/where"}, setting("add", "/data/who", value),
+		}}
+	}
+	all := map[string]string{"env": "prod", "region": "north", "zone": "a", "of-member1": "its", "team": "shop"}
+	for sentence, tc := range map[string]struct {
+		rules []placementv1.OverrideRule
+		want  []string
+	}{
+		"what a selector asks for":                  {[]placementv1.OverrideRule{terms(env)}, []string{"env"}},
+		"in any term, and by an expression":         {[]placementv1.OverrideRule{terms(nil, region, env)}, []string{"env", "region"}},
+		"in any rule, once":                         {[]placementv1.OverrideRule{terms(env), {}, terms(region, env)}, []string{"env", "region"}},
+		"what variables name":                       {[]placementv1.OverrideRule{says(`"${MEMBER-CLUSTER-LABEL-KEY-env} in ${MEMBER-CLUSTER-LABEL-KEY-zone}"`)}, []string{"env", "zone"}},
+		"a variable whose key has the cluster name": {[]placementv1.OverrideRule{says(`"${MEMBER-CLUSTER-LABEL-KEY-of-${MEMBER-CLUSTER-NAME}}"`)}, []string{"of-member1"}},
+		"one that the member does not have":         {[]placementv1.OverrideRule{says(`"${MEMBER-CLUSTER-LABEL-KEY-none}"`)}, []string{"none"}},
+		"a variable that has no end names none":     {[]placementv1.OverrideRule{says(`"${MEMBER-CLUSTER-LABEL-KEY-env"`)}, nil},
+		"a rule for all looks at none":              {[]placementv1.OverrideRule{says(`"me"`)}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			keys := KeysSeen(tc.rules, "member1")
+			if diff := cmp.Diff(tc.want, keys, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
+			}
+			made := func(labels map[string]string) string {
+				in := placed(part("crp-1-4-snapshot", first("1"), settings))
+				in.Labels, in.ClusterOverrides = labels, []*placementv1.ClusterResourceOverrideSnapshot{clusterOverride("Namespace", "shop", tc.rules...)}
+				works, err := PlacementWorks(in)
+				if err != nil {
+					return err.Error()
+				}
+				return string(works[0].Spec.Workload.Manifests[0].Raw)
+			}
+			seen := map[string]string{}
+			for _, key := range keys {
+				if value, has := all[key]; has {
+					seen[key] = value
+				}
+			}
+			if with, without := made(all), made(seen); with != without {
+				t.Errorf("with all labels it is %s, with those seen %s", with, without)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -110,11 +109,10 @@ func Has(b *placementv1.ClusterResourceBinding, snapshot string, o Overrides) bo
 	return b.Spec.State == placementv1.BindingStateBound && !differs(b, snapshot, o)
 }
 
-// differs reports whether the binding names another snapshot, or other overrides.
+// differs reports whether the binding names another snapshot, or other overrides, or they
+// saw another member.
 func differs(b *placementv1.ClusterResourceBinding, snapshot string, o Overrides) bool {
-	return b.Spec.ResourceSnapshotName != snapshot ||
-		!equality.Semantic.DeepEqual(b.Spec.ClusterResourceOverrideSnapshots, o.Cluster) ||
-		!equality.Semantic.DeepEqual(b.Spec.ResourceOverrideSnapshots, o.InNames)
+	return b.Spec.ResourceSnapshotName != snapshot || !OverridesOf(b).Same(o)
 }
 
 // untrackable tells whether nobody can see that it is available.

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rendering"
 )
 
 // Override is the snapshot of an override, of either scope, as it is asked whether it
@@ -83,34 +84,55 @@ func OverridesFor(overrides []Override, objects []placementv1.ResourceIdentifier
 			continue
 		}
 		for _, m := range members {
-			if !slices.ContainsFunc(o.Policy.OverrideRules, func(r placementv1.OverrideRule) bool { return isFor(r, m) }) {
-				continue
+			if slices.ContainsFunc(o.Policy.OverrideRules, func(r placementv1.OverrideRule) bool { return rendering.RuleConcerns(r, m.Labels) }) {
+				out[m.Name] = out[m.Name].with(o, m)
 			}
-			has := out[m.Name]
-			if o.Namespace == "" {
-				has.Cluster = append(has.Cluster, o.Name)
-			} else {
-				has.InNames = append(has.InNames, placementv1.NamespacedName{Namespace: o.Namespace, Name: o.Name})
-			}
-			out[m.Name] = has
 		}
 	}
 	return out
 }
 
-// isFor tells whether a rule is for the member: without a selector it is for none,
-// with one without terms for all.
-func isFor(r placementv1.OverrideRule, m *memberclusterv1.MemberCluster) bool {
-	if r.ClusterSelector == nil {
-		return false
+// with adds an override, and what it sees of the member.
+func (o Overrides) with(more Override, m *memberclusterv1.MemberCluster) Overrides {
+	if more.Namespace == "" {
+		o.Cluster = append(o.Cluster, more.Name)
+	} else {
+		o.InNames = append(o.InNames, placementv1.NamespacedName{Namespace: more.Namespace, Name: more.Name})
 	}
-	for _, t := range r.ClusterSelector.ClusterSelectorTerms {
-		s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
-		if err == nil && t.LabelSelector != nil && s.Matches(labels.Set(m.Labels)) {
-			return true
+	if o.For == nil {
+		o.For = &placementv1.OverriddenFor{Labels: map[string]string{}}
+	}
+	for _, key := range rendering.KeysSeen(more.Policy.OverrideRules, m.Name) {
+		if value, has := m.Labels[key]; has {
+			o.For.Labels[key] = value
+		} else {
+			o.For.Lacks = append(o.For.Lacks, key)
 		}
 	}
-	return len(r.ClusterSelector.ClusterSelectorTerms) == 0
+	slices.Sort(o.For.Lacks)
+	o.For.Lacks = slices.Compact(o.For.Lacks)
+	return o
+}
+
+// OverridesOf are those that the binding names.
+func OverridesOf(b *placementv1.ClusterResourceBinding) Overrides {
+	return Overrides{Cluster: b.Spec.ClusterResourceOverrideSnapshots, InNames: b.Spec.ResourceOverrideSnapshots, For: b.Spec.OverriddenFor}
+}
+
+// Name has the binding name them.
+func (o Overrides) Name(b *placementv1.ClusterResourceBinding) {
+	b.Spec.ClusterResourceOverrideSnapshots, b.Spec.ResourceOverrideSnapshots, b.Spec.OverriddenFor = o.Cluster, o.InNames, o.For
+}
+
+// SameNames reports whether both are the same overrides.
+func (o Overrides) SameNames(of Overrides) bool {
+	return equality.Semantic.DeepEqual(o.Cluster, of.Cluster) && equality.Semantic.DeepEqual(o.InNames, of.InNames)
+}
+
+// Same reports whether both do the same in the member. Where one of them does not say what
+// they see of it, that is no difference: it was written before that was noted.
+func (o Overrides) Same(of Overrides) bool {
+	return o.SameNames(of) && (o.For == nil || of.For == nil || equality.Semantic.DeepEqual(o.For, of.For))
 }
 
 // Kept is a stored snapshot of an override.

@@ -27,12 +27,15 @@ func TestC70OverridesThatConcernAMember(t *testing.T) {
 	inProd := placementv1.OverrideRule{ClusterSelector: &placementv1.ClusterSelector{ClusterSelectorTerms: []placementv1.ClusterSelectorTerm{
 		{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}},
 	}}}
+	young := placementv1.OverrideRule{ClusterSelector: &placementv1.ClusterSelector{ClusterSelectorTerms: []placementv1.ClusterSelectorTerm{
+		{LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "old", Operator: metav1.LabelSelectorOpDoesNotExist}}}},
+	}}}
 	old := clusterOverride("c-0", "shop", nil, everywhere)
 	old.Labels[placementv1.LabelIsLatestSnapshot] = "false"
 	cluster := []*placementv1.ClusterResourceOverrideSnapshot{
 		clusterOverride("b-0", "shop", nil, everywhere), clusterOverride("a-0", "shop", &placementv1.PlacementRef{Name: "shop"}, inProd), old,
 		clusterOverride("d-0", "another", nil, everywhere), clusterOverride("e-0", "shop", &placementv1.PlacementRef{Name: "another"}, everywhere),
-		clusterOverride("f-0", "shop", nil, placementv1.OverrideRule{}),
+		clusterOverride("f-0", "shop", nil, placementv1.OverrideRule{}), clusterOverride("g-0", "shop", nil, young),
 	}
 	within := &placementv1.ResourceOverrideSnapshot{}
 	within.Namespace, within.Name, within.Labels = "shop", "w-0", OverrideLabels("w", 0)
@@ -41,16 +44,29 @@ func TestC70OverridesThatConcernAMember(t *testing.T) {
 		ResourceSelectors: []placementv1.ResourceSelector{{Version: "v1", Kind: "ConfigMap", Name: "settings"}},
 	}
 	prod, canary := &memberclusterv1.MemberCluster{}, &memberclusterv1.MemberCluster{}
-	prod.Name, prod.Labels, canary.Name = "prod", map[string]string{"env": "prod"}, "canary"
+	prod.Name, prod.Labels, canary.Name = "prod", map[string]string{"env": "prod", "team": "shop"}, "canary"
 	objects := []placementv1.ResourceIdentifier{{Version: "v1", Kind: "Namespace", Name: "shop"}, {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}}
 	got := OverridesFor(LatestOverrides("shop", cluster, []*placementv1.ResourceOverrideSnapshot{within}), objects, []*memberclusterv1.MemberCluster{prod, canary})
 	want := map[string]Overrides{
-		"prod":   {Cluster: []string{"a-0", "b-0"}, InNames: []placementv1.NamespacedName{{Namespace: "shop", Name: "w-0"}}},
-		"canary": {Cluster: []string{"b-0"}},
+		"prod":   {Cluster: []string{"a-0", "b-0", "g-0"}, InNames: []placementv1.NamespacedName{{Namespace: "shop", Name: "w-0"}}, For: saw("env", "prod")},
+		"canary": {Cluster: []string{"b-0", "g-0"}, For: saw()},
+	}
+	for _, o := range want {
+		o.For.Lacks = []string{"old"}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("overrides (-want +got):\n%s", diff)
 	}
+}
+
+// saw is what overrides see of a member with these labels, of which each key is followed by
+// its value.
+func saw(labels ...string) *placementv1.OverriddenFor {
+	of := &placementv1.OverriddenFor{Labels: map[string]string{}}
+	for i := 0; i < len(labels); i += 2 {
+		of.Labels[labels[i]] = labels[i+1]
+	}
+	return of
 }
 
 func TestC25HistoryOfOverrides(t *testing.T) {

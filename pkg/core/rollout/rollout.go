@@ -60,6 +60,8 @@ type Input struct {
 type Overrides struct {
 	Cluster []string
 	InNames []placementv1.NamespacedName
+	// For is what they see of the member; nil: there are none, or nobody noted it.
+	For *placementv1.OverriddenFor
 }
 
 // Step is one write.
@@ -317,16 +319,24 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 	next.Spec.ApplyStrategy = p.Placement.Spec.Strategy.ApplyStrategy
 	next.Spec.DeleteStrategy = p.Placement.Spec.Strategy.DeleteStrategy
 	if s.move {
-		o := p.Overrides[s.cluster]
 		next.Spec.State, next.Spec.ResourceSnapshotName = placementv1.BindingStateBound, p.Snapshot
-		next.Spec.ClusterResourceOverrideSnapshots, next.Spec.ResourceOverrideSnapshots = o.Cluster, o.InNames
+		p.Overrides[s.cluster].Name(next)
 		annotate(next, AnnotationBoundAt, p.Now.UTC().Format(time.RFC3339Nano))
 		annotate(next, AnnotationBoundGeneration, strconv.FormatInt(next.Generation+1, 10)) // the write makes it
 	} else {
+		p.freeze(next)
 		p.waits(s, next)
 	}
 	if noted := p.note(next); p.suspend(next) || noted || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
 		p.step(Step{Old: s.old, Next: next})
+	}
+}
+
+// freeze notes on a binding that was made before that was noted what its overrides see of
+// its member.
+func (p *planner) freeze(next *placementv1.ClusterResourceBinding) {
+	if o := p.Overrides[next.Spec.TargetCluster]; next.Spec.OverriddenFor == nil && o.SameNames(OverridesOf(next)) {
+		next.Spec.OverriddenFor = o.For
 	}
 }
 
@@ -371,6 +381,8 @@ func (p *planner) waits(s *subject, next *placementv1.ClusterResourceBinding) {
 		p.wait(s, "what it had before is still being removed")
 	case next.Spec.State == placementv1.BindingStateScheduled:
 		p.wait(s, "picked, and gets the placement later")
+	case p.Snapshot == s.old.Spec.ResourceSnapshotName && p.stale(s):
+		p.wait(s, fmt.Sprintf("has %s, and later gets it as the overrides make it now", p.Snapshot))
 	case p.Snapshot != "" && p.stale(s):
 		p.wait(s, fmt.Sprintf("has %s, and gets %s later", s.old.Spec.ResourceSnapshotName, p.Snapshot))
 	}

@@ -218,6 +218,69 @@ func TestC70AnOverrideRollsOutAsContentDoes(t *testing.T) {
 	}
 }
 
+// TestC61C70LabelsThatOverridesLookAt are part of what a member gets: it gets what they make
+// of it when it is its turn.
+func TestC61C70LabelsThatOverridesLookAt(t *testing.T) {
+	of := func(env string) Overrides { return Overrides{Cluster: []string{"o-0"}, For: saw("env", env)} }
+	both := func(env string) map[string]Overrides { return map[string]Overrides{"a": of(env), "b": of(env)} }
+	has := func(t *testing.T, w *world, a, b string) {
+		t.Helper()
+		for cluster, env := range map[string]string{"a": a, "b": b} {
+			if got := w.of(cluster).Spec.OverriddenFor; got == nil || got.Labels["env"] != env {
+				t.Errorf("%s was overridden for %+v, want %s", cluster, got, env)
+			}
+		}
+	}
+	begin := func() *world {
+		w := newWorld("1", "1", "a", "b")
+		w.overrides = both("test")
+		return w.settle()
+	}
+	t.Run("when they change, members follow one after the other", func(t *testing.T) {
+		w := begin()
+		w.overrides = both("prod")
+		p := w.roll()
+		has(t, w, "prod", "test")
+		if want := "has shop-0-snapshot, and later gets it as the overrides make it now"; len(p.Waits) != 1 || p.Waits[0].Message != want {
+			t.Errorf("waits %+v, want of b: %s", p.Waits, want)
+		}
+		w.settle()
+		has(t, w, "prod", "prod")
+	})
+	t.Run("where runs roll out, members wait for one", func(t *testing.T) {
+		w := begin()
+		w.placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType
+		w.overrides = both("prod")
+		w.roll()
+		has(t, w, "test", "test")
+	})
+	t.Run("a binding that does not say what they were is up to date, and comes to say it", func(t *testing.T) {
+		w := begin()
+		for _, c := range []string{"a", "b"} {
+			w.of(c).Spec.OverriddenFor = nil
+		}
+		at := w.of("a").Annotations[AnnotationBoundAt]
+		p := w.next()
+		if len(p.Steps) != 2 || len(p.Waits) != 0 {
+			t.Errorf("%d steps, and waits %+v; want both bindings to be written at once", len(p.Steps), p.Waits)
+		}
+		w.roll()
+		has(t, w, "test", "test")
+		if a := w.of("a"); a.Annotations[AnnotationBoundAt] != at {
+			t.Errorf("a got something anew: %v", a.Annotations)
+		}
+	})
+	t.Run("a binding that names other overrides comes to say nothing of them", func(t *testing.T) {
+		w := begin()
+		w.placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType
+		w.of("a").Spec.OverriddenFor, w.of("a").Spec.ClusterResourceOverrideSnapshots = nil, []string{"former-0"}
+		w.roll()
+		if got := w.of("a").Spec.OverriddenFor; got != nil {
+			t.Errorf("it says %+v", got)
+		}
+	})
+}
+
 func TestAMemberThatComesBackWaitsUntilItIsEmpty(t *testing.T) {
 	w := newWorld("100%", "1", "a", "b").settle()
 	w.picked = []string{"a"}

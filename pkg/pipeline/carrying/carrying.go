@@ -5,6 +5,8 @@
 // stage that renders it and for the one that proves that an object may leave.
 //
 // Invariants:
+//   - Overrides see the member as the binding says, not as it is: what it has then changes
+//     with the binding alone.
 //   - Both read the same, so that no object is removed that the binding contains, and
 //     none is kept that it does not contain.
 //   - If a part of the snapshot or an override is missing, the result is
@@ -16,6 +18,8 @@ package carrying
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -56,14 +60,36 @@ func Load(ctx context.Context, hub Hub, placement string, b *placementv1.Cluster
 		}
 		in.Overrides = append(in.Overrides, o)
 	}
-	if len(in.ClusterOverrides)+len(in.Overrides) > 0 {
-		m, err := hub.Member(ctx, b.Spec.TargetCluster)
-		if err != nil {
-			return in, fmt.Errorf("get member %s: %w", b.Spec.TargetCluster, err)
-		}
-		in.Labels = m.Labels
+	in.Labels, err = labels(ctx, hub, b, in.KeysSeen())
+	return in, err
+}
+
+// labels are those of the binding's member that overrides look at: as the binding says, and
+// where it says nothing of one, as they are.
+func labels(ctx context.Context, hub Hub, b *placementv1.ClusterResourceBinding, keys []string) (map[string]string, error) {
+	noted := b.Spec.OverriddenFor
+	if noted == nil {
+		noted = &placementv1.OverriddenFor{}
 	}
-	return in, nil
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		_, has := noted.Labels[key]
+		return has || slices.Contains(noted.Lacks, key)
+	})
+	if len(keys) == 0 {
+		return noted.Labels, nil
+	}
+	m, err := hub.Member(ctx, b.Spec.TargetCluster)
+	if err != nil {
+		return nil, fmt.Errorf("get member %s: %w", b.Spec.TargetCluster, err)
+	}
+	all := map[string]string{}
+	maps.Copy(all, noted.Labels)
+	for _, key := range keys {
+		if value, has := m.Labels[key]; has {
+			all[key] = value
+		}
+	}
+	return all, nil
 }
 
 // parts returns the parts of the snapshot that the binding names, with their content.

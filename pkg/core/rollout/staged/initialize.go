@@ -81,7 +81,7 @@ func (p *planner) stages() (stages []placementv1.StageUpdatingStatus, mistake st
 			in[at.name] = config.Name
 			o := p.Overrides[at.name]
 			stage.Clusters = append(stage.Clusters, placementv1.ClusterUpdatingStatus{
-				ClusterName: at.name, ClusterResourceOverrideSnapshots: o.Cluster, ResourceOverrideSnapshots: o.InNames,
+				ClusterName: at.name, ClusterResourceOverrideSnapshots: o.Cluster, ResourceOverrideSnapshots: o.InNames, OverriddenFor: o.For,
 			})
 		}
 		stages = append(stages, stage)

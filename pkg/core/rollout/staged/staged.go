@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -204,8 +203,8 @@ func (p *planner) broken() string {
 		for _, c := range stage.Clusters {
 			was[c.ClusterName] = true
 			started := meta.FindStatusCondition(c.Conditions, placementv1.ConditionStarted) != nil
-			if !started && !equality.Semantic.DeepEqual(overridesOf(c), p.Overrides[c.ClusterName]) {
-				return fmt.Sprintf("the overrides for cluster %s changed", c.ClusterName)
+			if now := p.Overrides[c.ClusterName]; !started && !overridesOf(c).Same(now) {
+				return otherwise(c, now)
 			}
 		}
 	}
@@ -213,6 +212,14 @@ func (p *planner) broken() string {
 		is[d.ClusterName] = true
 	}
 	return changed(was, is)
+}
+
+// otherwise says what changed of what a member was to get.
+func otherwise(c placementv1.ClusterUpdatingStatus, now rollout.Overrides) string {
+	if overridesOf(c).SameNames(now) {
+		return fmt.Sprintf("the labels of cluster %s changed, which its overrides look at", c.ClusterName)
+	}
+	return fmt.Sprintf("the overrides for cluster %s changed", c.ClusterName)
 }
 
 // changed says which members were picked, and which are; empty: the same.
@@ -262,7 +269,7 @@ func (p *planner) summary() string {
 }
 
 func overridesOf(c placementv1.ClusterUpdatingStatus) rollout.Overrides {
-	return rollout.Overrides{Cluster: c.ClusterResourceOverrideSnapshots, InNames: c.ResourceOverrideSnapshots}
+	return rollout.Overrides{Cluster: c.ClusterResourceOverrideSnapshots, InNames: c.ResourceOverrideSnapshots, For: c.OverriddenFor}
 }
 
 func notExternal(p *placementv1.ClusterResourcePlacement) string {

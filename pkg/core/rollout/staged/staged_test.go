@@ -137,6 +137,29 @@ func TestC61WhatEndsARun(t *testing.T) {
 			w.want("a", placementv1.ConditionSucceeded, placementv1.ReasonUpdateRunFailed, c.says)
 		})
 	}
+	seen := func(env string) map[string]rollout.Overrides {
+		return map[string]rollout.Overrides{"b": {Cluster: []string{"o-0"}, For: &placementv1.OverriddenFor{Labels: map[string]string{"env": env}}}}
+	}
+	begin := func(t *testing.T) *world {
+		w := newWorld(t, []placementv1.StageConfig{stage("one", "x", 1, approval), stage("two", "y", 1)}, "a=x", "b=y")
+		w.overrides = seen("test")
+		w.settle()
+		return w
+	}
+	t.Run("a label of a later member that its overrides look at", func(t *testing.T) {
+		w := begin(t)
+		w.overrides = seen("prod")
+		w.step()
+		w.want("a", placementv1.ConditionSucceeded, placementv1.ReasonUpdateRunFailed, "the labels of cluster b changed, which its overrides look at")
+	})
+	t.Run("but not where the run does not say what they were", func(t *testing.T) {
+		w := begin(t)
+		w.run.Status.StagesStatus[1].Clusters[0].OverriddenFor = nil
+		w.overrides = seen("prod")
+		w.approve("release-after-one")
+		w.settle()
+		w.want("a b", placementv1.ConditionSucceeded, placementv1.ReasonUpdateRunSucceeded, "")
+	})
 	t.Run("but not an override of a member that has been updated", func(t *testing.T) {
 		w := newWorld(t, []placementv1.StageConfig{stage("one", "x", 1, approval), stage("two", "y", 1)}, "a=x", "b=y")
 		w.settle()
