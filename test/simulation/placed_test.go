@@ -297,12 +297,16 @@ func (w *world) checkCarried(m pipelinetest.MemberWrite) {
 }
 
 // checkPace checks that a rollout makes no member unavailable while as many are as may be.
+// Runs have a pace of their own (noteTurns).
 func (w *world) checkPace(old, next *placementv1.ClusterResourceBinding) {
 	if old == nil || sameContent(old, next) || next.DeletionTimestamp != nil || !available(old) {
 		return
 	}
 	var lost, picked []string
 	name := next.Labels[placementv1.LabelParentCRP]
+	if p := w.hub.LivePlacement(name); p != nil && p.Spec.Strategy.External() {
+		return
+	}
 	if s := w.hub.LivePolicySnapshot(name); s != nil {
 		picked = chosen(s.Status) // the others are about to lose it
 	}

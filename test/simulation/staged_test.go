@@ -65,7 +65,8 @@ func (w *world) runs(o op) bool {
 	return w.hub.ApproveRequest(name + "-after-first")
 }
 
-// noteTurns notes to which members a run gives something, and from which it takes it.
+// noteTurns notes to which members a run gives something, and from which it takes it, and
+// checks that it does so to one of a stage at a time.
 func (w *world) noteTurns(r *placementv1.ClusterStagedUpdateRun) {
 	if w.placing.turns == nil {
 		w.placing.turns = map[turn]bool{}
@@ -75,10 +76,18 @@ func (w *world) noteTurns(r *placementv1.ClusterStagedUpdateRun) {
 		all = append(slices.Clone(all), *r.Status.DeletionStageStatus)
 	}
 	for _, s := range all {
+		var under []string
 		for _, c := range s.Clusters {
-			if meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionStarted) {
-				w.placing.turns[turn{r.Spec.PlacementName, c.ClusterName}] = true
+			if !meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionStarted) {
+				continue
 			}
+			w.placing.turns[turn{r.Spec.PlacementName, c.ClusterName}] = true
+			if !meta.IsStatusConditionTrue(c.Conditions, placementv1.ConditionSucceeded) {
+				under = append(under, c.ClusterName)
+			}
+		}
+		if len(under) > 1 && s.StageName != placementv1.DeletionStage {
+			w.fail("run %s updates %v at the same time", r.Name, under)
 		}
 	}
 }
