@@ -119,19 +119,51 @@ func (w *overriding) ResourceSnapshot(context.Context, string) (*placementv1.Clu
 	return s, nil
 }
 
+// overridingRole is a world with an override of that ClusterRole in force.
+func overridingRole(name string) *overriding {
+	w := &overriding{world: newWorld("a"), override: &placementv1.ClusterResourceOverride{ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}}}
+	s := &placementv1.ClusterResourceOverrideSnapshot{}
+	s.Name, s.Labels = "o-0", map[string]string{placementv1.LabelIsLatestSnapshot: "true"}
+	s.Spec.OverrideSpec = placementv1.ClusterResourceOverrideSpec{
+		ClusterResourceSelectors: []placementv1.ClusterResourceSelector{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: name}},
+		Policy:                   &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{{ClusterSelector: &placementv1.ClusterSelector{}}}},
+	}
+	s.OwnerReferences = ownedBy(placementv1.KindClusterResourceOverride, w.override)
+	w.stored = append(w.stored, s)
+	return w
+}
+
+// Where the definitions are not updated yet, the hub drops what overrides see of a member
+// with each write. That is tried again, and told to nobody: what it would have done anew
+// ends in an event of the same placement.
+func TestC70ADefinitionThatLacksWhatOverridesSee(t *testing.T) {
+	w := overridingRole("reader")
+	w.former = true
+	handle := func() []event.Event {
+		e, err := events.New("reporter", event.New(), events.PlacementReported, events.Data{Placement: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(out, func(e event.Event) bool { return e.Type() != events.PlacementBound })
+	}
+	if first, second := handle(), handle(); len(first) != 1 || len(second) != 0 {
+		t.Errorf("bound is told %d times, and then %d times, want once", len(first), len(second))
+	}
+	w.former = false
+	if out := handle(); len(out) != 1 || w.bindings[0].Spec.OverriddenFor == nil {
+		t.Errorf("bound is told %d times, want once; the binding says %+v", len(out), w.bindings[0].Spec.OverriddenFor)
+	}
+}
+
 // An override of what is in an envelope is given to the members that it is for.
 func TestC91AnOverrideOfWhatIsInAnEnvelope(t *testing.T) {
 	for name, want := range map[string][]string{"reader": {"o-0"}, "another": nil} {
 		t.Run(name, func(t *testing.T) {
-			w := &overriding{world: newWorld("a"), override: &placementv1.ClusterResourceOverride{ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}}}
-			s := &placementv1.ClusterResourceOverrideSnapshot{}
-			s.Name, s.Labels = "o-0", map[string]string{placementv1.LabelIsLatestSnapshot: "true"}
-			s.Spec.OverrideSpec = placementv1.ClusterResourceOverrideSpec{
-				ClusterResourceSelectors: []placementv1.ClusterResourceSelector{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: name}},
-				Policy:                   &placementv1.OverridePolicy{OverrideRules: []placementv1.OverrideRule{{ClusterSelector: &placementv1.ClusterSelector{}}}},
-			}
-			s.OwnerReferences = ownedBy(placementv1.KindClusterResourceOverride, w.override)
-			w.stored = append(w.stored, s)
+			w := overridingRole(name)
 			e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
 			if err != nil {
 				t.Fatal(err)

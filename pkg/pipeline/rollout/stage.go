@@ -132,7 +132,7 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 	plan := rollout.Next(in)
 	told := map[string]bool{}
 	for _, step := range plan.Steps {
-		err := s.carryOut(ctx, step)
+		changed, err := s.carryOut(ctx, step)
 		if errors.Is(err, outcome.ErrNotServed) { // the tick finds what is missing
 			plan.Reason, plan.Message = placementv1.ReasonRolloutNotStartedYet, "the hub does not serve the bindings of placements, or is about to end that"
 			continue
@@ -140,8 +140,10 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 		if err != nil {
 			return err
 		}
-		bound(out, in, step.Cluster())
-		told[step.Cluster()] = true
+		if changed {
+			bound(out, in, step.Cluster())
+			told[step.Cluster()] = true
+		}
 	}
 	for _, b := range in.Bindings {
 		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b) || in.Lacking[b.Spec.TargetCluster]) {
@@ -158,17 +160,20 @@ func bound(out *events.Batch, in rollout.Input, cluster string) {
 	out.Emit(events.PlacementBound, events.Data{Placement: in.Placement.Name, Cluster: cluster, SnapshotIndex: in.Index})
 }
 
-func (s *Stage) carryOut(ctx context.Context, step rollout.Step) error {
+// carryOut executes a step. It changed nothing if the hub's definition of bindings lacks
+// what was to be written: that of before an update drops it, each time.
+func (s *Stage) carryOut(ctx context.Context, step rollout.Step) (changed bool, err error) {
 	if step.Next == nil {
 		if err := s.hub.DeletePlacementBinding(ctx, step.Old); err != nil {
-			return fmt.Errorf("delete binding %s: %w", step.Old.Name, err)
+			return false, fmt.Errorf("delete binding %s: %w", step.Old.Name, err)
 		}
-		return nil
+		return true, nil
 	}
-	if _, err := s.hub.CommitPlacementBinding(ctx, step.Old, step.Next); err != nil {
-		return fmt.Errorf("commit binding %s: %w", step.Next.Name, err)
+	written, err := s.hub.CommitPlacementBinding(ctx, step.Old, step.Next)
+	if err != nil {
+		return false, fmt.Errorf("commit binding %s: %w", step.Next.Name, err)
 	}
-	return nil
+	return step.Old == nil || written.ResourceVersion != step.Old.ResourceVersion, nil
 }
 
 // meanwhile handles an event about a placement of which it is not known what its members

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	events "sluice.dev/apis/events/v1"
@@ -42,6 +43,8 @@ type world struct {
 	unserved, late bool
 	// missing are the other kinds that the hub does not serve.
 	missing []string
+	// former says that the definition of bindings is that of before overriddenFor.
+	former bool
 	// undefined says that the definition of Works is gone.
 	undefined bool
 	// failed is how the last event ended.
@@ -158,9 +161,16 @@ func (w *world) CommitPlacementBinding(_ context.Context, old, next *placementv1
 	w.writes = append(w.writes, fmt.Sprintf("%s %s %s", next.Spec.TargetCluster, next.Spec.State, next.Spec.ResourceSnapshotName))
 	b := next.DeepCopy()
 	b.Generation++
+	b.ResourceVersion = fmt.Sprint(b.Generation)
+	if w.former {
+		b.Spec.OverriddenFor = nil
+	}
 	if old == nil {
 		w.bindings = append(w.bindings, b)
 		return b, nil
+	}
+	if equality.Semantic.DeepEqual(old.Spec, b.Spec) && equality.Semantic.DeepEqual(old.Annotations, b.Annotations) {
+		return old, nil
 	}
 	w.bindings[slices.Index(w.bindings, old)] = b
 	return b, nil
