@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
@@ -30,6 +29,6 @@ func main() {
 			return nil, err
 		}
 		members := func(ctx context.Context, cluster string) (applier.Member, error) { return fleet.Client(ctx, cluster) }
-		return applier.New(h, suspension.New(rdb), members, time.Now).AtOnce(), nil
+		return applier.New(h, suspension.New(rdb), members, h.Now).AtOnce(), nil
 	})
 }

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
@@ -25,6 +24,6 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		return placer.New(h, pending.New(rdb), placer.NewReminder(function.Publisher()).Remind, time.Now), nil
+		return placer.New(h, pending.New(rdb), placer.NewReminder(function.Publisher()).Remind, h.Now), nil
 	})
 }

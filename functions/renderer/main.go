@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
@@ -20,6 +19,6 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		return renderer.New(h, time.Now), nil
+		return renderer.New(h, h.Now), nil
 	})
 }

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
@@ -25,6 +24,6 @@ func main() {
 			return nil, err
 		}
 		members := func(ctx context.Context, cluster string) (reporter.Member, error) { return fleet.Client(ctx, cluster) }
-		return reporter.New(h, members, time.Now), nil
+		return reporter.New(h, members, h.Now), nil
 	})
 }

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
@@ -20,6 +19,6 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		return scheduler.New(h, h, h, h, time.Now), nil
+		return scheduler.New(h, h, h, h, h.Now), nil
 	})
 }

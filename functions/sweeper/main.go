@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"sluice.dev/pkg/connect"
 	"sluice.dev/pkg/function"
@@ -33,7 +32,7 @@ func main() {
 			return nil, err
 		}
 		index, at, publish := claims.New(rdb), positions.New(rdb), function.Publisher()
-		return sweeper.New(h, index, at, fleet.Probe, time.Now).Mirroring(h, fleet.Usage).Listing(fleet.Kinds).Identifying(h, fleet.Identity).Checking(rights).
-			Replaying(replay.New(h, index, at, src, publish, time.Now)).ReplayingMembers(fleet.News, publish).Resending(deadletters.NewResender(deadletters.New(rdb), publish)), nil
+		return sweeper.New(h, index, at, fleet.Probe, h.Now).Mirroring(h, fleet.Usage).Listing(fleet.Kinds).Identifying(h, fleet.Identity).Checking(rights).
+			Replaying(replay.New(h, index, at, src, publish, h.Now)).ReplayingMembers(fleet.News, publish).Resending(deadletters.NewResender(deadletters.New(rdb), publish)), nil
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -63,7 +62,7 @@ func (o *diffOptions) outlooks(ctx context.Context, h *hub.Hub, planned []*place
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, now.Outlook(next, content, members, time.Now()))
+		out = append(out, now.Outlook(next, content, members, h.Now()))
 	}
 	return out, nil
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,7 +62,7 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	if p.Evictions, err = h.Evictions(ctx); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
 		return err
 	}
-	r := p.Report(time.Now())
+	r := p.Report(h.Now())
 	if o.forMachines() {
 		return o.screen.Encode(o.format, r)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -296,7 +295,7 @@ func (o *diffOptions) losses(ctx context.Context, h *hub.Hub, before, after expl
 			becoming[i] = n
 		}
 	}
-	now := time.Now()
+	now := h.Now()
 	is := before.Losses(bindings, works, now)
 	return slices.DeleteFunc(after.Losses(becoming, works, now), func(l explaining.Loss) bool {
 		return slices.ContainsFunc(is, func(o explaining.Loss) bool { return o.Cluster == l.Cluster && len(o.Removals) == len(l.Removals) })

@@ -33,6 +33,9 @@
 // kinds are served; pkg/member uses the same two. That a kind is served is cached for
 // 30 seconds.
 //
+// How old something is depends on the hub's clock, which stamps it: Now tells the hub's
+// time (clock.go), and this process's counts for nothing.
+//
 // This package must not decide, log, or remember anything that it cannot read
 // again.
 package hub

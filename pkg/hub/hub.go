@@ -34,6 +34,7 @@ import (
 // of the kinds that it watches. It is safe for concurrent use.
 type Hub struct {
 	client    api
+	clock     *clock
 	catalog   *discovery.Cache
 	alikes    alikes
 	policies  scoped[*propagation.Policy]
@@ -112,6 +113,8 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	clock := &clock{now: time.Now}
+	cfg.Wrap(clock.listen)
 	at, err := rest.UnversionedRESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the hub: %w", err)
@@ -119,6 +122,7 @@ func ConnectAs(cfg *rest.Config, manager string) (*Hub, error) {
 	client := api{at, manager}
 	h := &Hub{
 		client:          client,
+		clock:           clock,
 		catalog:         discovery.New(client.discover, foundFor, time.Now),
 		policies:        both(client, policyKinds, decodePolicy),
 		overrides:       both(client, overrideKinds, decodeOverride),

@@ -205,18 +205,18 @@ func assemble(ctx context.Context, h *hub.Hub, rdb redis.UniversalClient, o Opti
 		return nil, err
 	}
 	p.registry.MustRegister(p.broker)
-	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, time.Now).Mirroring(h, p.fleet.Usage).Listing(p.fleet.Kinds).Identifying(h, p.fleet.Identity)
+	p.sweeper = sweeper.New(h, p.claims, positions.New(rdb), p.fleet.Probe, h.Now).Mirroring(h, p.fleet.Usage).Listing(p.fleet.Kinds).Identifying(h, p.fleet.Identity)
 	for _, s := range []function.Stage{
 		detector.New(h, p.claims, p.claims, suspensions),
 		preemptor.New(h, p.claims),
-		gate.New(h, time.Now),
+		gate.New(h, h.Now),
 		dependencies.New(h, suspensions),
-		scheduler.New(h, h, h, h, time.Now),
-		renderer.New(h, time.Now),
-		applier.New(h, suspensions, p.follower.appliers, time.Now),
-		placer.New(h, pending.New(rdb), nil, time.Now),
-		reporter.New(h, p.follower.reporters, time.Now),
-		rollout.New(h, time.Now),
+		scheduler.New(h, h, h, h, h.Now),
+		renderer.New(h, h.Now),
+		applier.New(h, suspensions, p.follower.appliers, h.Now),
+		placer.New(h, pending.New(rdb), nil, h.Now),
+		reporter.New(h, p.follower.reporters, h.Now),
+		rollout.New(h, h.Now),
 		p.sweeper,
 	} {
 		p.broker.Register(s)
