@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,25 @@ func TestC61C70ALabelThatAnOverrideLooksAt(t *testing.T) {
 		s.holds(cm, "zone", "not a, but b", members[0])
 		s.holds(cm, "zone", "a", members[1])
 		s.holds(cm, "zone", "not a, but d", members[2])
+	})
+}
+
+// Where a placement rolls out by itself, members follow their labels.
+func TestC70MembersFollowTheLabelsThatAnOverrideLooksAt(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm, p := s.aside()
+		key := "zone-" + s.ns
+		s.labelMembersBy(key, map[string]string{members[0]: "a", members[1]: "b"})
+		s.Apply(s.zoned(cm, p, key), p)
+		s.holds(cm, "zone", "a", members[0])
+		s.holds(cm, "zone", "not a, but b", members[1])
+		s.labelMembersBy(key, map[string]string{members[0]: "b", members[1]: "a", members[2]: "c"})
+		s.holds(cm, "zone", "not a, but b", members[0])
+		s.holds(cm, "zone", "a", members[1])
+		s.holds(cm, "zone", "not a, but c", members[2]) // which had no such label, so that the override failed
+		overridden := slices.Clone(carried)
+		overridden[2] = "Overridden OverriddenSucceeded True"
+		s.Says(p, overridden...)
 	})
 }
 

@@ -52,6 +52,29 @@ func (e *PlacementError) Error() string { return e.Message }
 // are.
 const AnnotationWorks = "sluice.dev/works"
 
+// AnnotationOverriddenFor, on a Work, is the hash of what its overrides saw of the member.
+const AnnotationOverriddenFor = "sluice.dev/overridden-for"
+
+// Origin is what the Works of a binding say of what they are made of, as annotations.
+func Origin(of placementv1.ResourceBindingSpec) map[string]string {
+	says := map[string]string{
+		placementv1.AnnotationParentSnapshotName:         of.ResourceSnapshotName,
+		placementv1.AnnotationParentClusterOverridesHash: propagation.HashJSON(of.ClusterResourceOverrideSnapshots),
+		placementv1.AnnotationParentOverridesHash:        propagation.HashJSON(of.ResourceOverrideSnapshots),
+	}
+	if of.OverriddenFor != nil {
+		says[AnnotationOverriddenFor] = propagation.HashJSON(of.OverriddenFor)
+	}
+	return says
+}
+
+// MadeOf tells of a Work whether it says that it is made of what the binding gives its
+// member.
+func MadeOf(of placementv1.ResourceBindingSpec) func(*propagation.Work) bool {
+	says := Origin(of)
+	return func(w *propagation.Work) bool { return has(w.Annotations, says) }
+}
+
 // PlacementWorks are the Works that the member gets: one for each part of the
 // snapshot and one for each envelope. An error is a *PlacementError; then the
 // member keeps what it has.
@@ -124,15 +147,11 @@ func (in Placed) work(name string, manifests []json.RawMessage) (*propagation.Wo
 			placementv1.LabelParentBinding:       b.Name,
 			placementv1.LabelParentSnapshotIndex: in.index(),
 		},
-		Annotations: map[string]string{
-			placementv1.AnnotationParentSnapshotName:         b.Spec.ResourceSnapshotName,
-			placementv1.AnnotationParentClusterOverridesHash: propagation.HashJSON(b.Spec.ClusterResourceOverrideSnapshots),
-			placementv1.AnnotationParentOverridesHash:        propagation.HashJSON(b.Spec.ResourceOverrideSnapshots),
-			propagation.AnnotationBindingUID:                 string(b.UID),
-		},
-		Finalizers: []string{propagation.FinalizerWork},
-		Strategy:   b.Spec.ApplyStrategy,
+		Annotations: Origin(b.Spec),
+		Finalizers:  []string{propagation.FinalizerWork},
+		Strategy:    b.Spec.ApplyStrategy,
 	}
+	w.Annotations[propagation.AnnotationBindingUID] = string(b.UID)
 	size, largest, holds := 0, 0, json.RawMessage(nil)
 	for _, raw := range manifests {
 		sealed, hash, whole, err := sealRaw(raw)

@@ -213,6 +213,22 @@ func TestPlacementWorkSaysWhatItIsMadeOf(t *testing.T) {
 	if !WholeSnapshot(in.Binding, in.Parts) || WholeSnapshot(in.Binding, nil) {
 		t.Error("whether the snapshot is whole")
 	}
+	for what, change := range map[string]func(*placementv1.ResourceBindingSpec){
+		"another snapshot":         func(s *placementv1.ResourceBindingSpec) { s.ResourceSnapshotName = "crp-1-5-snapshot" },
+		"another cluster override": func(s *placementv1.ResourceBindingSpec) { s.ClusterResourceOverrideSnapshots = []string{"o-0"} },
+		"another override": func(s *placementv1.ResourceBindingSpec) {
+			s.ResourceOverrideSnapshots = []placementv1.NamespacedName{{Name: "o-0"}}
+		},
+		"a member with other labels": func(s *placementv1.ResourceBindingSpec) {
+			s.OverriddenFor = &placementv1.OverriddenFor{Lacks: []string{"env"}}
+		},
+	} {
+		next := in.Binding.DeepCopy()
+		change(&next.Spec)
+		if !MadeOf(in.Binding.Spec)(w) || MadeOf(next.Spec)(w) {
+			t.Errorf("it does not tell its binding from one with %s: %v", what, w.Annotations)
+		}
+	}
 	if steps := PlanPlacement(works, works); len(steps) != 1 || steps[0].Action != Keep {
 		t.Errorf("a Work as it shall be: %v", steps)
 	}

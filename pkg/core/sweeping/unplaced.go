@@ -15,16 +15,17 @@ import (
 )
 
 // Unplaced reports whether the Works of a placement in a member differ from what the
-// placement's binding asks for: one is missing, is made of another snapshot, or is
-// suspended where the binding is not, or the reverse. It is false where the binding is
-// not bound to a snapshot, is being deleted, or says that its Works cannot be made.
+// placement's binding asks for: one is missing, is made of another snapshot or by other
+// overrides, or is suspended where the binding is not, or the reverse. It is false where
+// the binding is not bound to a snapshot, is being deleted, or says that its Works cannot
+// be made.
 func Unplaced(b *placementv1.ClusterResourceBinding, works []*propagation.Work) bool {
 	if b.DeletionTimestamp != nil || b.Spec.State != placementv1.BindingStateBound || b.Spec.ResourceSnapshotName == "" || unplaceable(b) {
 		return false
 	}
-	there, want := 0, -1
+	there, want, made := 0, -1, rendering.MadeOf(b.Spec)
 	for _, w := range works {
-		if w.Annotations[placementv1.AnnotationParentSnapshotName] != b.Spec.ResourceSnapshotName {
+		if !made(w) {
 			return true
 		}
 		if !w.Deleting {

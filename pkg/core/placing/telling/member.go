@@ -161,14 +161,12 @@ func (m member) synchronized() verdict {
 func (m member) complete() bool {
 	spec := m.binding.Spec
 	parts, envelopes, works := 0, 0, ""
+	made := rendering.MadeOf(spec)
 	for _, w := range m.works {
-		a := w.Annotations
-		if w.Deleting || !follows(w, spec) || a[placementv1.AnnotationParentSnapshotName] != spec.ResourceSnapshotName ||
-			a[placementv1.AnnotationParentClusterOverridesHash] != propagation.HashJSON(spec.ClusterResourceOverrideSnapshots) ||
-			a[placementv1.AnnotationParentOverridesHash] != propagation.HashJSON(spec.ResourceOverrideSnapshots) {
+		if w.Deleting || !follows(w, spec) || !made(w) {
 			return false
 		}
-		works = cmp.Or(works, a[rendering.AnnotationWorks])
+		works = cmp.Or(works, w.Annotations[rendering.AnnotationWorks])
 		if w.Labels[placementv1.LabelEnvelopeName] != "" {
 			envelopes++
 		} else {

@@ -167,6 +167,12 @@ func TestC79C80OneThatIsNotTrueEndsTheList(t *testing.T) {
 			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionOverridden, Status: metav1.ConditionFalse, ObservedGeneration: 1}}
 		}, placementv1.ReasonOverriddenFailed, placementv1.ReasonOverriddenFailed, false},
 		"C79: the Works are those of an earlier snapshot": {func(in *Input) { in.Works = in.Works[1:] }, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonWorkNotSynchronizedYet, true},
+		"C70, C79: the Works are made by other overrides": {func(in *Input) {
+			in.Bindings[0].Spec.ClusterResourceOverrideSnapshots = []string{"o-0"}
+		}, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonWorkNotSynchronizedYet, true},
+		"C70, C79: what overrides see of the member has changed": {func(in *Input) {
+			in.Bindings[0].Spec.OverriddenFor = &placementv1.OverriddenFor{Labels: map[string]string{"env": "prod"}}
+		}, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonWorkNotSynchronizedYet, true},
 		"C89: an envelope is invalid": {func(in *Input) {
 			in.Bindings[0].Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionWorkSynchronized, Status: metav1.ConditionFalse, ObservedGeneration: 1}}
 		}, placementv1.ReasonWorkNotSynchronizedYet, placementv1.ReasonSyncWorkFailed, false},

@@ -64,7 +64,7 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 		w := &propagation.Work{
 			Key:         propagation.WorkKey{Cluster: "m1", Name: name, Form: propagation.PlacementForm},
 			Labels:      map[string]string{placementv1.LabelParentCRP: "shop"},
-			Annotations: map[string]string{placementv1.AnnotationParentSnapshotName: snapshot},
+			Annotations: rendering.Origin(placementv1.ResourceBindingSpec{ResourceSnapshotName: snapshot}),
 		}
 		if count != "" {
 			w.Annotations[rendering.AnnotationWorks] = count
@@ -79,10 +79,16 @@ func TestWhatAPlacementLacksInTwoSweepsIsAnnounced(t *testing.T) {
 		joined  string
 		want    bool
 	}{
-		"no Work is there":                {binding: bound(), joined: "m1", want: true},
-		"the first is missing":            {binding: bound(), works: all[1:], joined: "m1", want: true},
-		"one of the others is missing":    {binding: bound(), works: all[:1], joined: "m1", want: true},
-		"one is of an earlier snapshot":   {binding: bound(), works: []*propagation.Work{all[0], work("shop-0", "shop-0-snapshot", "")}, joined: "m1", want: true},
+		"no Work is there":              {binding: bound(), joined: "m1", want: true},
+		"the first is missing":          {binding: bound(), works: all[1:], joined: "m1", want: true},
+		"one of the others is missing":  {binding: bound(), works: all[:1], joined: "m1", want: true},
+		"one is of an earlier snapshot": {binding: bound(), works: []*propagation.Work{all[0], work("shop-0", "shop-0-snapshot", "")}, joined: "m1", want: true},
+		"they are made by other overrides": {binding: bound(func(b *placementv1.ClusterResourceBinding) {
+			b.Spec.ClusterResourceOverrideSnapshots = []string{"o-0"}
+		}), works: all, joined: "m1", want: true},
+		"their overrides saw another member": {binding: bound(func(b *placementv1.ClusterResourceBinding) {
+			b.Spec.OverriddenFor = &placementv1.OverriddenFor{Labels: map[string]string{"env": "prod"}}
+		}), works: all, joined: "m1", want: true},
 		"all are there":                   {binding: bound(), works: all, joined: "m1"},
 		"somebody wrote the binding":      {binding: bound(), written: true, joined: "m1"},
 		"the cluster left":                {binding: bound(), joined: "m2"},
@@ -139,8 +145,9 @@ func TestWhatAPlacementHasGivenIsNotAnnounced(t *testing.T) {
 			w := &propagation.Work{
 				Key: propagation.WorkKey{Cluster: "m1", Name: "shop-work", Form: propagation.PlacementForm}, Created: now.Add(-time.Hour), Generation: 1,
 				Labels:      map[string]string{placementv1.LabelParentCRP: "shop"},
-				Annotations: map[string]string{placementv1.AnnotationParentSnapshotName: "shop-1-snapshot", rendering.AnnotationWorks: "1"},
+				Annotations: rendering.Origin(b.Spec),
 			}
+			w.Annotations[rendering.AnnotationWorks] = "1"
 			w.Status.Conditions = []metav1.Condition{{Type: placementv1.ConditionApplied, Status: tc.applied, ObservedGeneration: 1}}
 			f := &placed{works: []*propagation.Work{w}, bindings: []*placementv1.ClusterResourceBinding{b}}
 			auditor, at := New(&books{}, nil, func() time.Time { return now }).Placing(f), map[string]string{}
