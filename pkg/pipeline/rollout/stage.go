@@ -81,13 +81,14 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 	if err != nil || !known {
 		return meanwhile(e, p.Name, bindings, err)
 	}
-	if err := s.roll(ctx, in, out, e.Type() == events.PlacementScheduled); err != nil {
+	err = s.roll(ctx, in, out, e.Type() == events.PlacementScheduled)
+	if err != nil && !outcome.IsPartly(err) {
 		return nil, err
 	}
 	if in.Excess {
 		out.Emit(events.PlacementTouched, events.Data{Placement: p.Name, Reason: "HistoryEnds"})
 	}
-	return out.Events()
+	return despite(err, out)
 }
 
 // load reads what a plan depends on; false: no member is picked by the present policy
@@ -127,7 +128,8 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 
 // roll executes the plan and emits the events. With all, it also emits events for
 // bindings that were written earlier and have not been observed, and for steps that
-// were impossible and may be possible now.
+// were impossible and may be possible now. Where a step fails after others were done, it
+// tells of those, and has the placement looked at again.
 func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, all bool) error {
 	plan := rollout.Next(in)
 	told := map[string]bool{}
@@ -136,6 +138,10 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 		if errors.Is(err, outcome.ErrNotServed) { // the tick finds what is missing
 			plan.Reason, plan.Message = placementv1.ReasonRolloutNotStartedYet, "the hub does not serve the bindings of placements, or is about to end that"
 			continue
+		}
+		if err != nil && len(told) > 0 { // what was written is planned no more: it is told now
+			out.Emit(events.PlacementScheduled, events.Data{Placement: in.Placement.Name, Reason: "Interrupted"})
+			return outcome.Partly(err)
 		}
 		if err != nil {
 			return err
@@ -196,14 +202,14 @@ func going(bindings []*placementv1.ClusterResourceBinding) []*placementv1.Cluste
 	return slices.DeleteFunc(slices.Clone(bindings), func(b *placementv1.ClusterResourceBinding) bool { return b.DeletionTimestamp == nil })
 }
 
-// despite returns what was told although a kind is not served: the tick announces the
-// placement again as long as it, or a binding of it, is being deleted.
-func despite(unserved error, out *events.Batch) ([]event.Event, error) {
+// despite returns what was told although not all could be done: that is looked at again.
+// The tick announces a placement as long as it, or a binding of it, is being deleted.
+func despite(failed error, out *events.Batch) ([]event.Event, error) {
 	told, err := out.Events()
 	if err != nil {
 		return nil, err
 	}
-	return told, outcome.Partly(unserved)
+	return told, outcome.Partly(failed)
 }
 
 // gone handles a placement that does not exist: its runs fail, and bindings that are left

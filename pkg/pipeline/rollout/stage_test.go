@@ -15,7 +15,9 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -23,6 +25,9 @@ import (
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
+
+// conflict is the API server's answer to a write of what somebody else has just written.
+var conflict = apierrors.NewConflict(schema.GroupResource{Resource: "clusterresourcebindings"}, "b", nil)
 
 // nothing is a hub's other half, of which these tests need next to nothing.
 type nothing = Hub
@@ -47,6 +52,8 @@ type world struct {
 	former bool
 	// undefined says that the definition of Works is gone.
 	undefined bool
+	// lost is the member of which no binding can be written: somebody else just did.
+	lost string
 	// failed is how the last event ended.
 	failed error
 }
@@ -158,6 +165,9 @@ func (w *world) CommitPlacementBinding(_ context.Context, old, next *placementv1
 	if old == nil && w.unserved {
 		return nil, outcome.ErrNotServed
 	}
+	if next.Spec.TargetCluster == w.lost {
+		return nil, conflict
+	}
 	w.writes = append(w.writes, fmt.Sprintf("%s %s %s", next.Spec.TargetCluster, next.Spec.State, next.Spec.ResourceSnapshotName))
 	b := next.DeepCopy()
 	b.Generation++
@@ -207,7 +217,7 @@ func (w *world) handle(t *testing.T, eventType string) (writes, told []string) {
 	}
 	w.writes = nil
 	out, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e)
-	if w.failed = err; err != nil && len(w.missing) == 0 {
+	if w.failed = err; err != nil && len(w.missing) == 0 && w.lost == "" {
 		t.Fatal(err)
 	}
 	for _, o := range out {
@@ -365,6 +375,25 @@ func TestZ11BindingsThatCannotBeMadeAreTold(t *testing.T) {
 	w.want(t, events.PlacementScheduled, nil, []string{"waiting"})
 	w.unserved = false
 	w.want(t, events.PlacementScheduled, []string{"a Bound shop-0-snapshot", "b Bound shop-0-snapshot"}, []string{"bound a", "bound b"})
+}
+
+// C61: what was written is told of although the next member's binding could not be, and
+// that one has its turn at once. Where nothing was written, the event is tried again.
+func TestC61AStepThatFailsAfterOthersWereDone(t *testing.T) {
+	w := newWorld("a", "b")
+	w.lost = "a"
+	w.want(t, events.PlacementReported, nil, nil)
+	if !errors.Is(w.failed, conflict) || outcome.IsPartly(w.failed) {
+		t.Errorf("the event ends with %v, want it tried again", w.failed)
+	}
+	w.lost = "b"
+	w.want(t, events.PlacementReported, []string{"a Bound shop-0-snapshot"}, []string{"bound a", "scheduled"})
+	if !errors.Is(w.failed, conflict) || !outcome.IsPartly(w.failed) {
+		t.Errorf("the event ends with %v, want it done in part", w.failed)
+	}
+	w.lost = ""
+	w.available("")
+	w.want(t, events.PlacementScheduled, []string{"b Bound shop-0-snapshot"}, []string{"bound b"})
 }
 
 // C102: of a placement that is gone, with its finalizer taken away or not, no binding is
