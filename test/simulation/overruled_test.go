@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -175,6 +177,36 @@ func (w *world) checkOverruled() {
 	for key, of := range w.hub.LiveOverrideSnapshots() {
 		if _, lives := w.placing.rulings[of]; !lives {
 			w.fail("%s outlives its override", key)
+		}
+	}
+}
+
+// lacks tells whether the binding names the snapshot of an override that is gone.
+func (w *world) lacks(b *placementv1.ClusterResourceBinding) bool {
+	there := w.hub.LiveOverrideSnapshots()
+	for _, name := range b.Spec.ClusterResourceOverrideSnapshots {
+		if _, is := there[name]; !is {
+			return true
+		}
+	}
+	for _, of := range b.Spec.ResourceOverrideSnapshots {
+		if _, is := there[of.Namespace+"/"+of.Name]; !is {
+			return true
+		}
+	}
+	return false
+}
+
+// checkLacking checks that the placement says of each member that lacks an override which
+// it was given that it keeps what it has.
+func (w *world) checkLacking(p *placementv1.ClusterResourcePlacement) {
+	for _, s := range p.Status.PlacementStatuses {
+		if b := w.bindingTo(p.Name, s.ClusterName); b == nil || !w.lacks(b) {
+			continue
+		}
+		c := meta.FindStatusCondition(s.Conditions, placementv1.ConditionWorkSynchronized)
+		if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "keeps what it has") {
+			w.fail("%s lacks an override that %s was given, and says %+v of it", p.Name, s.ClusterName, c)
 		}
 	}
 }

@@ -243,6 +243,10 @@ func (w *world) checkStatus(p *placementv1.ClusterResourcePlacement, has []strin
 	if s := w.rolled(p); slices.ContainsFunc(has, func(c string) bool { return !w.rolledTo(p, c, s) }) {
 		return // somebody waits, for which there is a reason
 	}
+	if p.Spec.Strategy.External() && slices.ContainsFunc(has, func(c string) bool { return w.lacks(w.bindingTo(p.Name, c)) }) {
+		w.checkLacking(p)
+		return
+	}
 	if c := meta.FindStatusCondition(p.Status.Conditions, placementv1.ConditionPlacementAvailable); len(has) > 0 && (c == nil || c.Status != metav1.ConditionTrue || c.ObservedGeneration != p.Generation) {
 		w.fail("%s has generation %d and is in %v, and of being available it says %+v", p.Name, p.Generation, has, c)
 	}
