@@ -116,8 +116,7 @@ func (o newsOf) since(ctx context.Context, since string) (News, error) {
 
 // add adds a change to n, unless the hub itself made it.
 func (o newsOf) add(n *News, m *metav1.ObjectMeta, deleted bool) {
-	own := !deleted && propagation.OwnWrite(m) && m.Annotations[applying.AnnotationHub] == o.hub
-	if own || len(m.Namespace)+len(m.Name) > longestName {
+	if !deleted && applying.WrittenBy(m, o.hub) || len(m.Namespace)+len(m.Name) > longestName {
 		return
 	}
 	version, kind := o.gvk.ToAPIVersionAndKind()

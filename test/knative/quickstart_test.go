@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,25 @@ func TestQuickstart(t *testing.T) {
 			t.Errorf("the hub runs %d %s itself, %v", len(list.Items), r.Resource, err)
 		}
 	}
+	w.eventually(recovery, w.unknownHub)
+}
+
+// unknownHub says which source of members does not know which hub this is, and so tells of
+// what the hub itself writes in them; empty: each knows.
+func (w *world) unknownHub() string {
+	w.Helper()
+	hub := w.must(w.hub.Resource(namespaces).Get(w.Context(), metav1.NamespaceSystem, metav1.GetOptions{})).GetUID()
+	all, err := w.hub.Resource(containerSources).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/source=members"})
+	if err != nil || len(all.Items) == 0 {
+		return fmt.Sprintf("%d sources tell of members, %v", len(all.Items), err)
+	}
+	for _, source := range all.Items {
+		raw, err := source.MarshalJSON()
+		if err != nil || !strings.Contains(string(raw), fmt.Sprintf(`\"hub\":\"%s\"`, hub)) {
+			return source.GetName() + " does not know which hub this is"
+		}
+	}
+	return ""
 }
 
 // unwell is how long it may take until somebody is told that what was applied is not

@@ -35,21 +35,22 @@ var members = []string{"member1", "member2"}
 
 // The kinds that the tests look at.
 var (
-	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	replicaSets  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
-	accounts     = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
-	kubeServices = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	pods         = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	policies     = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
-	bindings     = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
-	works        = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
-	services     = schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"}
-	clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
-	roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
-	channels     = schema.GroupVersionResource{Group: "messaging.knative.dev", Version: "v1", Resource: "inmemorychannels"}
-	triggers     = schema.GroupVersionResource{Group: "eventing.knative.dev", Version: "v1", Resource: "triggers"}
+	deployments      = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	replicaSets      = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	accounts         = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	kubeServices     = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	configMaps       = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	namespaces       = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	pods             = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	policies         = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
+	bindings         = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
+	works            = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
+	services         = schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"}
+	clusterRoles     = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	roleBindings     = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+	channels         = schema.GroupVersionResource{Group: "messaging.knative.dev", Version: "v1", Resource: "inmemorychannels"}
+	containerSources = schema.GroupVersionResource{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"}
+	triggers         = schema.GroupVersionResource{Group: "eventing.knative.dev", Version: "v1", Resource: "triggers"}
 )
 
 // world is the hub and its members, and a namespace of the test's own.
@@ -433,14 +434,13 @@ func kubeconfig(member string) string {
 // nor a source of its own.
 func (w *world) told(n int) string {
 	w.Helper()
-	sources := schema.GroupVersionResource{Group: "sources.knative.dev", Version: "v1", Resource: "containersources"}
-	for _, r := range []schema.GroupVersionResource{triggers, sources} {
+	for _, r := range []schema.GroupVersionResource{triggers, containerSources} {
 		list, err := w.hub.Resource(r).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/cluster=" + members[1]})
 		if err != nil || len(list.Items) > 0 {
 			return fmt.Sprintf("%s has %d %s of its own, %v", members[1], len(list.Items), r.Resource, err)
 		}
 	}
-	list, err := w.hub.Resource(sources).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/source=members"})
+	list, err := w.hub.Resource(containerSources).Namespace(system).List(w.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/source=members"})
 	if err != nil {
 		return err.Error()
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,6 +30,12 @@ const (
 	// because an object needed it. The template of that namespace may take it over.
 	LabelCreated = "sluice.dev/created"
 )
+
+// WrittenBy reports whether the last write of an object in a member was certainly the
+// hub's own: then nobody has to be told of it but by the one who wrote.
+func WrittenBy(m *metav1.ObjectMeta, hub string) bool {
+	return propagation.OwnWrite(m) && m.Annotations[AnnotationHub] == hub
+}
 
 // Observed is an object as a member has it. It is immutable.
 type Observed struct {

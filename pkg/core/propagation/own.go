@@ -11,8 +11,12 @@ import (
 
 // OwnWrite reports whether the last write of an object was certainly Sluice's own, on
 // the hub or in a member. Managed fields have times in whole seconds, so if somebody
-// else wrote in the same second, it is not certain.
+// else wrote in the same second, it is not certain; and they do not say who asked for a
+// deletion.
 func OwnWrite(m *metav1.ObjectMeta) bool {
+	if m.DeletionTimestamp != nil {
+		return false
+	}
 	var own, others time.Time
 	for _, f := range m.ManagedFields {
 		if f.Time == nil {

@@ -78,9 +78,17 @@ func runMember(ctx context.Context, env adapter.EnvConfigAccessor, broker cloude
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+	hub, err := hubOf(os.Getenv(watchVariable))
+	if err != nil {
+		return err
+	}
+	var watched dynamic.Interface = objects
+	if hub != "" {
+		watched = others{objects, hub}
+	}
 	cluster := newLenient(kube)
 	ctx = context.WithValue(ctx, kubeclient.Key{}, kubernetes.Interface(cluster))
-	ctx = context.WithValue(ctx, dynamicclient.Key{}, dynamic.Interface(objects))
+	ctx = context.WithValue(ctx, dynamicclient.Key{}, watched)
 	ctx = context.WithValue(ctx, apiserver.Key{}, cfg.Host)
 	told := newPaced(of{bearer{broker, token.File}, name}, time.Second)
 	watches := apiserver.NewAdapter(ctx, env, told)

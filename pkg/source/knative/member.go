@@ -21,6 +21,9 @@ type watchConfig struct {
 	AllNamespaces bool      `json:"allNamespaces"`
 	Namespaces    []string  `json:"namespaces"`
 	Resources     []watched `json:"resources"`
+	// Hub is for Sluice's adapter of members, which leaves out what that hub itself wrote;
+	// empty: nothing is left out.
+	Hub string `json:"hub,omitempty"`
 }
 
 type watched struct {
@@ -35,8 +38,8 @@ const (
 	unfrozen = "!" + propagation.LabelBinding
 )
 
-func watching(resources []schema.GroupVersionResource, selector string) watchConfig {
-	c := watchConfig{Mode: "Reference", AllNamespaces: true, Namespaces: []string{""}, Resources: []watched{}}
+func watching(resources []schema.GroupVersionResource, selector, hub string) watchConfig {
+	c := watchConfig{Mode: "Reference", AllNamespaces: true, Namespaces: []string{""}, Resources: []watched{}, Hub: hub}
 	for _, r := range resources {
 		c.Resources = append(c.Resources, watched{GVR: r, Selector: selector})
 	}

@@ -131,7 +131,7 @@ func TestZ40SourcesFollowTheMembers(t *testing.T) {
 		}
 	}
 	follow("create", "patch member-m1")
-	has(`"path":"m1/kubeconfig"`, `"path":"m2/kubeconfig"`, "example.com/source@new", "deployments", `"optional":true`)
+	has(`"path":"m1/kubeconfig"`, `"path":"m2/kubeconfig"`, "example.com/source@new", "deployments", `"optional":true`, `\"hub\":\"this-hub\"`)
 	follow("delete member-m1")
 	follow()
 	members = append(members, "m3")

@@ -61,6 +61,9 @@ type Resources interface {
 type Hub interface {
 	Resources
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+	// Identity tells the hub from others, whose objects a member may have, too; empty:
+	// nobody knows.
+	Identity(ctx context.Context) (string, error)
 }
 
 // Sources are the sources of a Knative cluster.
@@ -284,7 +287,11 @@ func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (chan
 			}
 		}
 	}
-	content, err := watching(resources, applied).encode()
+	hub, err := s.hub.Identity(ctx)
+	if err != nil {
+		return false, fmt.Errorf("say which hub it is: %w", err)
+	}
+	content, err := watching(resources, applied, hub).encode()
 	if err != nil {
 		return false, err
 	}
@@ -296,9 +303,9 @@ func (s *Sources) containers(ctx context.Context, kinds []kind, keep bool) (chan
 		patched := false
 		switch labels := u.GetLabels(); {
 		case labels[labelCluster] != "", labels[labelSource] == membersSource:
-			patched, err = s.container(ctx, u, resources, keep, applied, image)
+			patched, err = s.container(ctx, u, resources, keep, applied, hub, image)
 		case labels[labelSource] == templatesName:
-			patched, err = s.container(ctx, u, resources, keep, unfrozen, "")
+			patched, err = s.container(ctx, u, resources, keep, unfrozen, "", "")
 		}
 		if changed = changed || patched; err != nil {
 			return changed, err
@@ -326,9 +333,9 @@ func containersOf(u *unstructured.Unstructured) ([]any, error) {
 	return containers, nil
 }
 
-// container has the adapter of a ContainerSource watch what it shall, and be of the
-// image, if one is given.
-func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want []schema.GroupVersionResource, keep bool, selector, image string) (changed bool, err error) {
+// container has the adapter of a ContainerSource watch what it shall, but for what the hub
+// writes, and be of the image, if they are given.
+func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, want []schema.GroupVersionResource, keep bool, selector, hub, image string) (changed bool, err error) {
 	containers, err := containersOf(u)
 	if err != nil {
 		return false, err
@@ -341,7 +348,7 @@ func (s *Sources) container(ctx context.Context, u *unstructured.Unstructured, w
 		if err != nil {
 			return false, fmt.Errorf("ContainerSource %s: %w", u.GetName(), err)
 		}
-		shall := watching(following(is.resources(), want, keep), selector)
+		shall := watching(following(is.resources(), want, keep), selector, hub)
 		if v := variable(c); v != nil && !reflect.DeepEqual(is, shall) {
 			if v["value"], err = shall.encode(); err != nil {
 				return false, err

@@ -56,6 +56,8 @@ func (c catalog) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
 	return out, nil
 }
 
+func (catalog) Identity(context.Context) (string, error) { return "this-hub", nil }
+
 func (catalog) Resource(gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	if gvk == widgets {
 		return schema.GroupVersionResource{}, outcome.ErrNotServed
