@@ -30,7 +30,7 @@ var inward = map[string][]string{
 	"pkg/source/watch":        {"pkg/core"},
 	"pkg/source/discovery":    {"pkg/outcome"},
 	"pkg/source/knative":      {"apis", "config", "pkg/core", "pkg/outcome"},
-	"pkg/source/adapter":      {"apis", "pkg/coalesce", "pkg/function/token", "pkg/member", "pkg/source/pacing"},
+	"pkg/source/adapter":      {"apis", "pkg/coalesce", "pkg/core", "pkg/function/token", "pkg/member", "pkg/source/pacing"},
 	"pkg/source/pacing":       {},
 	"pkg/source":              {}, // which only tells what is below it
 	"pkg/redis":               {"apis", "pkg/core", "pkg/outcome"},
