@@ -113,15 +113,12 @@ const (
 func hashedName(stem, identity string, limit, bytes int) string {
 	sum := sha256.Sum256([]byte(identity))
 	hash := hex.EncodeToString(sum[:bytes])
-	var b strings.Builder
-	for _, r := range strings.ToLower(stem) {
+	s := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
-			b.WriteRune(r)
-		} else {
-			b.WriteByte('-')
+			return r
 		}
-	}
-	s := b.String()
+		return '-'
+	}, strings.ToLower(stem))
 	if limit -= len(hash) + 1; len(s) > limit {
 		s = s[:limit]
 	}

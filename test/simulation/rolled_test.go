@@ -91,7 +91,7 @@ func (w *world) rolledTo(p *placementv1.ClusterResourcePlacement, cluster string
 
 // given is what a member is to have of a placement, by its ID: what is selected, as the
 // overrides make it, or what the snapshot holds that the member stays at. Where the member
-// waits for somebody else, that is not known: it keeps what it had.
+// waits for somebody else, or the snapshot is gone, that is not known: it keeps what it had.
 func (w *world) given(placement, cluster string) (out map[string]*propagation.Template, known bool) {
 	out = map[string]*propagation.Template{}
 	p, b := w.hub.LivePlacement(placement), w.bindingTo(placement, cluster)
@@ -103,11 +103,12 @@ func (w *world) given(placement, cluster string) (out map[string]*propagation.Te
 	}
 	selected := w.inside(placement)
 	if _, pinned := p.Annotations[rolledBackTo]; pinned || p.Spec.Strategy.External() {
-		for _, s := range w.hub.LiveResourceSnapshots(placement) {
-			if s.Name == b.Spec.ResourceSnapshotName {
-				selected = kept(s)
-			}
+		all := w.hub.LiveResourceSnapshots(placement)
+		i := slices.IndexFunc(all, func(s *placementv1.ClusterResourceSnapshot) bool { return s.Name == b.Spec.ResourceSnapshotName })
+		if i < 0 {
+			return out, false // the history ended with it, in the moment in which it was asked for
 		}
+		selected = kept(all[i])
 	}
 	for id, t := range selected {
 		if t = w.ruled(placement, cluster, t); t != nil {
