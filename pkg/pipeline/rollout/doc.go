@@ -20,7 +20,7 @@
 // whatever else is not known; placement.waiting if a member has to wait;
 // placement.touched if there are snapshots beyond the history limit; on the tick, and
 // on a change of an override, a run or a request, placement.scheduled for each
-// placement to check again.
+// placement to check again, and for its own where a step failed after others were done.
 //
 // Nothing blocks: what depends on time is checked on the tick. For a rollback, an
 // annotation of the placement names the index of the snapshot that all members get.
