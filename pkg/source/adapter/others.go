@@ -21,7 +21,7 @@ import (
 // whose writes to leave out.
 const watchVariable = "K_SOURCE_CONFIG"
 
-// hubOf is the identity of the hub whose own writes in members are not told of: what came
+// hubOf is the identity of the hub, of whose new objects in members is not told: what came
 // of each, the applier tells. Empty: every write is told of.
 func hubOf(config string) (string, error) {
 	var c struct {
@@ -36,7 +36,7 @@ func hubOf(config string) (string, error) {
 	return c.Hub, nil
 }
 
-// others is a client whose watches leave out what the hub itself wrote last.
+// others is a client whose watches leave out what the hub itself made.
 type others struct {
 	dynamic.Interface
 	hub string
@@ -104,10 +104,11 @@ func watchOthers(ctx context.Context, at dynamic.ResourceInterface, opts metav1.
 	return filtered, nil
 }
 
-// own reports whether the event is of the hub's own write. A deletion is always told of,
-// and so is what is no object.
+// own reports whether the event is of an object that the hub itself made. A change and a
+// deletion are always told of, and so is what is no object: whoever may write in the member
+// can do it under Sluice's name.
 func own(e watch.Event, hub string) bool {
-	if e.Type != watch.Added && e.Type != watch.Modified {
+	if e.Type != watch.Added {
 		return false
 	}
 	m, err := meta.Accessor(e.Object)

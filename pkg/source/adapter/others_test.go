@@ -36,7 +36,7 @@ func written(hub string, managers ...string) *unstructured.Unstructured {
 	return u
 }
 
-func TestWhatTheHubWroteInAMemberIsNoNews(t *testing.T) {
+func TestWhatTheHubMadeInAMemberIsNoNews(t *testing.T) {
 	const hub, sluice = "this-hub", propagation.FieldManager
 	leaving := written(hub, sluice)
 	leaving.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 29, 12, 1, 0, 0, time.UTC)})
@@ -49,12 +49,13 @@ func TestWhatTheHubWroteInAMemberIsNoNews(t *testing.T) {
 		told bool
 	}{
 		"it was made by the hub":                               {watch.Event{Type: watch.Added, Object: written(hub, sluice)}, false},
-		"it was changed by the hub last":                       {watch.Event{Type: watch.Modified, Object: written(hub, "kubectl", sluice)}, false},
-		"somebody changed it after the hub":                    {watch.Event{Type: watch.Modified, Object: written(hub, sluice, "kubectl")}, true},
-		"somebody changed it in the same second":               {watch.Event{Type: watch.Modified, Object: sameSecond}, true},
-		"another hub made it its own":                          {watch.Event{Type: watch.Modified, Object: written("another", sluice)}, true},
+		"it was changed under Sluice's name":                   {watch.Event{Type: watch.Modified, Object: written(hub, sluice)}, true},
+		"somebody made it, and the hub wrote it last":          {watch.Event{Type: watch.Added, Object: written(hub, "kubectl", sluice)}, false},
+		"somebody changed it after the hub":                    {watch.Event{Type: watch.Added, Object: written(hub, sluice, "kubectl")}, true},
+		"somebody changed it in the same second":               {watch.Event{Type: watch.Added, Object: sameSecond}, true},
+		"another hub made it":                                  {watch.Event{Type: watch.Added, Object: written("another", sluice)}, true},
 		"somebody deleted it":                                  {watch.Event{Type: watch.Deleted, Object: written(hub, sluice)}, true},
-		"somebody asked for its deletion, and something waits": {watch.Event{Type: watch.Modified, Object: leaving}, true},
+		"somebody asked for its deletion, and something waits": {watch.Event{Type: watch.Added, Object: leaving}, true},
 		"the member says how far it came":                      {watch.Event{Type: watch.Bookmark, Object: written(hub, sluice)}, true},
 		"the member says that the watch is over":               {watch.Event{Type: watch.Error, Object: &metav1.Status{Code: 410}}, true},
 	} {

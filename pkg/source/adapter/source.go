@@ -9,7 +9,7 @@
 // Invariants:
 //   - What is watched, and what is told of it, is Knative's adapter's alone, except
 //     that a group which the cluster does not serve keeps it from nothing else, and that
-//     of a member what the hub itself wrote last is left out.
+//     of a member what the hub itself made is left out.
 //   - No member waits for another one, and none costs more than a member may.
 //
 // It must not hold content of objects: the adapter runs in Reference mode.

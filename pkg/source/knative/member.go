@@ -21,7 +21,7 @@ type watchConfig struct {
 	AllNamespaces bool      `json:"allNamespaces"`
 	Namespaces    []string  `json:"namespaces"`
 	Resources     []watched `json:"resources"`
-	// Hub is for Sluice's adapter of members, which leaves out what that hub itself wrote;
+	// Hub is for Sluice's adapter of members, which leaves out what that hub itself made;
 	// empty: nothing is left out.
 	Hub string `json:"hub,omitempty"`
 }
