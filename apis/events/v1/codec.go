@@ -104,7 +104,13 @@ func From(stage string, cause event.Event) *Batch { return &Batch{stage: stage, 
 
 // Emit adds an event.
 func (b *Batch) Emit(eventType string, d Data) {
-	b.told = append(b.told, told{eventType, []Data{d}})
+	b.told = append(b.told, told{eventType: eventType, data: []Data{d}})
+}
+
+// EmitAwaited adds an event that is not in bulk, however many others the batch tells of:
+// somebody waits for what comes of it.
+func (b *Batch) EmitAwaited(eventType string, d Data) {
+	b.told = append(b.told, told{eventType: eventType, data: []Data{d}, awaited: true})
 }
 
 // Empty reports whether the batch tells of nothing yet.
@@ -112,7 +118,7 @@ func (b *Batch) Empty() bool { return len(b.told) == 0 }
 
 // EmitOnce adds an event, unless the batch tells just that already.
 func (b *Batch) EmitOnce(eventType string, d Data) {
-	same := told{eventType, []Data{d}}
+	same := told{eventType: eventType, data: []Data{d}}
 	if !slices.ContainsFunc(b.told, func(t told) bool { return reflect.DeepEqual(t, same) }) {
 		b.told = append(b.told, same)
 	}
@@ -147,12 +153,17 @@ func (b *Batch) isFanOut() bool {
 
 // Events are the events of the batch, in the order in which they were added.
 func (b *Batch) Events() ([]event.Event, error) {
+	bulk := b.cause
 	if b.isFanOut() {
-		b.cause = b.cause.Clone()
-		b.cause.SetExtension(ExtBulk, "true")
+		bulk = b.cause.Clone()
+		bulk.SetExtension(ExtBulk, "true")
 	}
 	for _, t := range b.told {
-		b.add(t)
+		if t.awaited {
+			b.add(b.cause, t)
+		} else {
+			b.add(bulk, t)
+		}
 	}
 	b.told = nil
 	if b.err != nil {

@@ -94,6 +94,7 @@ func oneByOne(clusters ...string) error {
 type told struct {
 	eventType string
 	data      []Data
+	awaited   bool // it is not in bulk
 }
 
 // joins tells whether the Work of d, of another member, goes with those of t.
@@ -129,20 +130,20 @@ func (b *Batch) EmitWork(eventType string, d Data) {
 }
 
 // add makes the events of what was told.
-func (b *Batch) add(t told) {
+func (b *Batch) add(cause event.Event, t told) {
 	slices.SortFunc(t.data, func(x, y Data) int { return strings.Compare(x.Cluster, y.Cluster) })
 	for chunk := range slices.Chunk(t.data, MaxClusters) {
-		b.fit(t.eventType, chunk)
+		b.fit(cause, t.eventType, chunk)
 	}
 }
 
 // fit makes one event of the Works, or two halves where that would be too large.
-func (b *Batch) fit(eventType string, works []Data) {
-	e, err := New(b.stage, b.cause, eventType, together(works))
+func (b *Batch) fit(cause event.Event, eventType string, works []Data) {
+	e, err := New(b.stage, cause, eventType, together(works))
 	if err == nil && len(works) > 1 && tooLarge(e) {
 		half := len(works) / 2
-		b.fit(eventType, works[:half])
-		b.fit(eventType, works[half:])
+		b.fit(cause, eventType, works[:half])
+		b.fit(cause, eventType, works[half:])
 		return
 	}
 	b.err = errors.Join(b.err, err)

@@ -40,6 +40,8 @@ type crowded struct {
 	// joined is a cluster that joins while members are probed.
 	joined string
 	let    []propagation.WorkKey
+	// bulk is what was announced in bulk.
+	bulk []string
 }
 
 func (c *crowded) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) {
@@ -197,10 +199,13 @@ func (c *crowded) sweeps(t *testing.T, n int) (all []map[string]string, failed [
 			if err != nil {
 				t.Fatal(err)
 			}
+			name := d.Template.Name
 			if d.Work != nil {
-				announced[d.Work.Cluster+"/"+d.Work.Name] = d.Reason
-			} else {
-				announced[d.Template.Name] = d.Reason
+				name = d.Work.Cluster + "/" + d.Work.Name
+			}
+			announced[name] = d.Reason
+			if events.Bulk(e) {
+				c.bulk = append(c.bulk, name)
 			}
 		}
 		all, failed = append(all, announced), append(failed, err)
@@ -254,6 +259,9 @@ func TestZ30WhatNeverSettlesIsToldSoon(t *testing.T) {
 	}
 	if len(seen) != 900 {
 		t.Errorf("of 900 Works %d are said in two sweeps", len(seen))
+	}
+	if len(c.bulk) > 0 {
+		t.Errorf("%d are in bulk, %s first: they wait for as long as somebody makes templates", len(c.bulk), c.bulk[0])
 	}
 }
 

@@ -4,7 +4,6 @@
 package auditor
 
 import (
-	"slices"
 	"time"
 
 	events "sluice.dev/apis/events/v1"
@@ -116,12 +115,14 @@ func (f *found) turn(w *propagation.Work) bool {
 
 // announce emits as many events of each sort as one sweep may.
 func (f *found) announce(t *tick.Tick, elsewhere func(cluster string) bool) {
-	for _, a := range slices.Concat(
-		tick.Revisited(t, f.all, overdue, elsewhere),
-		tick.Pick(t, roundOverdue, f.overdue, overdue),
-		tick.Pick(t, roundWorks, f.underway, tick.Batch),
-		tick.Pick(t, roundFailing, f.failing, patience(t)),
-	) {
-		t.Out.Emit(a.eventType, a.data)
+	emit := func(how func(eventType string, d events.Data), all []announcement) {
+		for _, a := range all {
+			how(a.eventType, a.data)
+		}
 	}
+	emit(t.Out.Emit, tick.Revisited(t, f.all, overdue, elsewhere))
+	// Within seconds, whatever else has the pipeline at work (Z30).
+	emit(t.Out.EmitAwaited, tick.Pick(t, roundOverdue, f.overdue, overdue))
+	emit(t.Out.Emit, tick.Pick(t, roundWorks, f.underway, tick.Batch))
+	emit(t.Out.Emit, tick.Pick(t, roundFailing, f.failing, patience(t)))
 }
