@@ -38,6 +38,10 @@ func awaited(t *testing.T, name string) event.Event {
 func handledInOrder(t *testing.T, publish func(w world)) (order []string) {
 	s := &fake{name: "scheduler", handle: func(_ context.Context, e event.Event) ([]event.Event, error) {
 		name := nameOf(e)
+		if name == "first" {
+			time.Sleep(pressFor / 2)
+			return nil, nil
+		}
 		switch {
 		case events.Bulk(e):
 			name += " (bulk)"
@@ -45,16 +49,16 @@ func handledInOrder(t *testing.T, publish func(w world)) (order []string) {
 			name += " (single)"
 		}
 		order = append(order, name)
-		return slow(t.Context(), e)
+		return nil, nil
 	}}
 	triggers := []eventingv1.Trigger{parallelism(trigger("scheduler", events.BindingActivated), "1")}
 	inWorld(t, Options{}, []*fake{s}, triggers, func(w world) {
-		w.publish(tell(t, events.BindingActivated, "slow"))
+		w.publish(tell(t, events.BindingActivated, "first"))
 		synctest.Wait()
 		publish(w)
 		w.idle()
 	})
-	return order[1:]
+	return order
 }
 
 func TestWhatIsInBulkGivesWay(t *testing.T) {
@@ -83,35 +87,51 @@ func TestWhatIsInBulkGivesWay(t *testing.T) {
 }
 
 func TestWhatIsInBulkHasItsShare(t *testing.T) {
-	order := handledInOrder(t, func(w world) {
-		for i := range 10 {
-			w.publish(inBulk(t, fmt.Sprintf("bulk-%d", i)))
-		}
-		for i := range 3 * bulkShare {
-			w.publish(tell(t, events.BindingActivated, fmt.Sprintf("fresh-%d", i)))
-		}
-	})
-	var at []int
-	for i, name := range order {
-		if strings.HasPrefix(name, "bulk") {
-			at = append(at, i)
-		}
+	for sentence, tc := range map[string]struct {
+		fresh func(t *testing.T, name string) event.Event
+		n     int
+		want  []int // starts of what is in bulk
+	}{
+		"each eighth start while both wait, and then the rest": {func(t *testing.T, name string) event.Event {
+			return tell(t, events.BindingActivated, name)
+		}, 3 * bulkShare, []int{bulkShare - 1, 2*bulkShare - 1, 3*bulkShare - 1}},
+		"each eighth while a few wait for what is their own": {awaited, crowd, []int{bulkShare - 1, crowd + 1, crowd + 2}},
+		"each second beside a crowd, until it is none":       {awaited, crowd + 3, []int{1, 3, 5, bulkShare - 1, bulkShare + 7}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			order := handledInOrder(t, func(w world) {
+				for i := range 10 {
+					w.publish(inBulk(t, fmt.Sprintf("bulk-%d", i)))
+				}
+				for i := range tc.n {
+					w.publish(tc.fresh(t, fmt.Sprintf("fresh-%d", i)))
+				}
+			})
+			var at []int
+			for i, name := range order {
+				if strings.HasPrefix(name, "bulk") {
+					at = append(at, i)
+				}
+			}
+			diff(t, "starts of what is in bulk", tc.want, at[:len(tc.want)])
+			diff(t, "handled once each", 10+tc.n, len(slices.Compact(slices.Sorted(slices.Values(order)))))
+		})
 	}
-	// Each eighth start while both wait, and then the rest.
-	diff(t, "starts of what is in bulk", []int{bulkShare - 1, 2*bulkShare - 1, 3*bulkShare - 1}, at[:3])
-	diff(t, "handled once each", 10+3*bulkShare, len(slices.Compact(slices.Sorted(slices.Values(order)))))
 }
 
 // While something runs for which somebody waits, an eighth of what is in bulk runs, in all
-// stages together; but for a second at most, for it may be stuck.
+// stages together; but for a second at most, for it may be stuck, and not for a crowd.
 func TestWhatIsInBulkMakesRoom(t *testing.T) {
 	for sentence, tc := range map[string]struct {
+		fresh int // events for which somebody waits
 		takes time.Duration
 		want  []int64 // bulk events that run after 100 ms, 1 s and 10 ms more, and when nobody waits
 	}{
-		"while somebody waits":                   {500 * time.Millisecond, []int64{2, 16, 16}},
-		"for no longer than a second":            {time.Minute, []int64{2, 16, 16}},
-		"not where what somebody waits for ends": {time.Millisecond, []int64{16, 16, 16}},
+		"while somebody waits":                   {1, 500 * time.Millisecond, []int64{2, 16, 16}},
+		"for no longer than a second":            {1, time.Minute, []int64{2, 16, 16}},
+		"not where what somebody waits for ends": {1, time.Millisecond, []int64{16, 16, 16}},
+		"while a few wait":                       {crowd, 500 * time.Millisecond, []int64{2, 16, 16}},
+		"not where a crowd waits":                {crowd + 1, 500 * time.Millisecond, []int64{16, 16, 16}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var begun atomic.Int64
@@ -126,9 +146,11 @@ func TestWhatIsInBulkMakesRoom(t *testing.T) {
 			}}
 			triggers := []eventingv1.Trigger{parallelism(trigger("scheduler", events.BindingActivated), "64"), trigger("gate", events.TemplateClaimed)}
 			inWorld(t, Options{Bulk: 2 * bulkShare}, []*fake{many, one}, triggers, func(w world) {
-				fresh := tell(t, events.TemplateClaimed, "fresh")
-				fresh.SetExtension(events.ExtBulk, events.NotBulk)
-				w.publish(fresh)
+				for i := range tc.fresh {
+					fresh := tell(t, events.TemplateClaimed, fmt.Sprintf("fresh-%d", i))
+					fresh.SetExtension(events.ExtBulk, events.NotBulk)
+					w.publish(fresh)
+				}
 				for i := range 40 {
 					w.publish(inBulk(t, fmt.Sprint(i)))
 				}

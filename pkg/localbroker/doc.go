@@ -26,8 +26,8 @@
 //   - Two runs never handle events of one partition key of one Trigger at once.
 //   - Bulk events (events.Bulk), which follow from a change that concerns many
 //     templates, give way to others in each queue. Few of them run at once, and an
-//     eighth of these while somebody waits for another (events.Single); but they always
-//     get their share.
+//     eighth of these while somebody waits for another (events.Single), which a crowd
+//     does not; but they always get their share.
 //   - Dead letters are bounded, and counted exactly; one disappears when the
 //     same is handled after all, or when its Trigger is removed.
 //

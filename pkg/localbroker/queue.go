@@ -33,8 +33,11 @@ func (l *lane) givesWay() bool {
 }
 
 // bulkShare is the share of lanes that give way while others are ready: one start in so
-// many is theirs.
-const bulkShare = 8
+// many is theirs. crowdShare is their share beside a crowd.
+const (
+	bulkShare  = 8
+	crowdShare = 2
+)
 
 // queue is what one Trigger has to hand to its subscriber. All but spec is
 // guarded by the broker's lock.
@@ -122,15 +125,16 @@ func (q *queue) of(l *lane) *list.List {
 }
 
 // start takes the next entry that may run; nil where there is none, or only one that
-// gives way and may not run now. Its lane is busy until finish.
-func (q *queue) start(bulk bool) *entry {
+// gives way and may not run now. One start in so many as share says is of what gives way,
+// while both are ready. Its lane is busy until finish.
+func (q *queue) start(bulk bool, share int) *entry {
 	from := &q.ready
 	switch {
 	case !bulk:
 	case from.Len() == 0:
 		from = &q.bulk
 	case q.bulk.Len() > 0:
-		if q.started++; q.started%bulkShare == 0 {
+		if q.started++; q.started%share == 0 {
 			from = &q.bulk
 		}
 	}

@@ -73,7 +73,8 @@ func (b *Broker) dispatch(q *queue) {
 	spec := q.spec.Load()
 	stage := b.stages[spec.subscriber]
 	for stage != nil && q.running < spec.parallelism {
-		e := q.start(b.bulk < b.room())
+		room, share := b.room()
+		e := q.start(b.bulk < room, share)
 		if e == nil {
 			return
 		}
@@ -96,13 +97,20 @@ func (b *Broker) dispatchAll() {
 // a member that does not answer.
 const pressFor = time.Second
 
+// crowd is for how many events what is in bulk makes room, at most: more are many templates
+// themselves, and nobody waits for one of them in particular. One template has a few of
+// them at once.
+const crowd = 8
+
 // press has what is in bulk make room for an entry for which somebody waits, from its
 // arrival until it ran.
 func (b *Broker) press(e *entry) {
 	if e.pace != single || e.pressing != nil {
 		return
 	}
-	b.pressing++
+	if b.pressing++; b.pressing == crowd+1 {
+		b.dispatchAll()
+	}
 	e.pressing = time.AfterFunc(pressFor, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -122,13 +130,17 @@ func (b *Broker) relax(e *entry) {
 	}
 }
 
-// room is how many bulk events may run now. There is always some: who makes one template
-// after the other holds up no fan-out for good.
-func (b *Broker) room() int {
-	if b.pressing > 0 {
-		return max(1, b.opts.Bulk/bulkShare)
+// room is how many bulk events may run now, and which share of the starts of a queue is
+// theirs while others are ready. There is always some: who makes one template after the
+// other holds up no fan-out for good, and who makes many at once hardly.
+func (b *Broker) room() (most, share int) {
+	switch {
+	case b.pressing > crowd:
+		return b.opts.Bulk, crowdShare
+	case b.pressing > 0:
+		return max(1, b.opts.Bulk/bulkShare), bulkShare
 	}
-	return b.opts.Bulk
+	return b.opts.Bulk, bulkShare
 }
 
 // reply is an event that a stage emitted, and the queues that take it.
