@@ -36,10 +36,11 @@ func awaited(t *testing.T, name string) event.Event {
 // took them, as "name", "name (bulk)" or
 // "name (single)".
 func handledInOrder(t *testing.T, publish func(w world)) (order []string) {
+	var published chan struct{}
 	s := &fake{name: "scheduler", handle: func(_ context.Context, e event.Event) ([]event.Event, error) {
 		name := nameOf(e)
 		if name == "first" {
-			time.Sleep(pressFor / 2)
+			<-published
 			return nil, nil
 		}
 		switch {
@@ -53,9 +54,11 @@ func handledInOrder(t *testing.T, publish func(w world)) (order []string) {
 	}}
 	triggers := []eventingv1.Trigger{parallelism(trigger("scheduler", events.BindingActivated), "1")}
 	inWorld(t, Options{}, []*fake{s}, triggers, func(w world) {
+		published = make(chan struct{})
 		w.publish(tell(t, events.BindingActivated, "first"))
 		synctest.Wait()
 		publish(w)
+		close(published)
 		w.idle()
 	})
 	return order
