@@ -58,7 +58,7 @@ func (o *diffOptions) outlooks(ctx context.Context, h *hub.Hub, planned []*place
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", refOf(propagation.PlacementKey(next.Name)), err)
 		}
-		members, err := h.Members(ctx)
+		members, err := h.Fleet(ctx)
 		if err != nil {
 			return nil, err
 		}

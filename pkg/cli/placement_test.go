@@ -138,6 +138,28 @@ STEP CLUSTER PICKED CHANGE WHY
 	}
 }
 
+// It picks by the labels that Clusters have now, mirrored or not, as the scheduler does.
+func TestC1DiffOfAPlacementPicksByTheLabelsOfNow(t *testing.T) {
+	hub := placedShop(t)
+	yes := func(kind string) map[string]any { return map[string]any{"type": kind, "status": "True"} }
+	for _, m := range []string{"member1", "member2"} {
+		hub.put("cluster.kubernetes-fleet.io/v1/MemberCluster/"+m, map[string]any{"status": map[string]any{"agentStatus": []any{
+			map[string]any{"type": "MemberAgent", "conditions": []any{yes("Joined"), yes("Healthy")}},
+		}}})
+	}
+	ref := "cluster.karmada.io/v1alpha1/Cluster/member2"
+	u := hub.get(ref)
+	u.SetLabels(map[string]string{"env": "prod"})
+	hub.put(ref, u.Object)
+	a := runWith(t, hub, `{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacement, metadata: {name: new}, spec: {
+		policy: {placementType: PickAll, affinity: {clusterAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {clusterSelectorTerms: [{labelSelector: {matchLabels: {env: prod}}}]}}}},
+		resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}]}}`, "diff", "-f", "-")
+	a.wants(t, "")
+	if out := strings.Join(strings.Fields(a.out), " "); !strings.Contains(out, "1 member2 yes") || strings.Contains(out, "member1 yes") {
+		t.Errorf("it does not pick member2 alone:\n%s", a.out)
+	}
+}
+
 // Who deleted a MemberCluster is told why placements pass it by, and how that ends.
 func TestExplainAPlacementWhoseMemberLeft(t *testing.T) {
 	hub := placedShop(t)

@@ -4,6 +4,7 @@
 package hub_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,10 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
+	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -147,6 +150,28 @@ func TestClusters(t *testing.T) {
 	must(t, err)
 	if !slices.ContainsFunc(all, func(other *clusterv1alpha1.Cluster) bool { return cmp.Equal(ready, other) }) {
 		t.Error("it is not among all clusters")
+	}
+}
+
+// A label of a Cluster counts before it is mirrored.
+func TestC1TheFleetIsAsClustersAreNow(t *testing.T) {
+	l := newLab(t)
+	l.somebodyMakes(clusters, "{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: "+l.namespace+", labels: {env: prod}}, spec: {syncMode: Push}}")
+	t.Cleanup(func() { l.somebodyDeletesLater(clusters, l.namespace) })
+	m, err := l.CommitMember(l.ctx, nil, &memberclusterv1.MemberCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: l.namespace, Labels: map[string]string{"own": "kept"}},
+		Spec:       memberclusterv1.MemberClusterSpec{Identity: rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "somebody"}},
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, l.DeleteMember(context.WithoutCancel(l.ctx), m)) })
+	fleet, err := l.Fleet(l.ctx)
+	must(t, err)
+	i := slices.IndexFunc(fleet, func(o *memberclusterv1.MemberCluster) bool { return o.Name == l.namespace })
+	if i < 0 {
+		t.Fatal("it is not in the fleet")
+	}
+	if got := fleet[i].Labels; got["env"] != "prod" || got["own"] != "kept" {
+		t.Errorf("labels: %v, want those of the Cluster and its own", got)
 	}
 }
 

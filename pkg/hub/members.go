@@ -5,10 +5,12 @@ package hub
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
+	"sluice.dev/pkg/core/mirroring"
 )
 
 // Member is the member of that name as placements see it.
@@ -19,6 +21,20 @@ func (h *Hub) Member(ctx context.Context, name string) (*memberclusterv1.MemberC
 // Members are all members as placements see them, sorted by name.
 func (h *Hub) Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
 	return h.placing.members.list(ctx, "")
+}
+
+// Fleet are all members, sorted by name, with the labels and taints that their Clusters
+// have now: this is what decisions about placements look at.
+func (h *Hub) Fleet(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	members, err := h.Members(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	clusters, err := h.Clusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	return mirroring.Present(members, clusters), nil
 }
 
 // CommitMember makes the labels, annotations, finalizers and spec of the member

@@ -13,6 +13,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -178,6 +179,16 @@ func (h *Hub) DeletePlacementBinding(ctx context.Context, b *placementv1.Cluster
 // Members answers as pkg/hub does.
 func (h *Hub) Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
 	return h.placing.members.of(ctx, "", "")
+}
+
+// Fleet answers as pkg/hub does.
+func (h *Hub) Fleet(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	members, err := h.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := h.Clusters(ctx)
+	return mirroring.Present(members, clusters), err
 }
 
 // CommitMember answers as pkg/hub does.

@@ -14,10 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/member"
 	"sluice.dev/test/pipelinetest"
@@ -252,21 +250,11 @@ type decidersHub struct {
 	w *world
 }
 
-// Members answers as the hub does.
-func (h decidersHub) Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
-	all, err := h.Hub.Members(ctx)
+// Fleet answers as the hub does.
+func (h decidersHub) Fleet(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	all, err := h.Hub.Fleet(ctx)
 	if f := flightOf(ctx); f != nil {
 		f.members = all
-	}
-	return all, err
-}
-
-// Clusters answers as the hub does; the scheduler reads them after the members, and takes
-// their labels for those.
-func (h decidersHub) Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error) {
-	all, err := h.Hub.Clusters(ctx)
-	if f := flightOf(ctx); f != nil {
-		f.members = mirroring.Present(f.members, all)
 	}
 	return all, err
 }

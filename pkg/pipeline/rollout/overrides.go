@@ -15,9 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	events "sluice.dev/apis/events/v1"
-	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
-	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
 	"sluice.dev/pkg/core/rollout"
@@ -388,22 +386,9 @@ func (s *Stage) overrides(ctx context.Context, in rollout.Input, kept stored, sn
 			objects = append(objects, rendering.Carried(content.Raw)...)
 		}
 	}
-	members, err := s.members(ctx)
+	members, err := s.hub.Fleet(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return rollout.OverridesFor(all, objects, members), nil
-}
-
-// members are the members with the labels that their Clusters have now.
-func (s *Stage) members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error) {
-	members, err := s.hub.Members(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	fleet, err := s.hub.Clusters(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list clusters: %w", err)
-	}
-	return mirroring.Present(members, fleet), nil
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -104,11 +103,9 @@ func (w *overriding) ClusterOverrideSnapshots(context.Context) ([]*placementv1.C
 	return slices.Clone(w.stored), nil
 }
 
-func (w *overriding) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
+func (w *overriding) Fleet(context.Context) ([]*memberclusterv1.MemberCluster, error) {
 	return []*memberclusterv1.MemberCluster{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, nil
 }
-
-func (w *overriding) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) { return nil, nil }
 
 // ResourceSnapshot is an envelope with a ClusterRole in it.
 func (w *overriding) ResourceSnapshot(context.Context, string) (*placementv1.ClusterResourceSnapshot, error) {

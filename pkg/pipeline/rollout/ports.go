@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/propagation"
@@ -65,8 +64,8 @@ type OverridesWithin interface {
 // Selection reads what overrides are matched against.
 type Selection interface {
 	ResourceSnapshot(ctx context.Context, name string) (*placementv1.ClusterResourceSnapshot, error)
-	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
-	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
+	// Fleet are the members with what their Clusters say now.
+	Fleet(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 }
 
 // Runs reads and writes the runs that carry out what is External.

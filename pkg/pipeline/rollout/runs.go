@@ -114,7 +114,7 @@ func (s *Stage) follow(ctx context.Context, at situation) (*rollout.Run, error) 
 		if at.requests, err = s.hub.ApprovalRequests(ctx); err != nil {
 			return nil, fmt.Errorf("list approval requests: %w", err)
 		}
-		if at.members, err = s.members(ctx); err != nil {
+		if at.members, err = s.hub.Fleet(ctx); err != nil {
 			return nil, err
 		}
 	}

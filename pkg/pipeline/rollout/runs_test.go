@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	events "sluice.dev/apis/events/v1"
 	memberclusterv1 "sluice.dev/apis/membercluster/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
@@ -110,9 +109,7 @@ func (w *running) CommitApprovalRequestStatus(_ context.Context, r *placementv1.
 	return r, nil
 }
 
-func (w *running) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) { return nil, nil }
-
-func (w *running) Clusters(context.Context) ([]*clusterv1alpha1.Cluster, error) { return nil, nil }
+func (w *running) Fleet(context.Context) ([]*memberclusterv1.MemberCluster, error) { return nil, nil }
 
 // sees gives the stage an event about an object, or about the placement if there is none,
 // and checks what was written.

@@ -14,7 +14,6 @@ import (
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/conditions"
-	"sluice.dev/pkg/core/mirroring"
 	"sluice.dev/pkg/core/placing"
 	"sluice.dev/pkg/core/scheduling/placement"
 	"sluice.dev/pkg/outcome"
@@ -80,15 +79,10 @@ func (s *Stage) pick(ctx context.Context, policy *placementv1.ClusterSchedulingP
 	if err != nil {
 		return placement.Decision{}, fmt.Errorf("list bindings of %s: %w", name, err)
 	}
-	members, err := s.placements.Members(ctx)
+	members, err := s.placements.Fleet(ctx)
 	if err != nil {
-		return placement.Decision{}, fmt.Errorf("list members: %w", err)
+		return placement.Decision{}, err
 	}
-	fleet, err := s.clusters.Clusters(ctx)
-	if err != nil {
-		return placement.Decision{}, fmt.Errorf("list clusters: %w", err)
-	}
-	members = mirroring.Present(members, fleet)
 	return placement.Decide(placement.Input{Policy: policy, Members: members, Bindings: bindings, Evicted: evicted, Now: s.now()}), nil
 }
 

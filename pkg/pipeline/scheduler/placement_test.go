@@ -63,8 +63,8 @@ func (w *placedWorld) PlacementBindingsOf(context.Context, string) ([]*placement
 	return nil, nil
 }
 
-func (w *placedWorld) Members(context.Context) ([]*memberclusterv1.MemberCluster, error) {
-	return w.members, nil
+func (w *placedWorld) Fleet(context.Context) ([]*memberclusterv1.MemberCluster, error) {
+	return mirroring.Present(w.members, w.clusters), nil
 }
 
 func (w *placedWorld) PlacementNow(ctx context.Context, name string) (*placementv1.ClusterResourcePlacement, error) {

@@ -35,7 +35,8 @@ type Placements interface {
 	PolicySnapshotsOf(ctx context.Context, placement string) ([]*placementv1.ClusterSchedulingPolicySnapshot, error)
 	CommitPolicySnapshotStatus(ctx context.Context, s *placementv1.ClusterSchedulingPolicySnapshot, status placementv1.SchedulingPolicySnapshotStatus) (*placementv1.ClusterSchedulingPolicySnapshot, error)
 	PlacementBindingsOf(ctx context.Context, placement string) ([]*placementv1.ClusterResourceBinding, error)
-	Members(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
+	// Fleet are the members with what their Clusters say now.
+	Fleet(ctx context.Context) ([]*memberclusterv1.MemberCluster, error)
 	Evictions
 }
 
