@@ -191,6 +191,33 @@ func TestZ10NamespaceOfWorksDeleted(t *testing.T) {
 	})
 }
 
+// Somebody copied a Work by hand, finalizer and all. It says whose it is, and has not the
+// name of a Work of that: nobody can tell what it is for, and nobody waits for it.
+func TestZ10ACopyOfAWorkHoldsUpNobody(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		s.Expect(nginx).Works(members...).Work("member1", isCondition("Applied", "True"))
+		s.Rest()
+		before, w := s.uids(nginx, members...), s.Expect(nginx).work("member1")
+		copied := newThing(works, w.GetNamespace(), "copy").with("spec", w.Object["spec"])
+		for _, field := range []string{"labels", "annotations", "finalizers"} {
+			copied = copied.with("metadata."+field, w.Object["metadata"].(map[string]any)[field])
+		}
+		s.party.together(func() {
+			s.Apply(copied)
+			s.forget("hub", newThing(namespaces, "", w.GetNamespace()))
+		})
+		s.Eventually(func() error {
+			if s.lab.hub.mirror(works).get(copied.key()) != nil {
+				return errors.New("the copy is still there")
+			}
+			return nil
+		})
+		s.workAnew(nginx, "member1", string(w.GetUID()))
+		s.goesOn(nginx, 2, before, members...)
+	})
+}
+
 // A member that is away when its template is made anew has the object of the
 // former, which the new one takes over.
 func TestZ18TemplateMadeAnewWhileTheMemberIsAway(t *testing.T) {

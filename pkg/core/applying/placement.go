@@ -57,7 +57,7 @@ func (e PlacementEvidence) examine() Finding {
 	name := e.Work.Placement()
 	switch c, p := e.Cluster, e.Placement; {
 	case name == "":
-		return unknown(ReasonUnknownTemplate, "the Work does not say whose it is")
+		return nobodys(e.Work, e.Now)
 	case c.Answer == Absent, c.Answer == Found && c.Value.DeletionTimestamp != nil:
 		return Finding{Left: true, Reason: ReasonClusterLeft, Message: "the cluster has left"}
 	case c.Answer != Found:
@@ -103,6 +103,6 @@ func (e PlacementEvidence) examine() Finding {
 // because something is missing or not served. That may last.
 func (e PlacementEvidence) untold(r Reason, message string) Finding {
 	f := unknown(r, message)
-	f.Untold = e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling
+	f.Untold = settledDown(e.Work, e.Now)
 	return f
 }

@@ -120,7 +120,7 @@ func Examine(e Evidence) Finding {
 
 func (e Evidence) examine() Finding {
 	if key, err := e.Work.Template(); err != nil || !slices.Contains(propagation.WorkNames(propagation.BindingOf(key)), e.Work.Key.Name) {
-		return unknown(ReasonUnknownTemplate, "the Work does not say whose it is")
+		return nobodys(e.Work, e.Now)
 	}
 	switch c := e.Cluster; {
 	case c.Answer == Absent, c.Answer == Found && c.Value.DeletionTimestamp != nil:
@@ -308,10 +308,23 @@ func (e Evidence) abandoned() bool {
 	return e.settledDown() && (!t.Claim.Held() || awaitsChange(t)) && len(e.takers()) == 0
 }
 
+func (e Evidence) settledDown() bool { return settledDown(e.Work, e.Now) }
+
 // settledDown reports whether the Work was deleted long enough ago for everything that
 // follows from that to have been recorded.
-func (e Evidence) settledDown() bool {
-	return e.Work.Deleting && e.Now.Sub(e.Work.Deleted) >= Settling
+func settledDown(w *propagation.Work, now time.Time) bool {
+	return w.Deleting && now.Sub(w.Deleted) >= Settling
+}
+
+// nobodys is the finding about a Work that does not say whose it is: somebody edited it,
+// or made it by hand. Nothing will tell, so one that was deleted does not wait, nor does
+// its namespace. A binding that wants the object gives it a Work of its own.
+func nobodys(w *propagation.Work, now time.Time) Finding {
+	const message = "the Work does not say whose it is"
+	if settledDown(w, now) {
+		return Finding{Abandoned: true, Reason: ReasonUnknownTemplate, Message: message + ": the object stays"}
+	}
+	return unknown(ReasonUnknownTemplate, message)
 }
 
 // ofFormerBinding reports whether the Work belongs to a dependency, and to an earlier

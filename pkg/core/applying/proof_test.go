@@ -257,6 +257,15 @@ func TestExamine(t *testing.T) {
 		"the cluster has left":                                       {template: applying.None[*propagation.Template](), cluster: new(applying.None[*clusterv1alpha1.Cluster]()), left: true},
 		"the hub does not serve clusters":                            {template: applying.None[*propagation.Template](), cluster: &applying.Read[*clusterv1alpha1.Cluster]{Answer: applying.NotServed}, reason: applying.ReasonCannotTell},
 		"Z3: the Work names no template":                             {work: workOf(func(w *propagation.Work) { w.Annotations = nil }), template: applying.None[*propagation.Template](), reason: applying.ReasonUnknownTemplate},
+		"Z3: so it does not, and was deleted": {
+			work: workOf(deleted, func(w *propagation.Work) { w.Annotations = nil }), template: applying.None[*propagation.Template](), reason: applying.ReasonUnknownTemplate,
+		},
+		"Z10: so it does not, and was deleted long ago": {
+			work: workOf(deleted, func(w *propagation.Work) { w.Annotations = nil }), late: 10 * time.Second, template: applying.None[*propagation.Template](), reason: applying.ReasonUnknownTemplate, abandoned: true,
+		},
+		"Z10: it is a copy of another name, and was deleted long ago": {
+			work: workOf(deleted, func(w *propagation.Work) { w.Key.Name = "copy" }), late: 10 * time.Second, template: template("uid-1"), binding: binding("b-1", "uid-1", "m1"), reason: applying.ReasonUnknownTemplate, abandoned: true,
+		},
 		"Z34: the Work names the template of another": {
 			work: workOf(func(w *propagation.Work) {
 				w.Annotations[propagation.AnnotationTemplate] = `{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"other"}`

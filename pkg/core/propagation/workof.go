@@ -10,7 +10,8 @@ import (
 
 // Whose a Work is, its annotations say, and its name, which ends in a hash of its binding's
 // key, confirms it. Where somebody edited what the annotations say, its manifest does, if
-// the name and the label of its binding confirm that.
+// the name confirms that; a former name, of 40 bits of hash, does so with the label of its
+// binding only.
 
 // Binding returns the key of the Work's binding. Where its annotations name one that cannot
 // have a Work of this name, and its template's binding can, somebody edited them: then it
@@ -77,10 +78,9 @@ func (w *Work) templateNamed() (k TemplateKey, err error) {
 }
 
 // madeFrom returns the template that the Work's manifest was made from; false: the Work's
-// name, and the label that says whose it is, are not those of its Works.
+// name is not that of its Works, or a former one that the label does not confirm.
 func (w *Work) madeFrom() (k TemplateKey, is bool) {
-	label := w.Labels[LabelBinding]
-	if label == "" || len(w.Spec.Workload.Manifests) == 0 {
+	if len(w.Spec.Workload.Manifests) == 0 {
 		return k, false
 	}
 	var manifest struct {
@@ -96,5 +96,5 @@ func (w *Work) madeFrom() (k TemplateKey, is bool) {
 	}
 	k = TemplateKey{APIVersion: manifest.APIVersion, Kind: manifest.Kind, Namespace: manifest.Metadata.Namespace, Name: manifest.Metadata.Name}
 	binding := BindingOf(k)
-	return k, label == BindingLabel(binding) && w.mayBeOf(binding)
+	return k, w.Key.Name == WorkName(binding) || w.Key.Name == FormerWorkName(binding) && w.Labels[LabelBinding] == BindingLabel(binding)
 }

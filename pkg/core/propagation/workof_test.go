@@ -35,8 +35,8 @@ func TestZ34WhoseAWorkIsItsNameConfirms(t *testing.T) {
 	}
 	for sentence, tc := range map[string]struct {
 		edit []func(*propagation.Work)
-		// lost: nobody can tell.
-		lost bool
+		// lost: nobody can tell; formerLost: nobody can of one of the former name.
+		lost, formerLost bool
 	}{
 		"nobody edited it":                    {},
 		"its template":                        {edit: []func(*propagation.Work){template}},
@@ -45,7 +45,7 @@ func TestZ34WhoseAWorkIsItsNameConfirms(t *testing.T) {
 		"its binding's scope":                 {edit: []func(*propagation.Work){func(w *propagation.Work) { w.Annotations[propagation.AnnotationClusterBindingName] = "other" }}},
 		"both":                                {edit: []func(*propagation.Work){template, binding}},
 		"both, and the template is none":      {edit: []func(*propagation.Work){binding, func(w *propagation.Work) { delete(w.Annotations, propagation.AnnotationTemplate) }}},
-		"both, and it has no binding's label": {edit: []func(*propagation.Work){template, binding, func(w *propagation.Work) { w.Labels = nil }}, lost: true},
+		"both, and it has no binding's label": {edit: []func(*propagation.Work){template, binding, func(w *propagation.Work) { w.Labels = nil }}, formerLost: true},
 		"both, and its manifest":              {edit: []func(*propagation.Work){template, binding, func(w *propagation.Work) { w.Spec = workv1alpha1.WorkSpec{} }}, lost: true},
 		"both, in a copy of another name":     {edit: []func(*propagation.Work){template, binding, func(w *propagation.Work) { w.Key.Name = "copy" }}, lost: true},
 	} {
@@ -53,6 +53,7 @@ func TestZ34WhoseAWorkIsItsNameConfirms(t *testing.T) {
 			for _, name := range propagation.WorkNames(propagation.BindingOf(of)) {
 				t.Run(sentence+", "+name, func(t *testing.T) {
 					key := propagation.BindingOf(of)
+					lost := tc.lost || tc.formerLost && name == propagation.FormerWorkName(key)
 					w := &propagation.Work{
 						Key:         propagation.WorkKey{Cluster: "m1", Name: name},
 						Labels:      map[string]string{propagation.LabelBinding: propagation.BindingLabel(key)},
@@ -69,10 +70,10 @@ func TestZ34WhoseAWorkIsItsNameConfirms(t *testing.T) {
 						edit(w)
 					}
 					got, err := w.Template()
-					if is := w.IsOf(key) && w.Binding() == key && err == nil && got == of; is == tc.lost {
-						t.Errorf("it is of %s and %+v, %v; lost: %t", w.Binding(), got, err, tc.lost)
+					if is := w.IsOf(key) && w.Binding() == key && err == nil && got == of; is == lost {
+						t.Errorf("it is of %s and %+v, %v; lost: %t", w.Binding(), got, err, lost)
 					}
-					if w.IsOf(propagation.BindingOf(other)) != (tc.lost && of.Namespace != "") {
+					if w.IsOf(propagation.BindingOf(other)) != (lost && of.Namespace != "") {
 						t.Errorf("it is of another binding")
 					}
 				})
