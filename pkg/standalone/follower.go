@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/function"
 	"sluice.dev/pkg/member"
 	"sluice.dev/pkg/outcome"
@@ -68,7 +70,7 @@ func (f *follower) reporters(ctx context.Context, cluster string) (reporter.Memb
 }
 
 // observedMember is a member whose objects are watched from the first look at
-// their kind on.
+// their kind on, or from the first that is created.
 type observedMember struct {
 	*member.Client
 	f       *follower
@@ -81,6 +83,14 @@ func (m observedMember) Look(ctx context.Context, ref member.Ref, how member.Loo
 		m.f.follow(ctx, followed{m.cluster, ref.GroupVersionKind()})
 	}
 	return m.Client.Look(ctx, ref, how)
+}
+
+// Create has the object's kind watched, and creates it: nobody looks at what is created
+// unread, and is never touched again.
+func (m observedMember) Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*applying.Observed, error) {
+	u := unstructured.Unstructured{Object: manifest}
+	m.f.follow(ctx, followed{m.cluster, u.GroupVersionKind()})
+	return m.Client.Create(ctx, w, hub, manifest)
 }
 
 // follow starts the watch of a kind in a member, if it does not run. It

@@ -101,6 +101,25 @@ func TestKindCustom(t *testing.T) {
 	})
 }
 
+// What is created in a member is watched there, also if it is the first of its kind, and
+// nobody looks at it again.
+func TestC76TheFirstOfAKindIsPutBack(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, append([]string{"hub"}, members...)...)
+		w, p := template{newThing(widgets, s.ns, "one")}.At(1), s.everywhere()
+		s.Apply(w)
+		s.knows(widgets)
+		s.Apply(p)
+		s.Says(p, carried...)
+		s.Expect(w).In(members...).At(1)
+		s.PatchIn("member2", w, `{"spec":{"version":7}}`)
+		s.Expect(w).At(1, members...)
+		s.DeleteIn("member1", w)
+		s.Expect(w).In(members...).At(1)
+	})
+}
+
 // A kind that a member does not serve is its own affair, and mends itself when
 // the kind is installed there.
 func TestKindNotServed(t *testing.T) {

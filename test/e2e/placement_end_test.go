@@ -70,6 +70,30 @@ func TestC29C102ADeletedPlacement(t *testing.T) {
 // Of a placement that somebody forced away while nothing ran, with its finalizers taken
 // off, nothing is left on the hub either, no binding that keeps its kind from being
 // removed. Nobody saw it being deleted: what it brought to the members stays.
+// What goes with the definition of its kind, which the placement took along, holds up
+// nobody.
+func TestC29C102APlacementOfADefinitionAndItsObjectsEnds(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, "hub")
+		widget := newThing(widgets, s.ns, "one")
+		s.Apply(widget)
+		s.knows(widgets)
+		p := s.everywhere().with("spec.resourceSelectors", []any{selector(crds, crd.name()), selector(namespaces, s.ns)})
+		s.Apply(p)
+		s.Says(p, carried...)
+		s.Expect(template{widget}).In(members...)
+		s.Delete(p)
+		s.Expect(template{widget}).In()
+		s.Eventually(func() error {
+			if s.has(p) {
+				return fmt.Errorf("the placement is still there: %s", asJSON(s.Live(p).Object["status"]))
+			}
+			return nil
+		})
+	})
+}
+
 func TestC102APlacementThatIsForcedAway(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
 		cm, p, before := s.pages()

@@ -144,6 +144,11 @@ type AppliedState struct {
 	// manifest says, because its admission changed them as it was applied.
 	// +optional
 	Changed string `json:"changed,omitempty"`
+
+	// Finished says that the object was seen to have finished, and goes by itself: a
+	// Job with a TTL. It does not run again.
+	// +optional
+	Finished bool `json:"finished,omitempty"`
 }
 
 // WorkResourceIdentifier says which object of a Work is meant.

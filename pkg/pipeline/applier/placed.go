@@ -192,14 +192,14 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 		in := inputOf(w, identity, sealed)
 		o := telling.Outcome{Manifest: sealed, Reason: telling.ReasonFailedToApply, Message: applying.WithoutContent().Message}
 		if in.Known != nil {
-			o.State = new(placementv1.AppliedState(*in.Known))
+			o.State = stateOf(in, *in.Known)
 		}
 		return o, nil
 	}
 	in := inputOf(w, identity, manifest)
 	o := telling.Outcome{Manifest: manifest}
 	if in.Known != nil {
-		o.State = new(placementv1.AppliedState(*in.Known))
+		o.State = stateOf(in, *in.Known)
 	}
 	ref := refOf(manifest)
 	if untried(telling.ResultOf(w.Results, telling.Identify(0, manifest))) {
@@ -231,7 +231,7 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	}
 	switch {
 	case d.Action == applying.Keep:
-		o.Reason, o.State = telling.ReasonApplied, new(placementv1.AppliedState(d.State))
+		o.Reason, o.State = telling.ReasonApplied, stateOf(in, d.State)
 		return o, nil
 	case !d.Writes():
 		return refused(w, o, d), nil
@@ -270,7 +270,7 @@ func maybe(o telling.Outcome, err error) telling.Outcome {
 func inputOf(w *propagation.Work, identity string, manifest map[string]any) applying.Input {
 	in := applying.Input{Work: w, Manifest: manifest, Hub: identity, TakeOver: applying.TakeOverAlways, When: applying.WhenAlways}
 	if r := telling.ResultOf(w.Results, telling.Identify(0, manifest)); r != nil && r.Applied != nil {
-		in.Known = new(workv1alpha1.AppliedState(*r.Applied))
+		in.Known, in.Ended = knownOf(*r.Applied), r.Applied.Finished
 	}
 	if s := w.Strategy; s != nil {
 		if s.WhenToTakeOver != "" {
@@ -284,6 +284,18 @@ func inputOf(w *propagation.Work, identity string, manifest map[string]any) appl
 		}
 	}
 	return in
+}
+
+// knownOf returns what a placement's Work records of an object.
+func knownOf(a placementv1.AppliedState) *workv1alpha1.AppliedState {
+	return &workv1alpha1.AppliedState{ManifestHash: a.ManifestHash, FieldsHash: a.FieldsHash, UID: a.UID, Changed: a.Changed}
+}
+
+// stateOf returns what a placement's Work is to record of an object: the state, and that
+// it finished, if it was ever seen to have. No other status of the object is kept.
+func stateOf(in applying.Input, a workv1alpha1.AppliedState) *placementv1.AppliedState {
+	seen := in.Live.Answer == applying.Found && applying.Over(in.Live.Value.Object) || in.Live.Last != nil
+	return &placementv1.AppliedState{ManifestHash: a.ManifestHash, FieldsHash: a.FieldsHash, UID: a.UID, Changed: a.Changed, Finished: in.Ended || seen}
 }
 
 // failed returns the outcome for an object that the member rejects; it is an error if

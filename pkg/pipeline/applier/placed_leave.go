@@ -143,7 +143,7 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 	}
 	in := applying.Input{Work: w, Hub: r.identity, Leaving: true, Finding: f}
 	if former.Applied != nil {
-		in.Known = new(workv1alpha1.AppliedState(*former.Applied))
+		in.Known = knownOf(*former.Applied)
 	}
 	if evidence.Placement.Answer == applying.Found && evidence.Placement.Value.DeletionTimestamp == nil && propagation.PlacementSuspended(evidence.Placement.Value.Annotations, w.Key.Cluster) {
 		in.Held = "the placement is suspended"
@@ -156,7 +156,7 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 		to.add(*in.Finding.Heir)
 	case d.Action == applying.Wait && (d.Reason == applying.ReasonTerminating || in.Finding.Wanted): // the removal is under way
 		return &former, in.Finding.Wanted, nil
-	case d.Reason == applying.ReasonKindNotServed && former.Applied == nil: // it never came to be, or went with its kind
+	case d.Reason == applying.ReasonKindNotServed && (former.Applied == nil || defines(w, former.Identifier)): // it never came to be, or went with its kind
 	case d.Action == applying.Wait:
 		former.Applied = cmp.Or(former.Applied, &placementv1.AppliedState{})
 		return new(telling.Held(w, former, string(d.Reason), d.Message, s.now())), false, nil
@@ -166,6 +166,19 @@ func (r *removing) remove(ctx context.Context, m Member, former placementv1.Mani
 		r.let(evidence.Object)
 	}
 	return nil, false, nil
+}
+
+// defines reports whether the Work brought the definition of the object's kind, too. That
+// leaves with it, and with the definition all objects of the kind.
+func defines(w *propagation.Work, of placementv1.WorkResourceIdentifier) bool {
+	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1alpha1.Manifest) bool {
+		var obj map[string]any
+		if err := utiljson.Unmarshal(m.Raw, &obj); err != nil {
+			return false
+		}
+		h := applying.HolderOf(obj)
+		return h.Definition && h.Kind.Group == of.Group && h.Kind.Kind == of.Kind
+	})
 }
 
 // evidence reads what the hub says about the objects of a Work.
