@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	events "sluice.dev/apis/events/v1"
@@ -88,8 +87,7 @@ func (m observedMember) Look(ctx context.Context, ref member.Ref, how member.Loo
 // Create has the object's kind watched, and creates it: nobody looks at what is created
 // unread, and is never touched again.
 func (m observedMember) Create(ctx context.Context, w *propagation.Work, hub string, manifest map[string]any) (*applying.Observed, error) {
-	u := unstructured.Unstructured{Object: manifest}
-	m.f.follow(ctx, followed{m.cluster, u.GroupVersionKind()})
+	m.f.follow(ctx, followed{m.cluster, propagation.KeyOf(manifest).GroupVersionKind()})
 	return m.Client.Create(ctx, w, hub, manifest)
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+var jobs = resource{group: "batch", version: "v1", kind: "Job", plural: "jobs"}
+
 // job runs once and is removed by the member some seconds after it has ended, within
 // which a busy pipeline has heard of that.
 func (s *scenario) job(name string) template {

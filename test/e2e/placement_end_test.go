@@ -67,9 +67,6 @@ func TestC29C102ADeletedPlacement(t *testing.T) {
 	}
 }
 
-// Of a placement that somebody forced away while nothing ran, with its finalizers taken
-// off, nothing is left on the hub either, no binding that keeps its kind from being
-// removed. Nobody saw it being deleted: what it brought to the members stays.
 // What goes with the definition of its kind, which the placement took along, holds up
 // nobody.
 func TestC29C102APlacementOfADefinitionAndItsObjectsEnds(t *testing.T) {
@@ -94,6 +91,9 @@ func TestC29C102APlacementOfADefinitionAndItsObjectsEnds(t *testing.T) {
 	})
 }
 
+// Of a placement that somebody forced away while nothing ran, with its finalizers taken
+// off, nothing is left on the hub either, no binding that keeps its kind from being
+// removed. Nobody saw it being deleted: what it brought to the members stays.
 func TestC102APlacementThatIsForcedAway(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
 		cm, p, before := s.pages()

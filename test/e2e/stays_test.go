@@ -273,8 +273,6 @@ func TestZ18PreservedThoughMadeAnew(t *testing.T) {
 	})
 }
 
-var jobs = resource{group: "batch", version: "v1", kind: "Job", plural: "jobs"}
-
 // Whatever a Cluster says of itself, its Works stay.
 func TestZ23ReadyFlaps(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
