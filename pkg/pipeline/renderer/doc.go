@@ -23,6 +23,8 @@
 //   - A Work is deleted because a binding in force leaves its cluster out, or because
 //     its template is gone, never because the binding is missing.
 //   - Of two Works of a binding in a cluster, the one with the present name stays.
+//   - A Work that is being deleted is made anew only while another one of its binding
+//     tells what the member has.
 //   - A placement's Work that is being deleted is made anew when its member has nothing
 //     that the Work records and the new one lacks.
 //   - A Work of another binding is never touched: the binding says WorkNameTaken.

@@ -4,7 +4,6 @@
 package renderer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,22 +233,4 @@ func (s *Stage) deliver(ctx context.Context, out *events.Batch, msg events.Data,
 		}
 	}
 	return nil
-}
-
-// inherit records on a Work that was made anew what the former one had brought to the
-// member: otherwise nobody would know of what is taken from the Work, or of all of it if
-// that is deleted, before it is applied.
-func (s *Stage) inherit(ctx context.Context, w, former *propagation.Work) (*propagation.Work, error) {
-	var has []placementv1.ManifestCondition
-	for _, r := range telling.Brought(former) {
-		has = append(has, placementv1.ManifestCondition{Identifier: r.Identifier, Applied: cmp.Or(r.Applied, &placementv1.AppliedState{})})
-	}
-	if len(has) == 0 {
-		return w, nil
-	}
-	w, err := s.hub.CommitWorkResults(ctx, w, placementv1.WorkStatus{ManifestConditions: has})
-	if err != nil {
-		return nil, fmt.Errorf("record what %s had: %w", former.Key, err)
-	}
-	return w, nil
 }

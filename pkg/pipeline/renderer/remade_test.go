@@ -5,6 +5,7 @@ package renderer_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,9 @@ import (
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/applier"
+	"sluice.dev/pkg/pipeline/renderer"
 	"sluice.dev/pkg/redis/suspension"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -132,6 +135,93 @@ func TestZ3AWorkThatIsBeingDeletedIsNotForgottenBeforeItIsMadeAnew(t *testing.T)
 	handle(moved)
 	if d := cmp.Diff(0, len(members["m2"].Objects())); d != "" || r.work("m2") != nil {
 		t.Errorf("m2 has what its Work does not tell of (-want +got)\n%s%v", d, r.work("m2"))
+	}
+}
+
+// refusing is a hub that makes no Work of a present name.
+type refusing struct {
+	*pipelinetest.Hub
+	refuses bool
+}
+
+func (h *refusing) CommitWork(ctx context.Context, old, next *propagation.Work) (*propagation.Work, error) {
+	if h.refuses && old == nil && next.Key.Name == propagation.WorkName(next.Binding()) {
+		return nil, outcome.After(time.Second, errors.New("request timed out"))
+	}
+	return h.Hub.CommitWork(ctx, old, next)
+}
+
+// The hub fails just when a Work was let go, before it is made anew, and the template is
+// deleted before that is tried again: the object leaves the member all the same.
+func TestZ3WhatAWorkBroughtIsNotForgottenWhileItIsMadeAnew(t *testing.T) {
+	for name, deleted := range map[string]bool{"and the template stays": false, "and the template is deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			r := secretBound(t)
+			hub := &refusing{Hub: r.hub}
+			now := func() time.Time { return fixture.Start }
+			r.stage = renderer.New(hub, now)
+			m := pipelinetest.NewMember("m2")
+			if err := m.EnsureNamespace(t.Context(), "shop", nil); err != nil {
+				t.Fatal(err)
+			}
+			stage := applier.New(r.hub, open{}, func(context.Context, string) (applier.Member, error) { return m, nil }, now)
+			applied := func() {
+				t.Helper()
+				template, key := r.key, r.bound.Key
+				for _, w := range r.hub.LiveWorks() {
+					if w.Key.Cluster != "m2" {
+						continue
+					}
+					kind := map[bool]string{true: events.WorkRemoved, false: events.WorkRendered}[w.Deleting]
+					e, err := events.New("test", event.New(), kind, events.Data{Template: &template, Binding: &key, Work: &w.Key, Cluster: "m2"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := stage.Handle(t.Context(), e); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			r.hub.Apply(r.key, func(obj map[string]any) { obj["data"] = map[string]any{"k": "hunter1"} })
+			r.to("m1", "m2")
+			r.render()
+			applied()
+			uid := m.Objects()[0].UID
+			r.to("m1")
+			r.render()
+			r.to("m1", "m2")
+			hub.refuses = true
+			if r.render(); r.work("m2") != nil {
+				t.Fatal("the Work for m2 is still there")
+			}
+			hub.refuses = false
+			if deleted {
+				r.hub.Delete(r.key)
+				if err := r.hub.DeleteBinding(t.Context(), r.bound); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 3 {
+				r.render()
+				applied()
+			}
+			var left []string
+			for _, w := range r.hub.LiveWorks() {
+				if w.Key.Cluster == "m2" {
+					left = append(left, w.Key.Name)
+				}
+			}
+			want := []string{propagation.WorkName(r.bound.Key)}
+			if deleted {
+				want = nil
+			}
+			if d := cmp.Diff(want, left); d != "" {
+				t.Errorf("Works for m2 (-want +got)\n%s", d)
+			}
+			if has := m.Objects(); len(has) != len(want) || !deleted && has[0].UID != uid {
+				t.Errorf("m2 has %v", has)
+			}
+		})
 	}
 }
 

@@ -232,14 +232,7 @@ func done(w *propagation.Work) bool { return w != nil }
 func (s *Stage) take(ctx context.Context, step rendering.Step) (*propagation.Work, error) {
 	switch step.Action {
 	case rendering.Remake:
-		if err := s.hub.ReleaseWork(ctx, step.Existing); err != nil {
-			return nil, fmt.Errorf("release %s: %w", step.Existing.Key, err)
-		}
-		w, err := s.take(ctx, rendering.Step{Action: rendering.Create, Desired: step.Desired})
-		if err != nil || w == nil {
-			return nil, err
-		}
-		return s.inherit(ctx, w, step.Existing)
+		return s.remake(ctx, step)
 	case rendering.Create, rendering.Update:
 		w, err := s.hub.CommitWork(ctx, step.Existing, step.Desired)
 		if errors.Is(err, outcome.ErrGone) && step.Action == rendering.Create {
