@@ -16,9 +16,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	events "sluice.dev/apis/events/v1"
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
@@ -220,6 +222,35 @@ func TestZ3WhatAWorkBroughtIsNotForgottenWhileItIsMadeAnew(t *testing.T) {
 			}
 			if has := m.Objects(); len(has) != len(want) || !deleted && has[0].UID != uid {
 				t.Errorf("m2 has %v", has)
+			}
+		})
+	}
+}
+
+// Somebody deletes the Work of a Job that has ended, which does not run again: only what
+// the Work says of it tells that.
+func TestZ20AWorkThatIsMadeAnewKnowsThatItsJobHasEnded(t *testing.T) {
+	for kind, handed := range map[propagation.TemplateKey]bool{
+		{APIVersion: "batch/v1", Kind: "Job", Namespace: "shop", Name: "once"}:        true,
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "nginx"}: false,
+	} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			r := templateBound(t, kind)
+			r.render()
+			status := workv1alpha1.WorkStatus{ManifestStatuses: []workv1alpha1.ManifestStatus{{
+				Identifier: workv1alpha1.ResourceIdentifier{Kind: kind.Kind, Namespace: kind.Namespace, Name: kind.Name},
+				Status:     &runtime.RawExtension{Raw: []byte(`{"conditions":[{"type":"Complete","status":"True"}]}`)},
+			}}}
+			w, err := r.hub.CommitWorkStatus(t.Context(), r.work("m1"), status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.hub.DeleteWork(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+			r.render()
+			if is := r.work("m1"); is == nil || is.UID == w.UID || (len(is.Status.ManifestStatuses) > 0) != handed {
+				t.Errorf("the new Work is %+v", is)
 			}
 		})
 	}
