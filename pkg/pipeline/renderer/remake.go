@@ -25,10 +25,10 @@ import (
 func (s *Stage) remake(ctx context.Context, step rendering.Step) (*propagation.Work, error) {
 	former, create := step.Existing, rendering.Step{Action: rendering.Create, Desired: step.Desired}
 	if former.Key != step.Desired.Key { // it has the other name itself, and goes when it is superseded
-		if w, err := s.take(ctx, create); !errors.Is(err, errGoing) {
+		if w, err := s.take(ctx, create); !errors.Is(err, errGoing) && !errors.Is(err, outcome.ErrNotServed) {
 			return w, err
 		}
-		// It keeps the namespace that has to go before there is room.
+		// It keeps the namespace, or the definition of Works, that has to go before there is room.
 	} else if err := s.standIn(ctx, step.Desired); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,8 @@ func (s *Stage) remake(ctx context.Context, step rendering.Step) (*propagation.W
 // standIn makes a Work of the binding's former name, and deletes it. It waits, as the
 // record of what the member has, until the desired one is there and supersedes it, or until
 // it is proven that the object may go. A placement needs none: its binding waits for its
-// Works. Where there is no room for it, its namespace goes with all Works.
+// Works. Where there is no room for it, its namespace or the definition of Works goes, and
+// waits for all Works.
 func (s *Stage) standIn(ctx context.Context, desired *propagation.Work) error {
 	if desired.Key.Form != propagation.PolicyForm {
 		return nil
@@ -54,7 +55,7 @@ func (s *Stage) standIn(ctx context.Context, desired *propagation.Work) error {
 	other.Key.Name = propagation.FormerWorkName(desired.Binding())
 	w, err := s.hub.CommitWork(ctx, nil, &other)
 	switch {
-	case outcome.IsConflict(err), errors.Is(err, outcome.ErrGone): // there is one already, or no room
+	case outcome.IsConflict(err), errors.Is(err, outcome.ErrGone), errors.Is(err, outcome.ErrNotServed): // there is one already, or no room
 		return nil
 	case err != nil:
 		return fmt.Errorf("commit %s: %w", other.Key, err)
