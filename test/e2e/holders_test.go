@@ -142,3 +142,32 @@ func TestC75Y9WhatAnotherWantsIsPassedOn(t *testing.T) {
 		s.Expect(pages).In(members...)
 	})
 }
+
+// Of several placements that all want the same objects, each may be the one that gets them
+// from another, and that is being deleted itself by then: once all are gone, so are the
+// objects.
+func TestC75C29SeveralPlacementsOfOneObjectEndAtOnce(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		room := newThing(namespaces, "", s.unique("room"))
+		pages := template{newThing(configMaps, room.name(), "pages")}.At(1)
+		first := s.everywhere().with("spec.resourceSelectors", []any{selector(namespaces, room.name())})
+		all := []thing{first}
+		s.Apply(room, pages, first)
+		s.Says(first, carried...)
+		for n := range 5 {
+			all = append(all, first.with("metadata.name", fmt.Sprintf("%s-%d", first.name(), n+2)))
+			s.Apply(all[n+1])
+		}
+		for _, p := range all[1:] {
+			s.Says(p, append(slices.Clone(carried[:4]), "Applied ApplyFailed False")...)
+		}
+		for _, p := range all {
+			s.forget("hub", p)
+		}
+		for _, p := range all {
+			s.ends(p)
+		}
+		s.Expect(pages).Nowhere()
+		s.Expect(template{room}).In()
+	})
+}

@@ -25,6 +25,17 @@ func (s *scenario) forget(cluster string, o thing) {
 	}
 }
 
+// ends returns when the hub does not have the object any more, which somebody deleted.
+func (s *scenario) ends(o thing) {
+	s.Helper()
+	s.Eventually(func() error {
+		if _, err := s.lab.hub.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("%s is still there: %w", o, err)
+		}
+		return nil
+	})
+}
+
 // definition is the CustomResourceDefinition of a kind that nobody else has.
 func (s *scenario) definition(kind string) (thing, resource) {
 	group := strings.TrimPrefix(s.ns, scenarioPrefix) + ".example.org"

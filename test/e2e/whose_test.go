@@ -5,7 +5,10 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Whose a binding or a Work is does not depend on words in it, which somebody may edit.
@@ -84,4 +87,33 @@ func TestZ34WorkThatNamesAnotherTemplateAndBinding(t *testing.T) {
 		s.Delete(nginx)
 		s.Expect(nginx).Nowhere().Works()
 	})
+}
+
+// A Work that somebody copied into the namespace of a member that the policy leaves out
+// brings nothing there, whether it is there or being deleted.
+func TestZ3WorkCopiedToAnotherMember(t *testing.T) {
+	for name, renamed := range map[string]bool{"under its name": false, "under another name": true} {
+		t.Run(name, func(t *testing.T) {
+			each(t, gatesOff, everyForm, func(s *scenario) {
+				nginx := s.Template("nginx")
+				s.Apply(s.Policy("pp").To("member1", "member2"), nginx)
+				s.Expect(nginx).In("member1", "member2").At(1).Work("member2", isCondition("Applied", "True"))
+				file := s.Expect(nginx).work("member2").DeepCopy()
+				file.SetNamespace(strings.Replace(file.GetNamespace(), "member2", "member3", 1))
+				if renamed {
+					file.SetName("copy-of-" + s.ns)
+				}
+				file.SetUID("")
+				file.SetResourceVersion("")
+				made, err := s.lab.hub.on(works, file.GetNamespace()).Create(s.Context(), file, metav1.CreateOptions{})
+				if err != nil {
+					s.Fatal(err)
+				}
+				s.Settle()
+				s.forget("hub", asThing(works, made))
+				s.ends(asThing(works, made))
+				s.Expect(nginx).In("member1", "member2").NeverIn("member3")
+			})
+		})
+	}
 }

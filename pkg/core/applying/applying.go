@@ -204,6 +204,11 @@ func WithoutContent() Decision {
 	return decision(Wait, ReasonContentMissing, messages[ReasonContentMissing])
 }
 
+// WithoutTemplate returns the decision for the object of a Work that is nobody's.
+func WithoutTemplate() Decision {
+	return decision(Wait, ReasonUnknownTemplate, messages[ReasonUnknownTemplate]+": nothing in it is applied")
+}
+
 // another leaves an object of somebody else alone, and says whose it is.
 func (in Input) another() Decision {
 	d := decision(Wait, ReasonNotOurs, messages[ReasonNotOurs])

@@ -119,7 +119,7 @@ func Examine(e Evidence) Finding {
 }
 
 func (e Evidence) examine() Finding {
-	if key, err := e.Work.Template(); err != nil || !slices.Contains(propagation.WorkNames(propagation.BindingOf(key)), e.Work.Key.Name) {
+	if !e.Work.Confirmed() {
 		return nobodys(e.Work, e.Now)
 	}
 	switch c := e.Cluster; {
@@ -320,7 +320,7 @@ func settledDown(w *propagation.Work, now time.Time) bool {
 // or made it by hand. Nothing will tell, so one that was deleted does not wait, nor does
 // its namespace. A binding that wants the object gives it a Work of its own.
 func nobodys(w *propagation.Work, now time.Time) Finding {
-	const message = "the Work does not say whose it is"
+	message := messages[ReasonUnknownTemplate]
 	if settledDown(w, now) {
 		return Finding{Abandoned: true, Reason: ReasonUnknownTemplate, Message: message + ": the object stays"}
 	}

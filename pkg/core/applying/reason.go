@@ -40,7 +40,9 @@ const (
 	ReasonBindingMissing Reason = "BindingMissing"
 	// ReasonContentMissing: the content of a Secret is missing beside its Work, or is
 	// another Work's. It is restored.
-	ReasonContentMissing  Reason = "ContentMissing"
+	ReasonContentMissing Reason = "ContentMissing"
+	// ReasonUnknownTemplate: the Work's name is not that of Works of the template that it
+	// names, so it is nobody's (propagation.Work.Confirmed).
 	ReasonUnknownTemplate Reason = "UnknownTemplate"
 	// ReasonMayReturn: the template of a dependency was deleted a moment ago.
 	ReasonMayReturn Reason = "TemplateMayReturn"
@@ -88,6 +90,7 @@ const (
 
 var messages = map[Reason]string{
 	ReasonContentMissing:   "the content of the Secret is not kept beside its Work, and is being put back",
+	ReasonUnknownTemplate:  "the Work does not say whose it is",
 	ReasonFinished:         "the Job has finished, and the member removed it",
 	ReasonMissing:          "the member does not have it",
 	ReasonChanged:          "the Work says something else than was applied",

@@ -48,6 +48,14 @@ func (w *Work) IsOf(key BindingKey) bool {
 	return is == key || is.Name == ""
 }
 
+// Confirmed reports whether the Work has a name that Works of its template's binding have.
+// One that somebody made by hand, or copied under another name, is nobody's: nothing says
+// that its object has to be in the member.
+func (w *Work) Confirmed() bool {
+	t, err := w.Template()
+	return err == nil && (w.Key.Form == PlacementForm || w.mayBeOf(BindingOf(t)))
+}
+
 // Template returns the key of the Work's template, from its annotation, or from its
 // manifest where somebody edited that; for a Work of a placement, that is the placement.
 func (w *Work) Template() (TemplateKey, error) {

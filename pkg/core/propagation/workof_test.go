@@ -73,6 +73,9 @@ func TestZ34WhoseAWorkIsItsNameConfirms(t *testing.T) {
 					if is := w.IsOf(key) && w.Binding() == key && err == nil && got == of; is == lost {
 						t.Errorf("it is of %s and %+v, %v; lost: %t", w.Binding(), got, err, lost)
 					}
+					if w.Confirmed() == lost {
+						t.Errorf("it is confirmed: %t", lost)
+					}
 					if w.IsOf(propagation.BindingOf(other)) != (lost && of.Namespace != "") {
 						t.Errorf("it is of another binding")
 					}

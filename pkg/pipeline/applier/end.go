@@ -94,7 +94,7 @@ func (s *Stage) end(ctx context.Context, m Member, ref member.Ref, in applying.I
 		d = applying.Decide(in)
 	}
 	if passing, ok := d.Passing(); ok {
-		return d, s.passOn(ctx, m, ref, passing)
+		return d, s.passOn(ctx, m, in.Work, ref, passing)
 	}
 	removal, ok := d.Removal()
 	if !ok {

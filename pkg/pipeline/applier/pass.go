@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	events "sluice.dev/apis/events/v1"
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
@@ -174,10 +176,36 @@ func (h *heirs) add(key propagation.WorkKey) {
 	}
 }
 
-// passOn marks the object as its heir's, or as nobody's.
-func (s *Stage) passOn(ctx context.Context, m Member, object propagation.TemplateKey, p applying.Passing) error {
+// passOn marks an object of from as its heir's, or as nobody's.
+func (s *Stage) passOn(ctx context.Context, m Member, from *propagation.Work, object propagation.TemplateKey, p applying.Passing) error {
+	if p.Heir() != nil {
+		if err := s.entrust(ctx, *p.Heir(), from, object); err != nil {
+			return err
+		}
+	}
 	if err := m.Pass(ctx, object, p); err != nil {
 		return fmt.Errorf("pass on %s: %w", object, err)
+	}
+	return nil
+}
+
+// entrust makes sure, before the heir gets the object, that the object leaves with it,
+// however soon it is deleted: the Work of a placement removes what it records, that of a
+// policy what its template is. All that the heir wants of from is recorded at once. A
+// conflict: the heir is being deleted, so who wants the object has to be read again.
+func (s *Stage) entrust(ctx context.Context, heir propagation.WorkKey, from *propagation.Work, object propagation.TemplateKey) error {
+	w, err := s.there(ctx, heir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("get %s: %w", heir, err)
+	case w == nil || w.Deleting:
+		return outcome.Conflict(fmt.Errorf("pass on %s: %s is being deleted, too", object, heir))
+	case heir.Form == propagation.PolicyForm || telling.Records(w, object):
+		return nil
+	}
+	status := placementv1.WorkStatus{Conditions: w.Status.Conditions, ManifestConditions: telling.Entrusted(w, from)}
+	if _, err := s.hub.CommitWorkResults(ctx, w, status); err != nil {
+		return fmt.Errorf("record on %s what it gets of %s: %w", heir, from.Key, err)
 	}
 	return nil
 }

@@ -137,6 +137,10 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	if w.Deleting {
 		return s.leave(ctx, w, *msg.Template, bound, urgent)
 	}
+	if !w.Confirmed() {
+		d := applying.WithoutTemplate()
+		return s.fail(ctx, w, &waiting{reason: d.Reason, message: d.Message})
+	}
 	if superseded, err := s.superseded(ctx, w); err != nil || superseded {
 		return result{event: events.WorkFailed, reason: string(applying.ReasonSuperseded), message: "a Work of the present name is there, and this one has to go"}, err
 	}

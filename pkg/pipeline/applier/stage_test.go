@@ -39,6 +39,7 @@ func TestApplier(t *testing.T) {
 		bound    bool // the Work's binding is there
 		says     int  // how often it is written into the Work's status
 		noWork   bool
+		copied   bool // it is a copy of the Work under another name
 		theirs   bool // the member has another's object of that name
 		twice    bool
 		claims   *propagation.TemplateKey // another template than the Work's
@@ -55,6 +56,7 @@ func TestApplier(t *testing.T) {
 		"another's suspension does not hold it":                     {suspends: suspends{template: other}, tells: []string{events.WorkApplied}, has: true, writes: 1, says: 1},
 		"what is not ours is left alone, and told":                  {theirs: true, tells: []string{events.WorkFailed}, has: true, says: 1},
 		"a Work that is gone is nobody's":                           {noWork: true, tells: []string{events.WorkDeleted}},
+		"Z3: what is in a copy is not written, and it says so":      {copied: true, twice: true, tells: []string{events.WorkFailed, events.WorkFailed}, says: 1},
 		"an event that names another's template is none":            {suspends: suspends{template: secretKey}, claims: &other, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,6 +64,17 @@ func TestApplier(t *testing.T) {
 			b.keep(propagation.Contents{b.hash: b.whole})
 			if tc.noWork {
 				b.hub.RemoveWork(b.work)
+			}
+			if tc.copied {
+				w, err := b.hub.Work(t.Context(), b.work)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Key.Name = "copy"
+				if w, err = b.hub.CommitWork(t.Context(), nil, w); err != nil {
+					t.Fatal(err)
+				}
+				b.work = w.Key
 			}
 			if tc.theirs {
 				b.member.Plant(b.key, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "shop", "name": "token"}})

@@ -381,6 +381,19 @@ func Tried(w *propagation.Work, outcomes []Outcome) []placementv1.ManifestCondit
 	return results
 }
 
+// Entrusted returns the Work's results, in which everything that it wants of what another
+// Work has is among what the member has of it: it is about to get that.
+func Entrusted(w, of *propagation.Work) []placementv1.ManifestCondition {
+	has, outcomes := Brought(of), make([]Outcome, len(w.Spec.Workload.Manifests))
+	for i, m := range w.Spec.Workload.Manifests {
+		var manifest map[string]any
+		if err := json.Unmarshal(m.Raw, &manifest); err == nil && ResultOf(has, Identify(i, manifest)) != nil {
+			outcomes[i] = Outcome{Manifest: manifest, State: &placementv1.AppliedState{}}
+		}
+	}
+	return Tried(w, outcomes)
+}
+
 // Unrecorded returns the objects that were applied and of which the Work does not tell:
 // neither its manifests nor its results have them.
 func Unrecorded(w *propagation.Work, applied []placementv1.ManifestCondition) []placementv1.ManifestCondition {
