@@ -19,11 +19,13 @@
 // Twice is safe: what the member has is not applied again, nor a status written again.
 //
 // Invariants:
-//   - If it is not known what is suspended, nothing is written.
+//   - If it is not known what is suspended, nothing is written. Nothing of a Work is that
+//     is nobody's (propagation.Work.Confirmed).
 //   - Objects of others are left alone, and none is deleted without a proof. A
 //     suspension holds removals back, unless the template is deleted.
 //   - A Work that is being deleted keeps its finalizer until its object is gone or
-//     nothing manages it any more. No object is left without its Work.
+//     nothing manages it any more. No object is left without its Work: one that is passed
+//     on to another is recorded there first.
 //
 // It must not write to a member what is not in a Work, and it must not read policies.
 package applier
