@@ -59,6 +59,12 @@ func TestC74C76C82DriftAndDifference(t *testing.T) {
 		s.failing(p, "FoundDrifts", members[0])
 		s.detail(p, "driftedPlacements", "observedDrifts", "one", "changed here")
 		s.holds(cm, "page", "changed here", members[0])
+		s.PatchIn(members[0], cm, `{"data":{"page":"one"}}`) // he puts it back
+		s.Says(p, carried...)
+		s.Unchanged(func() {})
+		s.PatchIn(members[0], cm, `{"data":{"page":"changed again"}}`)
+		s.failing(p, "FoundDrifts", members[0])
+		s.holds(cm, "page", "changed again", members[0])
 		s.Patch(p, `{"spec":{"strategy":{"applyStrategy":{"whenToApply":"Always"}}}}`)
 		s.Says(p, carried...)
 		s.holds(cm, "page", "one", members...)

@@ -231,6 +231,8 @@ func stay(in Input) Decision {
 	switch {
 	case recorded(in, hash) && !drifted(in):
 		return Decision{Action: Keep, Reason: ReasonApplied, State: *in.Known}
+	case recorded(in, hash) && o.UID == in.Known.UID && intact(in.Manifest, o): // somebody put back what he had changed
+		return in.write(Apply, ReasonDrifted)
 	case recorded(in, hash):
 		return in.drifted(ReasonDrifted)
 	case marked(in, hash) && intact(in.Manifest, o):
