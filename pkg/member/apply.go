@@ -112,6 +112,16 @@ func (c *Client) Write(ctx context.Context, w *propagation.Work, hub string, man
 		applying.LeaveFields(w, desired, live)
 	}
 	applying.LeaveNodePorts(desired, live)
+	now, err := c.write(ctx, ref, desired, w)
+	if live == nil || !applying.HasPorts(desired) || !applying.Forces(w) || !errors.As(err, new(*Refused)) {
+		return now, err
+	}
+	switch took, failure := c.takePorts(ctx, ref); {
+	case failure != nil:
+		return nil, failure
+	case !took:
+		return nil, err
+	}
 	return c.write(ctx, ref, desired, w)
 }
 

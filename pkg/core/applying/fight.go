@@ -74,7 +74,7 @@ func Fought(in Input) string {
 		if m.Name == propagation.FieldManager {
 			continue
 		}
-		if paths := taken(m.Fields, own(o), asked, ""); len(paths) > 0 {
+		if paths := taken(m.Fields, ownFields(o), asked, ""); len(paths) > 0 {
 			all = append(all, fmt.Sprintf("%q sets %s", m.Name, listed(paths)))
 		}
 	}
@@ -85,8 +85,8 @@ func Fought(in Input) string {
 	return what + strings.Join(slices.Compact(all), "; ") + ", each time that it is corrected"
 }
 
-// own returns the fields that Sluice has in the object.
-func own(o *Observed) map[string]any {
+// ownFields returns the fields that Sluice has in the object.
+func ownFields(o *Observed) map[string]any {
 	for _, m := range o.Managers {
 		if m.Name == propagation.FieldManager && m.Applied {
 			return m.Fields

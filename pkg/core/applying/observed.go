@@ -141,7 +141,7 @@ func Observe(obj map[string]any, whole bool) *Observed {
 func (o *Observed) note(entry map[string]any) {
 	fields, _ := entry["fieldsV1"].(map[string]any)
 	spec, _ := fields["f:spec"].(map[string]any)
-	if entry["manager"] == propagation.FieldManager && entry["operation"] == "Apply" && (entry["subresource"] == nil || entry["subresource"] == "") {
+	if own(entry) {
 		o.FieldsHash = propagation.HashJSON(fields)
 		at, _ := entry["time"].(string)
 		o.At, _ = time.Parse(time.RFC3339, at) // zero: long ago
@@ -159,6 +159,11 @@ func (o *Observed) note(entry map[string]any) {
 		owner = Scaler
 	}
 	o.Replicas = max(o.Replicas, owner)
+}
+
+// own reports whether the entry of the managed fields is what Sluice has applied.
+func own(entry map[string]any) bool {
+	return entry["manager"] == propagation.FieldManager && entry["operation"] == "Apply" && (entry["subresource"] == nil || entry["subresource"] == "")
 }
 
 // manage adds an entry of the managed fields to the managers.

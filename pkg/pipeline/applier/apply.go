@@ -221,14 +221,27 @@ func (s *Stage) writeOne(ctx context.Context, m Member, in applying.Input) (done
 	if err != nil {
 		return done{}, err
 	}
-	fought := s.fought(ctx, m, in, d)
-	now, err := s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value) })
+	now, fought, err := s.send(ctx, m, in, d)
 	if err != nil {
 		return done{}, err
 	}
 	a := written(in, now)
 	a.fought, a.told = fought, told
 	return a, nil
+}
+
+// send applies the manifest to an object as it was read, and returns what to say if
+// somebody fights over it. What the member refuses corrects nothing.
+func (s *Stage) send(ctx context.Context, m Member, in applying.Input, d applying.Decision) (now *applying.Observed, fought string, err error) {
+	fought = s.fought(ctx, m, in, d)
+	now, err = s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value) })
+	if err != nil {
+		return nil, "", err
+	}
+	if applying.Corrects(in, d) {
+		s.corrections.note(in.Work.Key, propagation.KeyOf(in.Manifest).ID(), s.now())
+	}
+	return now, fought, nil
 }
 
 // written returns the outcome for a manifest that was applied; now is the object.

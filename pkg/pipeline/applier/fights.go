@@ -34,9 +34,18 @@ const (
 	recently = time.Second
 )
 
-// note records that an object of the Work is corrected now, and reports whether that was
-// so often that somebody fights over it.
-func (c *corrections) note(key propagation.WorkKey, object string, now time.Time) bool {
+// often reports whether an object of the Work was corrected so often that somebody fights
+// over it, if it is corrected once more now.
+func (c *corrections) often(key propagation.WorkKey, object string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	times := c.of[key][object]
+	first := len(times) - applying.FightCorrections + 1
+	return first >= 0 && now.Sub(times[first]) < applying.FightWithin
+}
+
+// note records that an object of the Work was corrected.
+func (c *corrections) note(key propagation.WorkKey, object string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {
@@ -50,7 +59,6 @@ func (c *corrections) note(key propagation.WorkKey, object string, now time.Time
 	}
 	times := append(c.of[key][object], now)
 	c.of[key][object] = times[max(0, len(times)-applying.FightCorrections):]
-	return len(times) >= applying.FightCorrections && now.Sub(c.of[key][object][0]) < applying.FightWithin
 }
 
 // forget forgets what is over. The lock is held.
@@ -80,11 +88,10 @@ func (c *corrections) since(key propagation.WorkKey, now time.Time, d time.Durat
 	return now.Sub(c.latest(key)) < d
 }
 
-// fought notes a correction that is about to be made, and returns what to say of the
-// object if somebody fights over it; empty: nothing new. To say who, it reads the object
-// once for each fight.
+// fought returns what to say of an object that is about to be corrected if somebody fights
+// over it; empty: nothing new. To say who, it reads the object once for each fight.
 func (s *Stage) fought(ctx context.Context, m Member, in applying.Input, d applying.Decision) string {
-	if !applying.Corrects(in, d) || !s.corrections.note(in.Work.Key, propagation.KeyOf(in.Manifest).ID(), s.now()) {
+	if !applying.Corrects(in, d) || !s.corrections.often(in.Work.Key, propagation.KeyOf(in.Manifest).ID(), s.now()) {
 		return ""
 	}
 	if applying.Fighting(in.Work.Status.Conditions) != nil {

@@ -236,8 +236,8 @@ func (s *Stage) applyManifest(ctx context.Context, m Member, w *propagation.Work
 	case !d.Writes():
 		return refused(w, o, d), nil
 	}
-	o.Fought = s.fought(ctx, m, in, d)
-	now, err := s.put(ctx, m, in, func() (*applying.Observed, error) { return m.Write(ctx, in.Work, in.Hub, in.Manifest, in.Live.Value) })
+	var now *applying.Observed
+	now, o.Fought, err = s.send(ctx, m, in, d)
 	return s.sent(o, now, err)
 }
 
