@@ -43,7 +43,11 @@ func (w *world) byHand(o op) (changed, known bool) {
 		return w.makeKinds(), true
 	case removeWork:
 		work := w.workOf(o.key, o.cluster)
-		return work != nil && w.hub.RemoveWork(work.Key), true
+		if work == nil || !w.hub.RemoveWork(work.Key) {
+			return false, true
+		}
+		w.did[removeWork]++
+		return true, true
 	case activate:
 		return w.activate(o.key), true
 	case stripObject:

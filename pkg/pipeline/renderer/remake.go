@@ -23,19 +23,21 @@ import (
 // name: otherwise nothing on the hub would tell what the member has, and if the template
 // were deleted before the new Work is there, that would stay for good (decision 0081).
 func (s *Stage) remake(ctx context.Context, step rendering.Step) (*propagation.Work, error) {
-	former, create := step.Existing, rendering.Step{Action: rendering.Create, Desired: step.Desired}
-	if former.Key != step.Desired.Key { // it has the other name itself, and goes when it is superseded
-		if w, err := s.take(ctx, create); !errors.Is(err, errGoing) && !errors.Is(err, outcome.ErrNotServed) {
-			return w, err
+	former, desired := step.Existing, step.Desired
+	if former.Key != desired.Key { // it has the other name itself, and goes when it is superseded
+		switch w, err := s.hub.CommitWork(ctx, nil, desired); {
+		case err == nil:
+			return s.inherit(ctx, w, former)
+		case !noRoom(err):
+			return nil, fmt.Errorf("commit %s: %w", desired.Key, err)
 		}
-		// It keeps the namespace, or the definition of Works, that has to go before there is room.
-	} else if err := s.standIn(ctx, step.Desired); err != nil {
+	} else if err := s.standIn(ctx, desired); err != nil {
 		return nil, err
 	}
 	if err := s.hub.ReleaseWork(ctx, former); err != nil {
 		return nil, fmt.Errorf("release %s: %w", former.Key, err)
 	}
-	w, err := s.take(ctx, create)
+	w, err := s.take(ctx, rendering.Step{Action: rendering.Create, Desired: desired})
 	if err != nil || w == nil {
 		return nil, err
 	}
@@ -45,8 +47,7 @@ func (s *Stage) remake(ctx context.Context, step rendering.Step) (*propagation.W
 // standIn makes a Work of the binding's former name, and deletes it. It waits, as the
 // record of what the member has, until the desired one is there and supersedes it, or until
 // it is proven that the object may go. A placement needs none: its binding waits for its
-// Works. Where there is no room for it, its namespace or the definition of Works goes, and
-// waits for all Works.
+// Works.
 func (s *Stage) standIn(ctx context.Context, desired *propagation.Work) error {
 	if desired.Key.Form != propagation.PolicyForm {
 		return nil
@@ -55,7 +56,7 @@ func (s *Stage) standIn(ctx context.Context, desired *propagation.Work) error {
 	other.Key.Name = propagation.FormerWorkName(desired.Binding())
 	w, err := s.hub.CommitWork(ctx, nil, &other)
 	switch {
-	case outcome.IsConflict(err), errors.Is(err, outcome.ErrGone), errors.Is(err, outcome.ErrNotServed): // there is one already, or no room
+	case outcome.IsConflict(err), noRoom(err): // there is one already, or all Works there go
 		return nil
 	case err != nil:
 		return fmt.Errorf("commit %s: %w", other.Key, err)
@@ -64,6 +65,12 @@ func (s *Stage) standIn(ctx context.Context, desired *propagation.Work) error {
 		return fmt.Errorf("delete %s: %w", w.Key, err)
 	}
 	return nil
+}
+
+// noRoom reports whether a Work could not be made because its namespace or the definition of
+// Works is being deleted, or gone: that waits for the Works that are there.
+func noRoom(err error) bool {
+	return errors.Is(err, outcome.ErrGone) || errors.Is(err, outcome.ErrNotServed)
 }
 
 // inherit records on a Work that was made anew what the former one knew of the member:
