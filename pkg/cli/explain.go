@@ -157,9 +157,24 @@ func sayRoomless(ctx context.Context, h *hub.Hub, clusters []explaining.Cluster)
 		}
 		room := propagation.WorkKey{Cluster: c.Name}.Namespace()
 		if leaves, err := h.NamespaceLeaves(ctx, room); err == nil && leaves {
-			c.Message = "namespace " + room + " is being deleted: it is created again when the Works in it are gone"
+			c.Message = "namespace " + room + " is being deleted: it is created again when the Works in it are gone" + detained(ctx, h, c.Name)
 		}
 	}
+}
+
+// detained says which Work of a member waits for somebody else's finalizer; empty: none, or
+// they may not be read.
+func detained(ctx context.Context, h *hub.Hub, cluster string) string {
+	works, err := h.PolicyWorksOn(ctx, cluster)
+	if err != nil {
+		return ""
+	}
+	for _, w := range works {
+		if why := explaining.Detained(w); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // claimedAt returns when Sluice last wrote the template's metadata, which it does only

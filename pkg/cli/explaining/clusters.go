@@ -5,13 +5,16 @@ package explaining
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
+	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
@@ -32,7 +35,7 @@ const (
 	Failed State = "Failed"
 	// Held: dispatching what is in force is suspended.
 	Held State = "Held"
-	// Rendering: there is no Work yet.
+	// Rendering: there is no Work yet, or it is being deleted and has to be made anew.
 	Rendering State = "Rendering"
 	// NotRendered: no Work can be rendered from what is in force. The member keeps what
 	// it has.
@@ -58,7 +61,7 @@ type Cluster struct {
 
 // clusters returns the clusters that the binding names, and those that still have a
 // Work.
-func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
+func clusters(t *propagation.Template, b *propagation.Binding, works []*propagation.Work) []Cluster {
 	if b == nil {
 		return nil
 	}
@@ -75,6 +78,9 @@ func clusters(b *propagation.Binding, works []*propagation.Work) []Cluster {
 			continue
 		}
 		c := ClusterOf(b, works[i])
+		if works[i].Deleting && !b.Deleting && !t.Deleting {
+			c = remade(works[i])
+		}
 		c.Replicas = replicas[name]
 		if b.HoldsRemoval(name) && c.Reason == "" {
 			c.Reason, c.Message = clusterv1alpha1.ConditionRemovalHeld, "it would leave, and nobody asked for that by name: 'kubectl sluice get removals' says more"
@@ -158,6 +164,9 @@ func ClusterOf(b *propagation.Binding, w *propagation.Work) Cluster {
 		}
 	default:
 		c.State, c.Reason, c.Message = Failed, applied.Reason, applied.Message
+		if c.Reason == string(applying.ReasonKindNotServed) {
+			c.Message += ": install its CustomResourceDefinition there, or have a policy propagate it"
+		}
 	}
 	return c
 }
@@ -170,6 +179,22 @@ func leaving(w *propagation.Work) Cluster {
 		c.Reason, c.Message = a.Reason, a.Message
 	}
 	return c
+}
+
+// remade returns the state of the cluster of a Work that is being deleted though the
+// binding wants it: the member keeps the object, and the Work is made anew.
+func remade(w *propagation.Work) Cluster {
+	return Cluster{Name: w.Key.Cluster, State: Rendering, Health: health(w), Message: "its Work is being deleted, and is made anew when it is gone: the member keeps what it has" + Detained(w)}
+}
+
+// Detained says which finalizers of others a Work that is being deleted waits for; empty:
+// none.
+func Detained(w *propagation.Work) string {
+	others := slices.DeleteFunc(slices.Clone(w.Finalizers), func(f string) bool { return f == propagation.FinalizerWork })
+	if len(others) == 0 || !w.Deleting {
+		return ""
+	}
+	return fmt.Sprintf("; the Work %s in %s waits for the finalizer %s", w.Key.Name, w.Key.Namespace(), strings.Join(others, ", "))
 }
 
 // unless returns the cluster as NotRendered if the binding says that not all of its

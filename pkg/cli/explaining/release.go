@@ -78,7 +78,7 @@ func (w World) Available(s Subject) (done bool, missing string, err error) {
 		}
 	}
 	var waiting []string
-	for _, c := range clusters(b, s.Works) {
+	for _, c := range clusters(s.Template, b, s.Works) {
 		switch c.State {
 		case Held:
 		case Failed:

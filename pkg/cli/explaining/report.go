@@ -147,7 +147,7 @@ func (w World) Explain(s Subject) Report {
 		Suspended: told(s.SuspendedIn()),
 		Scheduled: w.scheduled(in.Binding),
 		Rooms:     w.rooms(in.Binding),
-		Clusters:  w.reached(clusters(in.Binding, s.Works), s.Works),
+		Clusters:  w.reached(clusters(s.Template, in.Binding, s.Works), s.Works),
 		NotChosen: w.notChosen(in.Binding),
 		Gates:     w.Unknown,
 	}

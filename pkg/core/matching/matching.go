@@ -89,8 +89,6 @@ var nearness = map[Mismatch]int{OtherKind: 0, KindNotServed: 1, OtherNamespace: 
 // that of the selector that came nearest.
 func Select(p *propagation.Policy, t *propagation.Template) (Candidate, Mismatch) {
 	switch {
-	case p.Deleting:
-		return Candidate{}, PolicyDeleting
 	case p.Key.Scope == propagation.Namespaced && t.Key.Namespace == "":
 		return Candidate{}, ScopeMismatch
 	case p.Key.Scope == propagation.Namespaced && t.Key.Namespace != p.Key.Namespace:
@@ -111,8 +109,11 @@ func Select(p *propagation.Policy, t *propagation.Template) (Candidate, Mismatch
 			c.Named = true
 		}
 	}
-	if c.By == 0 {
+	switch {
+	case c.By == 0:
 		return Candidate{}, miss
+	case p.Deleting:
+		return Candidate{}, PolicyDeleting
 	}
 	return c, ""
 }

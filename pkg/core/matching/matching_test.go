@@ -43,6 +43,27 @@ func TestSelectedKind(t *testing.T) {
 	}
 }
 
+// A policy that is being deleted selects nothing, which matters only of what it would select.
+func TestAPolicyThatIsBeingDeletedSelectsNothing(t *testing.T) {
+	nginx := policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "Deployment", Name: "nginx"}
+	other := policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "Deployment", Name: "other"}
+	elsewhere := fixture.Policy("p").Selecting(nginx).Policy()
+	elsewhere.Key.Namespace = "another"
+	for sentence, tc := range map[string]struct {
+		policy *propagation.Policy
+		want   matching.Mismatch
+	}{
+		"it would select it":      {fixture.Policy("p").Selecting(nginx).Policy(), matching.PolicyDeleting},
+		"or another":              {fixture.Policy("p").Selecting(other).Policy(), matching.OtherName},
+		"or in another namespace": {elsewhere, matching.OtherNamespace},
+	} {
+		tc.policy.Deleting = true
+		if _, miss := matching.Select(tc.policy, fixture.Deployment("nginx").Template()); miss != tc.want {
+			t.Errorf("%s: %q, want %q", sentence, miss, tc.want)
+		}
+	}
+}
+
 // What waits without a binding is known by the version in which it was found, whichever the
 // hub serves by now, as long as its policy names that and nobody changed it.
 func TestZ14WhatWaitsIsKnownByTheVersionItWasFoundIn(t *testing.T) {
