@@ -94,3 +94,40 @@ func TestZ20AJobOfAPlacementThatEndedAndRestart(t *testing.T) {
 		s.ranOnce(j, members...)
 	})
 }
+
+// Nothing on the hub that tells of a member is needed to know that a Job has ended there.
+func TestZ20JobThatEndedAndWhatTellsOfItIsDeleted(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		j := s.job("once")
+		s.Apply(s.Policy("pp").Selecting(j).To("member1", "member2"), j)
+		s.ranOnce(j, "member1", "member2")
+		s.Expect(j).Binding(isCondition("FullyApplied", "True"))
+		for _, what := range []struct {
+			name string
+			harm func()
+		}{
+			{"the namespace of a member's Works", func() { s.forget("hub", newThing(namespaces, "", "karmada-es-member2")) }},
+			{"the kind of Works", func() { s.undefine(works); s.install(s.crd(works)) }},
+			{"the kind of bindings", func() { s.undefine(bindings); s.install(s.crd(bindings)) }},
+			{"a Cluster", func() {
+				s.Delete(newThing(clusters, "", "member2"))
+				s.Expect(j).Binding(func(b map[string]any) error { // it has forgotten what the Work said
+					return differs("how many clusters its status names", len(items(b, "status.aggregatedStatus")), 1)
+				})
+				s.joins("member2")
+			}},
+			{"a Work", func() { s.forget("hub", asThing(works, s.Expect(j).work("member2"))) }},
+		} {
+			s.Rest()
+			s.party.together(what.harm)
+			s.Eventually(func() error { return s.lab.joined(s.Context()) })
+			s.Settle()
+			s.Expect(j).Works("member1", "member2").Work("member2", isCondition("Applied", "True"))
+			for _, m := range []string{"member1", "member2"} {
+				if n := s.ran(j, m); n != 1 {
+					s.Errorf("%s is deleted: %s has had %d Jobs", what.name, m, n)
+				}
+			}
+		}
+	})
+}

@@ -6,6 +6,7 @@ package v1alpha2
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // ResourceBindingStatus is what became of a binding.
@@ -34,6 +35,30 @@ type ResourceBindingStatus struct {
 	// AggregatedStatus is the object's state in each cluster.
 	// +optional
 	AggregatedStatus []AggregatedStatusItem `json:"aggregatedStatus,omitempty"`
+
+	// FinishedIn are the members in which an object that runs once, and goes when it has
+	// finished (a Job with a TTL), has finished. It does not run there again, also if the
+	// member leaves meanwhile, and its Work with it.
+	// +optional
+	// +listType=map
+	// +listMapKey=clusterID
+	FinishedIn []Finish `json:"finishedIn,omitempty"`
+}
+
+// Finish is how an object that runs once ended in one member.
+type Finish struct {
+	// ClusterID is the member, as spec.id of its Cluster names it.
+	// +required
+	ClusterID string `json:"clusterID"`
+
+	// TemplateUID is the template that the object was made from.
+	// +required
+	TemplateUID types.UID `json:"templateUID"`
+
+	// Status of the object at last, as its kind defines it.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Status *runtime.RawExtension `json:"status,omitempty"`
 }
 
 // AggregatedStatusItem is the object's state in one cluster.

@@ -16,6 +16,7 @@ import (
 	"sluice.dev/pkg/coalesce"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/reporting"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/redis/suspension"
 )
@@ -156,7 +157,26 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 	case held != "":
 		return s.hold(ctx, w, held)
 	}
+	if bound, err = s.recalled(ctx, w, bound); err != nil {
+		return result{}, err
+	}
 	return s.apply(ctx, w, bound, urgent || s.atOnce)
+}
+
+// recalled returns the binding of a Work that tells nothing yet, with what it records of a
+// Job that has finished in the member. It costs one read where it records any.
+func (s *Stage) recalled(ctx context.Context, w *propagation.Work, b *propagation.Binding) (*propagation.Binding, error) {
+	if b == nil || len(b.Status.FinishedIn) == 0 || len(w.Status.ManifestStatuses) > 0 {
+		return b, nil
+	}
+	c, err := s.hub.ClusterNow(ctx, w.Key.Cluster)
+	if errors.Is(err, outcome.ErrGone) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get cluster %s: %w", w.Key.Cluster, err)
+	}
+	return reporting.Recalled(b, c), nil
 }
 
 // superseded reports whether another Work applies the object of this one. It costs one

@@ -282,6 +282,13 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 		return nil, nil // the Works without a result will emit an event
 	}
 	status, was := s.complete(b, reporting.Summarize(b, works, s.now())), reporting.Verdict(b)
+	if applying.RunsOnce(b.Template()) {
+		fleet, err := s.hub.Clusters(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list clusters: %w", err)
+		}
+		status = reporting.WithFinishes(b, status, works, fleet)
+	}
 	if b, err = s.hub.CommitBindingStatus(ctx, b, status); err != nil {
 		return nil, fmt.Errorf("commit status of %s: %w", key, err)
 	}
