@@ -7,8 +7,25 @@ import (
 	"strings"
 	"testing"
 
+	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	"sluice.dev/test/pipelinetest/fixture"
 )
+
+// A policy that names kinds without a namespace is in nobody's way who asks for one namespace.
+func TestGetInANamespaceBesideAPolicyForClusterScopedKinds(t *testing.T) {
+	hub := shopInEachState(t)
+	hub.put("v1/Namespace/shop", map[string]any{})
+	roles := policyv1alpha1.ResourceSelector{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "not-there"}
+	hub.policy(fixture.ClusterPolicy("roles").Selecting(roles).To("member1"))
+	hub.refuse = failing("/namespaces/shop/clusterroles", 404) // as an API server does
+	for _, args := range []string{"get -n shop -o name", "get -n shop -o name -l tier!=none"} {
+		a := run(t, hub, strings.Fields(args)...)
+		a.wants(t, "")
+		if !strings.Contains(a.out, "deployment.apps/late") || strings.Contains(a.err, "not shown") {
+			t.Errorf("%s: %s%s", args, a.out, a.err)
+		}
+	}
+}
 
 func TestGetByLabels(t *testing.T) {
 	hub := shopInEachState(t)

@@ -101,11 +101,15 @@ func (s *session) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error
 	return m.RESTMapping(gvk.GroupKind(), gvk.Version)
 }
 
-// created returns the metadata of the objects of a kind, by name.
+// created returns the metadata of the objects of a kind, by name. In a namespace there are
+// none of a kind that has none.
 func (s *session) created(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string) (map[types.NamespacedName]metav1.ObjectMeta, error) {
 	mapping, err := s.mapping(gvk)
 	if err != nil {
 		return nil, err
+	}
+	if namespace != "" && mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return nil, nil
 	}
 	client, err := s.metadata()
 	if err != nil {
