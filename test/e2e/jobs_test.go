@@ -55,7 +55,14 @@ func TestZ20JobThatEnded(t *testing.T) {
 		s.Apply(s.Policy("pp").Selecting(inMember, onHub).To("member1", "member2"), inMember, onHub)
 		for _, j := range []template{inMember, onHub} {
 			s.ranOnce(j, "member1", "member2")
-			s.Expect(j).Works("member1", "member2").Binding(isCondition("FullyApplied", "True"))
+			s.Expect(j).Works("member1", "member2").Binding(isCondition("FullyApplied", "True")).Binding(func(b map[string]any) error {
+				for _, i := range items(b, "status.aggregatedStatus") {
+					if err := differs("its health in "+text(i, "clusterName"), text(i, "health"), "Healthy"); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		}
 		s.Delete(onHub)
 		s.Expect(onHub).Works().NoBinding()

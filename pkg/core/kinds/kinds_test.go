@@ -114,6 +114,9 @@ func TestHealth(t *testing.T) {
 		"somebody is at it":                              {thing(`{conditions: [{type: Ready, status: "True"}, {type: Reconciling, status: "True"}]}`), "Unhealthy"},
 		"somebody has given up":                          {thing(`{conditions: [{type: Stalled, status: "True"}]}`), "Unhealthy"},
 		"whatever is being deleted does its job no more": {`{apiVersion: v1, kind: ConfigMap, metadata: {deletionTimestamp: now}}`, "Unhealthy"},
+		"a Job that is deleted before it has ended":      {`{apiVersion: batch/v1, kind: Job, metadata: {deletionTimestamp: now}, status: {active: 1}}`, "Unhealthy"},
+		"Z20: one that was complete, and is removed":     {`{apiVersion: batch/v1, kind: Job, metadata: {deletionTimestamp: now}, status: {conditions: [{type: Complete, status: "True"}]}}`, "Healthy"},
+		"and one that had failed":                        {`{apiVersion: batch/v1, kind: Job, metadata: {deletionTimestamp: now}, status: {conditions: [{type: Failed, status: "True"}]}}`, "Unhealthy"},
 		"conditions of the wrong form say nothing":       {thing(`{conditions: {Ready: "True"}}`), "Unknown"},
 	} {
 		obj := object(t, tc.obj)

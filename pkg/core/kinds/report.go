@@ -26,7 +26,7 @@ func (k Kind) Health(obj map[string]any) (Health, error) {
 	switch {
 	case k.health == nil && k.own.Health == nil:
 		return workv1alpha1.ResourceUnknown, nil
-	case at(obj, "metadata", "deletionTimestamp") != nil:
+	case at(obj, "metadata", "deletionTimestamp") != nil && !k.Ended(obj): // how a Job ended stays so when it goes
 		return workv1alpha1.ResourceUnhealthy, nil
 	case k.own.Health != nil:
 		return k.own.Health(obj)
