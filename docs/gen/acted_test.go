@@ -62,6 +62,9 @@ var actedOn = map[string]string{
 	status.aggregatedStatus[].applied
 	status.aggregatedStatus[].appliedMessage
 	status.aggregatedStatus[].health
+	status.finishedIn[].clusterID
+	status.finishedIn[].templateUID
+	status.finishedIn[].status
 `,
 	"works": `
 	spec.workload.manifests[]
