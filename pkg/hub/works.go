@@ -304,8 +304,7 @@ func (h *Hub) ReleaseWork(ctx context.Context, w *propagation.Work) error {
 	if !slices.Contains(w.Finalizers, propagation.FinalizerWork) {
 		return nil
 	}
-	rest := slices.DeleteFunc(slices.Clone(w.Finalizers), func(f string) bool { return f == propagation.FinalizerWork })
-	patch := conditional(map[string]any{"metadata": map[string]any{"finalizers": rest}}, w.UID, w.ResourceVersion)
+	patch := conditional(map[string]any{"metadata": map[string]any{"finalizers": w.OthersFinalizers()}}, w.UID, w.ResourceVersion)
 	_, err := h.works[w.Key.Form].patch(ctx, workName(w.Key), patch)
 	return ignoreGone(err)
 }

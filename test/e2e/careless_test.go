@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // A careless administrator on the hub.
@@ -112,20 +110,11 @@ func TestZ3WorkCopied(t *testing.T) {
 		s.Expect(nginx).Work("member2", isCondition("Applied", "True"))
 		before, original := s.uids(nginx, members...), s.Expect(nginx).work("member2")
 		s.Untouched(func() {
-			file := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(original.Object)}
-			file.SetName("copy-of-" + s.ns)
-			file.SetUID("")
-			file.SetResourceVersion("")
-			on := s.lab.hub.on(works, file.GetNamespace())
-			made, err := on.Create(s.Context(), file, metav1.CreateOptions{})
-			if err != nil {
-				s.Fatal(err)
-			}
+			copied := s.copies(original, original.GetNamespace(), "copy-of-"+s.ns)
 			s.canary()
-			copied := asThing(works, made)
 			s.forget("hub", copied)
 			s.canary()
-			if live, err := on.Get(s.Context(), copied.name(), metav1.GetOptions{}); err == nil && len(live.GetFinalizers()) > 0 {
+			if live, err := s.lab.hub.on(works, copied.namespace()).Get(s.Context(), copied.name(), metav1.GetOptions{}); err == nil && len(live.GetFinalizers()) > 0 {
 				s.Patch(copied, `{"metadata":{"finalizers":null}}`)
 			}
 		})

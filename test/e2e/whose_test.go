@@ -5,10 +5,10 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Whose a binding or a Work is does not depend on words in it, which somebody may edit.
@@ -89,6 +89,21 @@ func TestZ34WorkThatNamesAnotherTemplateAndBinding(t *testing.T) {
 	})
 }
 
+// copies makes a copy of a Work, finalizers and all, as somebody would from a file.
+func (s *scenario) copies(original *unstructured.Unstructured, namespace, name string) thing {
+	s.Helper()
+	file := original.DeepCopy()
+	file.SetNamespace(namespace)
+	file.SetName(name)
+	file.SetUID("")
+	file.SetResourceVersion("")
+	made, err := s.lab.hub.on(works, namespace).Create(s.Context(), file, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return asThing(works, made)
+}
+
 // A Work that somebody copied into the namespace of a member that the policy leaves out
 // leaves nothing there. Under another name it is nobody's, and brings nothing there; under
 // its own it is the binding's, which has it removed.
@@ -99,20 +114,15 @@ func TestZ3WorkCopiedToAnotherMember(t *testing.T) {
 				nginx := s.Template("nginx")
 				s.Apply(s.Policy("pp").To("member1", "member2"), nginx)
 				s.Expect(nginx).In("member1", "member2").At(1).Work("member2", isCondition("Applied", "True"))
-				file := s.Expect(nginx).work("member2").DeepCopy()
-				file.SetNamespace(strings.Replace(file.GetNamespace(), "member2", "member3", 1))
+				original := s.Expect(nginx).work("member2")
+				name := original.GetName()
 				if renamed {
-					file.SetName("copy-of-" + s.ns)
+					name = "copy-of-" + s.ns
 				}
-				file.SetUID("")
-				file.SetResourceVersion("")
-				made, err := s.lab.hub.on(works, file.GetNamespace()).Create(s.Context(), file, metav1.CreateOptions{})
-				if err != nil {
-					s.Fatal(err)
-				}
+				copied := s.copies(original, "karmada-es-member3", name)
 				s.Settle()
-				s.forget("hub", asThing(works, made))
-				s.ends(asThing(works, made))
+				s.forget("hub", copied)
+				s.ends(copied)
 				s.Expect(nginx).In("member1", "member2")
 				if renamed {
 					s.Expect(nginx).NeverIn("member3")

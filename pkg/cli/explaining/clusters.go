@@ -190,7 +190,7 @@ func remade(w *propagation.Work) Cluster {
 // Detained says which finalizers of others a Work that is being deleted waits for; empty:
 // none.
 func Detained(w *propagation.Work) string {
-	others := slices.DeleteFunc(slices.Clone(w.Finalizers), func(f string) bool { return f == propagation.FinalizerWork })
+	others := w.OthersFinalizers()
 	if len(others) == 0 || !w.Deleting {
 		return ""
 	}

@@ -201,6 +201,11 @@ func (w *Work) PlacementNamed() string {
 // keeps it is somebody else's finalizer.
 func (w *Work) LetGo() bool { return w.Deleting && !slices.Contains(w.Finalizers, FinalizerWork) }
 
+// OthersFinalizers are the Work's finalizers but Sluice's own.
+func (w *Work) OthersFinalizers() []string {
+	return slices.DeleteFunc(slices.Clone(w.Finalizers), func(f string) bool { return f == FinalizerWork })
+}
+
 // FollowsOthers reports whether the member has the template because others there refer to
 // it, and no policy places it there.
 func (w *Work) FollowsOthers() bool { return w.Annotations[AnnotationDependency] == "true" }

@@ -162,7 +162,7 @@ func step(b *propagation.Binding, w, desired *propagation.Work, failed bool) Ste
 
 // remake makes a Work anew that is being deleted, unless somebody else keeps it.
 func remake(w, desired *propagation.Work) Step {
-	if slices.ContainsFunc(w.Finalizers, func(f string) bool { return f != propagation.FinalizerWork }) {
+	if len(w.OthersFinalizers()) > 0 {
 		return Step{Action: Leave, Existing: w, Desired: desired}
 	}
 	return Step{Action: Remake, Existing: w, Desired: desired, Contents: desired.Contents}

@@ -39,6 +39,15 @@ func (d *distant) about(w *propagation.Work, eventType string) event.Event {
 	return e
 }
 
+// asks has the placement's Work ask for these objects.
+func (d *distant) asks(objects ...propagation.TemplateKey) {
+	d.t.Helper()
+	w := *d.work()
+	w.Spec.Workload.Manifests = says(objects...)
+	_, err := d.hub.CommitWork(d.t.Context(), d.work(), &w)
+	d.must(err)
+}
+
 // another is a placement that wants the objects in the member, too.
 func (d *distant) another(objects ...propagation.TemplateKey) *propagation.Work {
 	d.t.Helper()
@@ -82,10 +91,7 @@ func TestC75Y9TheHolderIsTold(t *testing.T) {
 					d.wanted(pages)
 					holder = propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(pages))[0]}
 				} else {
-					w := *d.work()
-					w.Spec.Workload.Manifests = says(room, pages)
-					_, err := d.hub.CommitWork(t.Context(), d.work(), &w)
-					d.must(err)
+					d.asks(room, pages)
 				}
 				d.handle(d.about(d.hub.LiveWork(holder), events.WorkRendered), 2*time.Minute)
 				if said := d.contested(holder); said != "" {
@@ -206,17 +212,14 @@ func TestC75WhatWasLeftBehindIsTaken(t *testing.T) {
 func TestC75Y9WhoseObjectIsOverwrittenIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDistant(t, 0, 0)
-		w := *d.work()
-		w.Spec.Workload.Manifests = says(pages)
-		_, err := d.hub.CommitWork(t.Context(), d.work(), &w)
-		d.must(err)
+		d.asks(pages)
 		d.handle(d.about(d.work(), events.WorkRendered), 2*time.Minute)
 		d.wanted(pages)
 		policys := propagation.WorkKey{Cluster: "m1", Name: propagation.WorkNames(propagation.BindingOf(pages))[0]}
 		next := *d.hub.LiveWork(policys)
 		next.Annotations = maps.Clone(next.Annotations)
 		next.Annotations[propagation.AnnotationConflictResolution] = string(policyv1alpha1.ConflictOverwrite)
-		_, err = d.hub.CommitWork(t.Context(), d.hub.LiveWork(policys), &next)
+		_, err := d.hub.CommitWork(t.Context(), d.hub.LiveWork(policys), &next)
 		d.must(err)
 		out := d.handle(d.about(d.hub.LiveWork(policys), events.WorkRendered), 2*time.Minute)
 		if o := d.m.Object(pages); o.Work != policys.Owner() {

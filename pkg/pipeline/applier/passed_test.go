@@ -41,10 +41,7 @@ func TestC75C29WhoGetsAnObjectAndIsDeletedLetsItGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := newDistant(t, 0, 0)
-				w := *d.work()
-				w.Spec.Workload.Manifests = says(pages)
-				_, err := d.hub.CommitWork(t.Context(), d.work(), &w)
-				d.must(err)
+				d.asks(pages)
 				d.handle(d.of(d.key.Name, events.WorkRendered), 2*time.Minute)
 				two := d.another(pages)
 				d.handle(d.about(two, events.WorkRendered), 2*time.Minute)
@@ -73,7 +70,7 @@ func TestC75C29WhoGetsAnObjectAndIsDeletedLetsItGo(t *testing.T) {
 				}, time.Now)
 				d.leave()
 				one := d.of(d.key.Name, events.WorkRemoved)
-				if _, err = d.stage.Handle(t.Context(), one); outcome.IsConflict(err) != before {
+				if _, err := d.stage.Handle(t.Context(), one); outcome.IsConflict(err) != before {
 					t.Fatalf("it ends with %v", err)
 				}
 				if before {
