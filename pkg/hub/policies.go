@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -110,7 +111,7 @@ func decodeOverride(scope propagation.Scope, raw []byte) (record[propagation.Ove
 		return record[propagation.Override]{}, err
 	}
 	key := propagation.PolicyKey{Scope: scope, Namespace: o.Namespace, Name: o.Name}
-	return recordOf(&o.ObjectMeta, propagation.Override{Key: key, Spec: o.Spec}), nil
+	return recordOf(&o.ObjectMeta, propagation.Override{Key: key, Spec: o.Spec, Created: o.CreationTimestamp.Time}), nil
 }
 
 // Overrides are those that may concern what lives in the namespace: the cluster's,
@@ -126,6 +127,12 @@ func (h *Hub) Overrides(ctx context.Context, namespace string) ([]propagation.Ov
 		all[i] = h.ResolveOverride(o)
 	}
 	return all, err
+}
+
+// OverridesDefined returns when the kind of overrides of that scope was defined, as Defined
+// does.
+func (h *Hub) OverridesDefined(ctx context.Context, scope propagation.Scope) (time.Time, error) {
+	return h.Defined(ctx, overrideKinds[scope].GroupVersionKind)
 }
 
 // AllOverrides are the override policies of both scopes, of all namespaces.

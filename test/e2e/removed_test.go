@@ -206,6 +206,36 @@ func TestZ11DefinitionsMadeAnew(t *testing.T) {
 	}
 }
 
+// What an override gave to a member stays when the definition of overrides goes, and says
+// why: nobody took it back. It is in force again when it is applied again, and no more when
+// somebody deletes it.
+func TestZ11OverridesStayInForceWithoutTheirDefinition(t *testing.T) {
+	alone(t, gatesOff, everyForm, func(s *scenario) {
+		_, nginx := s.spread()
+		over, kind := s.override("over", nginx, "by", "override"), overrides
+		if nginx.namespace() == "" {
+			kind = clusterOverrides
+		}
+		s.Apply(over)
+		for _, m := range members {
+			s.Expect(nginx).Labelled(m, "by", "override").Work(m, isCondition("Applied", "True"))
+		}
+		s.Rest()
+		crd := s.crd(kind)
+		s.Untouched(func() { s.undefine(kind) })
+		s.Expect(nginx).Binding(isCondition("Rendered", "False", "nobody deleted it"))
+		s.explains("nobody deleted it", nginx.resource.plural+"/"+nginx.name())
+		s.Untouched(func() { s.install(crd) })
+		s.Expect(nginx).Binding(isCondition("Rendered", "False", "nobody deleted it"))
+		s.Untouched(func() { s.Eventually(func() error { return s.apply(s.lab.hub, over) }) })
+		s.Expect(nginx).Binding(isCondition("Rendered", "True"))
+		s.Delete(over)
+		for _, m := range members {
+			s.Expect(nginx).Labelled(m, "by", "")
+		}
+	})
+}
+
 // pages places a ConfigMap in every member, and returns both, and the uids there.
 func (s *scenario) pages() (cm template, p thing, before []string) {
 	s.Helper()

@@ -4,8 +4,10 @@
 package pipelinetest
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
@@ -17,6 +19,11 @@ func OverrideObject(key propagation.PolicyKey) propagation.TemplateKey {
 	return propagation.TemplateKey{APIVersion: apiVersion, Kind: kind, Namespace: key.Namespace, Name: key.Name}
 }
 
+// OverridesDefined tells when the definition of the overrides of that scope was made.
+func (h *Hub) OverridesDefined(ctx context.Context, scope propagation.Scope) (time.Time, error) {
+	return h.Defined(ctx, hub.OverrideKinds()[slices.Index(propagation.Scopes, scope)])
+}
+
 // PutOverride lets somebody make an override, or change it. It tells whether anything
 // changed.
 func (h *Hub) PutOverride(o propagation.Override) bool {
@@ -24,6 +31,9 @@ func (h *Hub) PutOverride(o propagation.Override) bool {
 	defer h.mu.Unlock()
 	id := o.Key.ID()
 	old := h.overrides.live[id]
+	if o.Created = h.options.Now(); old != nil {
+		o.Created = old.value.Created
+	}
 	if old != nil && same(old.value, o) {
 		return false
 	}

@@ -110,6 +110,9 @@ const (
 	AnnotationConflictResolution = "sluice.dev/conflict-resolution"
 	AnnotationDependency         = "sluice.dev/dependency" // "true": others refer to its template, and no policy places it there
 
+	// AnnotationOverrides on a Work lists the overrides that its manifest was made with, by
+	// PolicyKey.ID, and when each was made.
+	AnnotationOverrides = "sluice.dev/overrides"
 	// AnnotationMemberFields on a Work lists the fields of its object that belong to
 	// the member, as "spec.a,spec.b.c".
 	AnnotationMemberFields = "sluice.dev/member-fields"

@@ -4,6 +4,8 @@
 package propagation
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
@@ -14,6 +16,8 @@ type Override struct {
 	// Key of scope Cluster or Namespaced, as a policy's.
 	Key  PolicyKey
 	Spec policyv1alpha1.OverrideSpec
+	// Created is when it was made; zero: that is not known.
+	Created time.Time
 	// NotServed is the same as in a Policy.
 	NotServed []schema.GroupVersionKind
 }

@@ -142,6 +142,9 @@ func Render(known kinds.Table, b *propagation.Binding, content map[string]any, c
 	if err != nil {
 		return nil, err
 	}
+	if by := Overridden(overrides, b.Template(), stringMap(child(content, "metadata")["labels"]), cluster); by != "" {
+		w.Annotations[propagation.AnnotationOverrides] = by
+	}
 	if fields := known.Of(manifest).MemberFields(); len(fields) > 0 {
 		texts := make([]string, len(fields))
 		for i, f := range fields {

@@ -113,6 +113,7 @@ func Equal(existing, desired *propagation.Work) bool {
 	said, says := existing.Annotations, maps.Clone(desired.Annotations)
 	delete(says, propagation.AnnotationBindingCreated)
 	return has(existing.Labels, desired.Labels) && has(said, says) &&
+		said[propagation.AnnotationOverrides] == says[propagation.AnnotationOverrides] &&
 		said[propagation.AnnotationMemberFields] == says[propagation.AnnotationMemberFields] &&
 		said[propagation.AnnotationDependency] == says[propagation.AnnotationDependency] &&
 		said[propagation.AnnotationActiveForm] == says[propagation.AnnotationActiveForm] &&
@@ -146,7 +147,7 @@ func merge(existing, desired *propagation.Work) *propagation.Work {
 	w := *existing
 	w.Labels = union(existing.Labels, desired.Labels)
 	w.Annotations = union(existing.Annotations, desired.Annotations)
-	for _, ours := range []string{propagation.AnnotationMemberFields, propagation.AnnotationActiveForm, propagation.AnnotationDependency} {
+	for _, ours := range []string{propagation.AnnotationOverrides, propagation.AnnotationMemberFields, propagation.AnnotationActiveForm, propagation.AnnotationDependency} {
 		if desired.Annotations[ours] == "" {
 			delete(w.Annotations, ours)
 		}

@@ -5,6 +5,7 @@ package renderer
 
 import (
 	"context"
+	"time"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
@@ -39,6 +40,9 @@ type Inputs interface {
 	Overrides(ctx context.Context, namespace string) ([]propagation.Override, error)
 	// Namespace returns the labels of a namespace; outcome.ErrGone: it does not exist.
 	Namespace(ctx context.Context, name string) (map[string]string, error)
+	// OverridesDefined returns when the kind of overrides of that scope was defined;
+	// outcome.ErrNotServed: the definition is being deleted, or gone.
+	OverridesDefined(ctx context.Context, scope propagation.Scope) (time.Time, error)
 	// NamespaceLeaves reports whether a namespace is being deleted, or gone, at this
 	// moment.
 	NamespaceLeaves(ctx context.Context, name string) (bool, error)

@@ -90,7 +90,7 @@ func (s *Stage) render(ctx context.Context, e event.Event, msg events.Data) ([]e
 		if b.ActedHash() == "" {
 			return nil, nil // the gate has passed no content yet
 		}
-		settled, err := s.desire(ctx, b, &d)
+		settled, err := s.desire(ctx, b, existing, &d)
 		if err != nil || !settled {
 			return nil, err // the scheduler's event follows
 		}
@@ -273,7 +273,7 @@ type desired struct {
 // desire renders the frozen content for each target cluster. If that fails, or the
 // content is lost, the binding's status says why. False: the binding is not scheduled
 // for its placement yet.
-func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) (bool, error) {
+func (s *Stage) desire(ctx context.Context, b *propagation.Binding, existing []*propagation.Work, d *desired) (bool, error) {
 	fleet, err := s.hub.Clusters(ctx)
 	if err != nil {
 		return false, fmt.Errorf("list clusters: %w", err)
@@ -294,6 +294,10 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 	if err != nil {
 		return false, fmt.Errorf("get the rules of kinds: %w", err)
 	}
+	undefined, err := s.undefined(ctx, existing, overrides)
+	if err != nil {
+		return false, err
+	}
 	var failures []rendering.Failure
 	targets := b.TargetClusters()
 	for _, c := range fleet {
@@ -304,6 +308,9 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, d *desired) 
 		w, err := render(known, b, rev, c, overrides)
 		if other := d.others[c.Name]; other != nil {
 			err = &rendering.NameTaken{Work: other.Key, By: other.Binding()}
+		}
+		if err == nil {
+			err = undefined[c.Name]
 		}
 		if err != nil {
 			d.failed[c.Name] = true
