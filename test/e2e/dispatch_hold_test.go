@@ -347,3 +347,27 @@ func TestS28StatusGoesOn(t *testing.T) {
 		})
 	})
 }
+
+// S28: also that somebody deleted it there, which is put right once it is resumed.
+func TestS28StatusTellsThatTheObjectIsGone(t *testing.T) {
+	each(t, gatesOff, inNamespaces, func(s *scenario) {
+		p, nginx := s.spread()
+		inMember1 := func(health string) func(map[string]any) error {
+			return func(b map[string]any) error {
+				for _, item := range items(b, "status.aggregatedStatus") {
+					if item["clusterName"] == "member1" && item["health"] == health && (at(item, "status") == nil) == (health == "Unhealthy") {
+						return nil
+					}
+				}
+				return fmt.Errorf("it does not tell that the object is %s in member1: %s", health, asJSON(at(b, "status.aggregatedStatus")))
+			}
+		}
+		s.Expect(nginx).Binding(inMember1("Healthy"))
+		s.Apply(p.Suspended())
+		s.Expect(nginx).Work("member1", isSuspended)
+		s.DeleteIn("member1", nginx)
+		s.Expect(nginx).Binding(inMember1("Unhealthy"))
+		s.Apply(p.Resumed())
+		s.Expect(nginx).In(members...).Binding(inMember1("Healthy"))
+	})
+}

@@ -30,7 +30,7 @@ func (s *scenario) ends(o thing) {
 	s.Helper()
 	s.Eventually(func() error {
 		if _, err := s.lab.hub.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("%s is still there: %w", o, err)
+			return fmt.Errorf("%s is still there (%v)", o, err)
 		}
 		return nil
 	})

@@ -243,3 +243,32 @@ func TestZ10NamespaceOfPlacementsWorksDeleted(t *testing.T) {
 		s.Says(p, carried...)
 	})
 }
+
+// A placement's Work that somebody copied into the namespace of a member that is not picked
+// leaves nothing there. Under another name it is nobody's, and brings nothing there; under
+// its own it is the placement's, which has it removed.
+func TestZ3WorkOfAPlacementCopiedToAnotherMember(t *testing.T) {
+	for name, renamed := range map[string]bool{"under its name": false, "under another name": true} {
+		t.Run(name, func(t *testing.T) {
+			once(t, gatesOff, func(s *scenario) {
+				cm, p := s.aside()
+				p = p.with("spec.policy", map[string]any{"placementType": "PickFixed", "clusterNames": list("member1", "member2")})
+				s.Apply(p)
+				s.Says(p, carried...)
+				original := s.Live(s.placedWork(p, "member2"))
+				name := original.GetName()
+				if renamed {
+					name = "copy-of-" + s.ns
+				}
+				copied := s.copies(original, strings.Replace(original.GetNamespace(), "member2", "member3", 1), name)
+				s.Settle()
+				s.forget("hub", copied)
+				s.ends(copied)
+				s.Expect(cm).In("member1", "member2")
+				if renamed {
+					s.Expect(cm).NeverIn("member3")
+				}
+			})
+		})
+	}
+}

@@ -92,16 +92,20 @@ func TestZ34WorkThatNamesAnotherTemplateAndBinding(t *testing.T) {
 // copies makes a copy of a Work, finalizers and all, as somebody would from a file.
 func (s *scenario) copies(original *unstructured.Unstructured, namespace, name string) thing {
 	s.Helper()
+	kind := works
+	if original.GroupVersionKind().Group == placedWorks.group {
+		kind = placedWorks
+	}
 	file := original.DeepCopy()
 	file.SetNamespace(namespace)
 	file.SetName(name)
 	file.SetUID("")
 	file.SetResourceVersion("")
-	made, err := s.lab.hub.on(works, namespace).Create(s.Context(), file, metav1.CreateOptions{})
+	made, err := s.lab.hub.on(kind, namespace).Create(s.Context(), file, metav1.CreateOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
-	return asThing(works, made)
+	return asThing(kind, made)
 }
 
 // A Work that somebody copied into the namespace of a member that the policy leaves out

@@ -133,3 +133,7 @@ const ReasonContinued = "Continued"
 // ReasonUnfinished is the reason of a work.rendered that the sweeper emits: the
 // Work has no conclusion yet, and it is time that it has one.
 const ReasonUnfinished = "Unfinished"
+
+// ReasonDrift is the reason of a work.rendered event if somebody changed or deleted the
+// object in the member.
+const ReasonDrift = "Drift"

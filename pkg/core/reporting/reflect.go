@@ -91,6 +91,15 @@ func LastStatus(known kinds.Table, w *propagation.Work, b *propagation.Binding, 
 	return s
 }
 
+const messageTakenAway = "the member does not have the object any more, and while it is suspended it is not made again"
+
+// TakenAway returns what is said of a suspended object after somebody deleted it in the
+// member.
+func TakenAway(last workv1alpha1.ManifestStatus) workv1alpha1.ManifestStatus {
+	last.Status, last.Health, last.Message = nil, workv1alpha1.ResourceUnhealthy, messageTakenAway
+	return last
+}
+
 // WithStatus returns a copy of the list with s at its ordinal.
 func WithStatus(list []workv1alpha1.ManifestStatus, s workv1alpha1.ManifestStatus) []workv1alpha1.ManifestStatus {
 	out := slices.DeleteFunc(slices.Clone(list), func(o workv1alpha1.ManifestStatus) bool { return o.Identifier.Ordinal == s.Identifier.Ordinal })

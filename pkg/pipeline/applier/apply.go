@@ -358,7 +358,7 @@ func reasonOf(err error) string {
 }
 
 // hold writes to the Work's status that it is suspended, and does nothing else.
-func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (result, error) {
+func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string, drifted bool) (result, error) {
 	s.tell(ctx, w, metav1.ConditionFalse)
 	status := w.Status
 	status.Conditions = conditions.Without(s.dispatching(w, metav1.ConditionFalse), applying.ConditionFieldsContested)
@@ -370,11 +370,32 @@ func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string) (resu
 		status.Conditions = reporting.Seen(status.Conditions, known, w.Generation, s.now())
 	} else if manifests, err := manifestsOf(w); err == nil {
 		status.ManifestStatuses = reporting.Named(status.ManifestStatuses, manifests)
+		if drifted {
+			s.missing(ctx, w, manifests, status.ManifestStatuses)
+		}
 	}
 	if _, err := s.hub.CommitWorkStatus(ctx, w, status); err != nil {
 		return result{}, fmt.Errorf("commit status of %s: %w", w.Key, err)
 	}
 	return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: why}, nil
+}
+
+// missing says, in place, of which of the Work's objects the member has none any more. How
+// a Job ended stays so.
+func (s *Stage) missing(ctx context.Context, w *propagation.Work, manifests []map[string]any, statuses []workv1alpha1.ManifestStatus) {
+	m, err := s.members(ctx, w.Key.Cluster)
+	if err != nil {
+		return // what was seen last stays
+	}
+	for i, of := range statuses {
+		n := of.Identifier.Ordinal
+		if n < 0 || n >= len(manifests) || applying.Finished(w, nil, manifests[n]) {
+			continue
+		}
+		if live, err := m.Look(ctx, refOf(manifests[n]), member.Looking{}); err == nil && live.Answer == applying.Absent {
+			statuses[i] = reporting.TakenAway(of)
+		}
+	}
 }
 
 // seen returns the statuses of the Work's objects that exist in the member already;

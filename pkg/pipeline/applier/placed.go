@@ -28,12 +28,12 @@ import (
 // Work is being deleted. Each object is handled by itself, so that one that fails does
 // not stop others. at is the position that an earlier event reached.
 func (s *Stage) placed(ctx context.Context, w *propagation.Work, at string) (result, error) {
-	p, err := s.hub.PlacementNow(ctx, w.Placement())
-	if err != nil && !errors.Is(err, outcome.ErrGone) && !(w.Deleting && errors.Is(err, outcome.ErrNotServed)) {
-		return result{}, fmt.Errorf("get placement %s: %w", w.Placement(), err)
-	}
 	if w.Deleting {
 		return s.seeOff(ctx, w, at)
+	}
+	p, err := s.hub.PlacementNow(ctx, w.Placement())
+	if err != nil && !errors.Is(err, outcome.ErrGone) {
+		return result{}, fmt.Errorf("get placement %s: %w", w.Placement(), err)
 	}
 	if p == nil || p.DeletionTimestamp != nil {
 		return result{event: events.WorkHeld, reason: "PlacementGone", message: "the placement is gone, and its Works follow"}, nil

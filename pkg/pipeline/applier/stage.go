@@ -155,7 +155,7 @@ func (s *Stage) bring(ctx context.Context, msg events.Data, w *propagation.Work)
 		// member are left as they are.
 		return result{event: events.WorkHeld, reason: workv1alpha1.ReasonSuspendDispatching, message: held}, nil
 	case held != "":
-		return s.hold(ctx, w, held)
+		return s.hold(ctx, w, held, msg.Reason == events.ReasonDrift)
 	}
 	if bound, err = s.recalled(ctx, w, bound); err != nil {
 		return result{}, err

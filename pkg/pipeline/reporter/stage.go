@@ -124,7 +124,7 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 		return out, nil
 	}
 	drift, err := events.New(Name, e, events.WorkRendered, events.Data{
-		Template: &o.TemplateKey, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: "Drift",
+		Template: &o.TemplateKey, Binding: &binding, Work: &w.Key, WorkVersion: w.ResourceVersion, Cluster: o.Cluster, Reason: events.ReasonDrift,
 	})
 	return append(out, drift), err
 }

@@ -182,9 +182,16 @@ func (a *Auditor) Work(ctx context.Context, e event.Event, key propagation.WorkK
 	return out.Events()
 }
 
-// aboutWork returns the event data for a Work.
+// aboutWork returns the event data for a Work. One that somebody copied under a name that no
+// placement's Works have is nobody's. If it is being deleted, the finalizer that was copied
+// with it has to be removed, for the sake of which it counts as that of a placement of its
+// own name.
 func aboutWork(w *propagation.Work) (events.Data, error) {
 	template, err := w.Template()
+	if nobodys := w.Key.Form == propagation.PlacementForm && w.PlacementNamed() == ""; nobodys && w.Deleting && !w.LetGo() {
+		own := propagation.PlacementKey(w.Key.Name)
+		return events.Data{Template: &own, Work: &w.Key, WorkVersion: w.ResourceVersion, Placement: w.Key.Name, Cluster: w.Key.Cluster}, nil
+	}
 	if err != nil {
 		return events.Data{}, err
 	}

@@ -38,13 +38,14 @@ func TestZ3APlacementsWorkThatSomebodyWrote(t *testing.T) {
 		"its label names another":         {"shop-work", "bank", false, events.PlacementBound, "shop"},
 		"it is deleted and has no label":  {"shop-work", "", true, events.PlacementBound, "shop"},
 		"it has no name of a placement's": {"mine", "shop", false, "", ""},
+		"it has no name of a placement's, was copied with its finalizer, and is deleted": {"mine", "shop", true, events.WorkRemoved, "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := event.New()
 			e.SetID("1")
 			e.SetSource("/test")
 			w := &propagation.Work{
-				Key: propagation.WorkKey{Cluster: "m1", Name: tc.work, Form: propagation.PlacementForm}, Deleting: tc.deleting,
+				Key: propagation.WorkKey{Cluster: "m1", Name: tc.work, Form: propagation.PlacementForm}, Deleting: tc.deleting, Finalizers: []string{propagation.FinalizerWork},
 				Labels: map[string]string{placementv1.LabelParentCRP: tc.label},
 			}
 			out, err := New(workHub{work: w}, nil, time.Now).Work(t.Context(), e, w.Key)
