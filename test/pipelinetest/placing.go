@@ -6,6 +6,7 @@ package pipelinetest
 import (
 	"context"
 	"errors"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -239,5 +240,12 @@ func (h *Hub) KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind,
 	if err := h.ask(ctx, "list", "kinds"); err != nil {
 		return nil, err
 	}
-	return []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}, nil
+	return slices.Clone(inNamespaces), nil
 }
+
+// Namespaced answers as pkg/hub does.
+func (h *Hub) Namespaced(gvk schema.GroupVersionKind) (bool, error) {
+	return slices.Contains(inNamespaces, gvk), nil
+}
+
+var inNamespaces = []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}

@@ -46,6 +46,9 @@ type Objects interface {
 	// Defined returns when the kind's CustomResourceDefinition was made; zero: it has
 	// none. outcome.ErrNotServed: it is being deleted, or gone.
 	Defined(ctx context.Context, gvk schema.GroupVersionKind) (time.Time, error)
+	// Namespaced reports whether objects of the kind are in namespaces.
+	// outcome.ErrNotServed: the hub does not serve it.
+	Namespaced(gvk schema.GroupVersionKind) (bool, error)
 	// KindsInNamespaces returns the namespaced kinds that the hub serves.
 	KindsInNamespaces(ctx context.Context) ([]schema.GroupVersionKind, error)
 }

@@ -84,6 +84,9 @@ func (r *reading) redate(now placing.Content) map[string]string {
 func (r *reading) all(ctx context.Context) (placing.Content, error) {
 	kinds, _ := r.selectors.Kinds()
 	for _, gvk := range kinds {
+		if in, err := r.objects.Namespaced(gvk); err == nil && in {
+			return placing.Content{}, inNamespaces(gvk.Kind)
+		}
 		names, every := r.selectors.Names(gvk.GroupKind())
 		var err error
 		may := propagation.Right{Verb: "get"}
@@ -268,9 +271,14 @@ func (r *reading) clusterScoped(ctx context.Context, t *propagation.Template) er
 	return nil
 }
 
+// inNamespaces is the refusal of a selector that names a kind with namespaces.
+func inNamespaces(kind string) error {
+	return refusal{fmt.Errorf("%s: objects of this kind are in namespaces, and come along with these: select the Namespace", kind)}
+}
+
 func (r *reading) selected(t *propagation.Template) (bool, error) {
 	if t.Key.Namespace != "" {
-		return false, refusal{fmt.Errorf("%s: objects of this kind are in namespaces; select these", t.Key.Kind)}
+		return false, inNamespaces(t.Key.Kind)
 	}
 	if placing.Leaving(t.Object) || placing.Exempt(t.Key, t.Object, false) != "" {
 		return false, nil

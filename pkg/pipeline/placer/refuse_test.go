@@ -40,6 +40,22 @@ func TestC10SelectorsThatSelectTwiceAreRefused(t *testing.T) {
 	}
 }
 
+// The webhook says so at once; where it is off, the placement does, whether or not there are
+// objects of the kind.
+func TestC8AKindThatIsInNamespacesIsRefused(t *testing.T) {
+	for sentence, name := range map[string]string{"all of the kind": "", "one that is there": "settings", "one that is not there": "nothing"} {
+		t.Run(sentence, func(t *testing.T) {
+			w := shop(t)
+			w.placements["crp"].Spec.ResourceSelectors = []placementv1.ClusterResourceSelector{named("Namespace", "shop"), named("ConfigMap", name)}
+			w.touch(t)
+			w.want(t, first)
+			if c := w.placements["crp"].Status.Conditions; len(c) != 1 || c[0].Reason != "InvalidResourceSelectors" || !strings.Contains(c[0].Message, "select the Namespace") {
+				t.Errorf("it says %v", c)
+			}
+		})
+	}
+}
+
 // The policy of an edit whose selectors are refused does not act either, nor does one that
 // comes after it, until the selectors are mended.
 func TestZ2ThePolicyOfARefusedEditWaits(t *testing.T) {

@@ -283,6 +283,10 @@ func (w *world) Defined(_ context.Context, gvk schema.GroupVersionKind) (time.Ti
 	return w.defined[gvk.Kind], w.undefinable
 }
 
+func (w *world) Namespaced(gvk schema.GroupVersionKind) (bool, error) {
+	return slices.Contains(w.inside, gvk) && !w.dark[gvk.Kind], nil
+}
+
 func (w *world) KindsInNamespaces(context.Context) ([]schema.GroupVersionKind, error) {
 	return slices.DeleteFunc(slices.Clone(w.inside), func(gvk schema.GroupVersionKind) bool { return w.dark[gvk.Kind] }), nil
 }
