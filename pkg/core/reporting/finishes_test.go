@@ -16,6 +16,7 @@ import (
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
+	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -125,5 +126,19 @@ func TestZ20WhereAJobHasFinishedIsRecalled(t *testing.T) {
 				t.Error("the binding itself was changed")
 			}
 		})
+	}
+}
+
+// A binding records the status with which a Job finished, and that tells its health.
+func TestZ20WhatIsRecalledHasAHealth(t *testing.T) {
+	const failed = `{"conditions":[{"type":"Failed","status":"True"}]}`
+	for status, want := range map[string]workv1alpha1.ResourceHealth{complete: workv1alpha1.ResourceHealthy, failed: workv1alpha1.ResourceUnhealthy} {
+		b, w := bound("a"), ran("a", "u-1", status)
+		w.Status.ManifestStatuses = nil
+		b.Owner.UID, b.Status.FinishedIn = "u-1", []workv1alpha2.Finish{{ClusterID: "id-a", TemplateUID: "u-1", Status: &runtime.RawExtension{Raw: []byte(status)}}}
+		got := LastStatus(kinds.Table{}, w, Recalled(b, clusterOf("a", "id-a")), 0, FirstManifest(w))
+		if got.Health != want || string(got.Status.Raw) != status {
+			t.Errorf("of %s the Work says %s, %s", status, got.Health, got.Status.Raw)
+		}
 	}
 }

@@ -6,11 +6,14 @@ package reporting
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
@@ -84,11 +87,23 @@ func LastStatus(known kinds.Table, w *propagation.Work, b *propagation.Binding, 
 	if b != nil {
 		for _, last := range b.Status.AggregatedStatus {
 			if last.ClusterName == w.Key.Cluster {
-				s.Status, s.Health = last.Status, workv1alpha1.ResourceHealth(last.Health)
+				s.Status, s.Health = last.Status, cmp.Or(workv1alpha1.ResourceHealth(last.Health), healthBy(known, manifest, last.Status))
 			}
 		}
 	}
 	return s
+}
+
+// healthBy returns the health of an object by its status alone, which is how a binding
+// records that a Job has finished.
+func healthBy(known kinds.Table, manifest map[string]any, status *runtime.RawExtension) Health {
+	obj, has := maps.Clone(manifest), map[string]any{}
+	if status == nil || json.Unmarshal(status.Raw, &has) != nil {
+		return ""
+	}
+	obj["status"] = has
+	_, health, _ := Reflect(known, obj) // Unknown where it cannot be told
+	return health
 }
 
 const messageTakenAway = "the member does not have the object any more, and while it is suspended it is not made again"
