@@ -198,8 +198,12 @@ func (o *activateOptions) run(ctx context.Context) error {
 		return err
 	}
 	var waiting []explaining.Release
+	held := 0
 	for _, s := range chosen {
 		r := o.world.Release(s)
+		if r.Policy != nil {
+			held++
+		}
 		if r.Pending || o.named != nil && r.Refusal != "" {
 			waiting = append(waiting, r)
 		}
@@ -215,8 +219,11 @@ func (o *activateOptions) run(ctx context.Context) error {
 	case len(chosen) == 0:
 		o.screen.Println("Nothing is chosen: no template that a policy holds matches.")
 		return nil
+	case len(waiting) == 0 && held == 0:
+		o.screen.Println("Nothing waits, and no policy holds it.")
+		return nil
 	case len(waiting) == 0:
-		o.screen.Printf("Nothing waits: %s\n", noun(len(chosen), "template is as its policy says", "templates are as their policies say"))
+		o.screen.Printf("Nothing waits: %s\n", noun(held, "template is as its policy says", "templates are as their policies say"))
 		return nil
 	}
 	err = o.activate(ctx, h, waiting)

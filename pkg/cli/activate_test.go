@@ -92,6 +92,16 @@ func TestActivate(t *testing.T) {
 	}
 }
 
+func TestActivateOfWhatNobodyHolds(t *testing.T) {
+	hub := serve(t, "hub").shop()
+	hub.template(fixture.Deployment("free"))
+	a := run(t, hub, "activate", "deploy/free", "--timeout", "20s")
+	a.wants(t, "")
+	if a.out != "Nothing waits, and no policy holds it.\n" {
+		t.Errorf("it says %q", a.out)
+	}
+}
+
 func TestActivateWritesTheWishAndNothingElse(t *testing.T) {
 	hub, _ := pendingShop(t)
 	ref := bindingRef(propagation.BindingOf(fixture.Deployment("a").Template().Key))

@@ -357,7 +357,11 @@ func (o *explainOptions) showPending(r explaining.Report) {
 		o.screen.Diff("    ", p.ContentDiff)
 	}
 	if p.Moves != nil {
-		o.screen.Printf("  Released now, it %s: '%s activate %s%s'\n", p.Moves, name, refOf(r.Template), inNamespace(r.Template.Namespace))
+		moves := p.Moves.String()
+		if p.Moves.None() {
+			moves = "changes nothing in any cluster"
+		}
+		o.screen.Printf("  Released now, it %s: '%s activate %s%s'\n", moves, name, refOf(r.Template), inNamespace(r.Template.Namespace))
 	}
 }
 
