@@ -71,7 +71,7 @@ func (o *diffOptions) draft(ctx context.Context, h *hub.Hub, u *unstructured.Uns
 		return err
 	}
 	if _, ok := hub.OverrideKeyOf(key); ok {
-		override, err := o.plannedOverride(ctx, h, u)
+		override, err := o.plannedOverride(ctx, u)
 		out.overrides = append(out.overrides, override)
 		return err
 	}

@@ -144,7 +144,7 @@ func (s *session) place(u *unstructured.Unstructured) (dynamic.ResourceInterface
 // plannedOverride returns an override policy of a file as the hub would store it. A
 // user who may not write overrides may try them: then only the fields are checked, and
 // not the rules for their values.
-func (s *session) plannedOverride(ctx context.Context, h *hub.Hub, u *unstructured.Unstructured) (propagation.Override, error) {
+func (s *session) plannedOverride(ctx context.Context, u *unstructured.Unstructured) (propagation.Override, error) {
 	var o propagation.Override
 	client, err := s.place(u)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *session) plannedOverride(ctx context.Context, h *hub.Hub, u *unstructur
 		return o, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	o.Spec = decoded.Spec
-	return h.ResolveOverride(o), nil
+	return o, nil
 }
 
 // plannedTemplate returns an object of a file as it would be on the hub after kubectl

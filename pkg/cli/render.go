@@ -92,7 +92,7 @@ func (o *renderOptions) run(ctx context.Context, key propagation.TemplateKey) er
 	if _, ok := hub.PlacementKeyOf(key); ok {
 		return o.placement(ctx, h, key)
 	}
-	with, err := o.override(ctx, h)
+	with, err := o.override(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (o *renderOptions) manifest(w explaining.World, sub explaining.Subject, ove
 }
 
 // override returns the one to try; none if --with is not set.
-func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation.Override, error) {
+func (o *renderOptions) override(ctx context.Context) ([]propagation.Override, error) {
 	if o.with == "" {
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func (o *renderOptions) override(ctx context.Context, h *hub.Hub) ([]propagation
 	if _, ok := overrideKeyOf(u); !ok {
 		return nil, fmt.Errorf("%s holds a %s: --with takes an override policy, of either scope, with a name", o.with, described(u))
 	}
-	override, err := o.plannedOverride(ctx, h, u)
+	override, err := o.plannedOverride(ctx, u)
 	if err != nil {
 		return nil, err
 	}

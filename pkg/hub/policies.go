@@ -123,9 +123,6 @@ func (h *Hub) Overrides(ctx context.Context, namespace string) ([]propagation.Ov
 		own, err = h.overrides[propagation.Namespaced].list(ctx, namespace)
 		all = append(own, all...)
 	}
-	for i, o := range all {
-		all[i] = h.ResolveOverride(o)
-	}
 	return all, err
 }
 
@@ -137,16 +134,5 @@ func (h *Hub) OverridesDefined(ctx context.Context, scope propagation.Scope) (ti
 
 // AllOverrides are the override policies of both scopes, of all namespaces.
 func (h *Hub) AllOverrides(ctx context.Context) ([]propagation.Override, error) {
-	all, err := h.overrides.all(ctx)
-	for i, o := range all {
-		all[i] = h.ResolveOverride(o)
-	}
-	return all, err
-}
-
-// ResolveOverride is the override with the kinds that it names and the hub does not
-// serve.
-func (h *Hub) ResolveOverride(o propagation.Override) propagation.Override {
-	o.NotServed = h.notServed(o.Spec.ResourceSelectors)
-	return o
+	return h.overrides.all(ctx)
 }

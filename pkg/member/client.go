@@ -131,19 +131,34 @@ func (c *Client) version(ctx context.Context) (string, error) {
 // resource returns where objects of the kind are served, in the object's namespace, and
 // in which version.
 func (c *Client) resource(ctx context.Context, ref Ref) (dynamic.ResourceInterface, schema.GroupVersion, error) {
-	r, err := c.served(ctx, ref.GroupVersionKind())
+	r, err := c.scoped(ctx, ref)
 	if err != nil {
 		return nil, schema.GroupVersion{}, err
 	}
 	at := c.objects.Resource(r.GVR())
-	switch {
-	case !r.Namespaced:
+	if !r.Namespaced {
 		return at, r.GroupVersion(), nil
-	case ref.Namespace == "":
-		return nil, r.GroupVersion(), &Refused{c.name, fmt.Sprintf("%s %s has no namespace", ref.Kind, ref.Name)}
 	}
 	return at.Namespace(ref.Namespace), r.GroupVersion(), nil
 }
+
+// scoped returns how the member serves the object's kind; *Misplaced: with namespaces,
+// where the object has none, or the other way round.
+func (c *Client) scoped(ctx context.Context, ref Ref) (discovery.Resource, error) {
+	gvk := ref.GroupVersionKind()
+	r, err := c.served(ctx, gvk)
+	if err == nil && r.Namespaced != (ref.Namespace != "") { // it may have been defined anew
+		if r, err = c.kinds.FindAnew(r.GroupVersion().WithKind(ref.Kind)); errors.Is(err, outcome.ErrNotServed) {
+			err = &NotServed{c.name, gvk}
+		}
+	}
+	if err == nil && r.Namespaced != (ref.Namespace != "") {
+		err = &Misplaced{Refused{c.name, fmt.Sprintf("it serves %s %s, and not as the hub does: %s", ref.Kind, scopes[r.Namespaced], ref)}}
+	}
+	return r, err
+}
+
+var scopes = map[bool]string{true: "in namespaces", false: "without namespaces"}
 
 // observe returns the object that the member returned, in the version that was asked
 // for, whichever version it served.
@@ -164,6 +179,9 @@ func (c *Client) read(ctx context.Context, ref Ref, opt metav1.GetOptions, whole
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	at, _, err := c.resource(ctx, ref)
+	if misplaced := (*Misplaced)(nil); errors.As(err, &misplaced) {
+		return nil, fmt.Errorf("%w: %w", err, outcome.ErrGone) // no such object can be there
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +207,9 @@ func (c *Client) Delete(ctx context.Context, ref Ref, r applying.Removal) (gone 
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	path, err := c.path(ctx, ref)
+	if misplaced := (*Misplaced)(nil); errors.As(err, &misplaced) {
+		return true, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -230,7 +251,7 @@ func went(answer []byte) bool {
 
 // path returns the path at which the object is served.
 func (c *Client) path(ctx context.Context, ref Ref) ([]string, error) {
-	r, err := c.served(ctx, ref.GroupVersionKind())
+	r, err := c.scoped(ctx, ref)
 	return r.Path(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}), err
 }
 

@@ -83,6 +83,16 @@ type Refused struct {
 // Error returns the API server's own message.
 func (e *Refused) Error() string { return fmt.Sprintf("%s refused: %s", e.Cluster, e.Message) }
 
+// Misplaced is a *Refused: the member serves the kind with another scope than the hub, so
+// that the object cannot be there.
+type Misplaced struct{ Refused Refused }
+
+// Error says which scope it has.
+func (e *Misplaced) Error() string { return e.Refused.Error() }
+
+// Unwrap returns the *Refused.
+func (e *Misplaced) Unwrap() error { return &e.Refused }
+
 // Contested says that somebody else owns a field of the object, and that it is not
 // taken over.
 type Contested struct{ Refused Refused }

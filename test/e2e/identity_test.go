@@ -193,6 +193,52 @@ func TestZ14VersionGoes(t *testing.T) {
 
 // A policy for a version that is not served yet takes effect when it is: nobody has to
 // touch the policy or its templates.
+// An override that names a version which the hub ceases to serve stays in force: nobody took
+// it back.
+func TestZ14VersionOfAnOverrideGoes(t *testing.T) {
+	each(t, gatesOff, []form{pp}, func(s *scenario) {
+		crd, v1 := s.definition("Widget")
+		both := crd.versions("v1beta1", "v1")
+		s.define(both, append([]string{"hub"}, members...)...)
+		w, former := template{newThing(v1, s.ns, "one")}.At(1), v1
+		former.version = "v1beta1"
+		s.Apply(s.Policy("pp").Selecting(w).toAll(), s.override("over", template{newThing(former, s.ns, "one")}, "by", "override"), w)
+		labelled := func() {
+			for _, m := range members {
+				s.Expect(w).Labelled(m, "by", "override").Work(m, isCondition("Applied", "True"))
+			}
+		}
+		labelled()
+		s.Unchanged(func() {
+			if err := s.apply(s.lab.hub, both.unserved()); err != nil {
+				s.Fatal(err)
+			}
+			s.Settle()
+		})
+		s.Apply(w.At(2))
+		s.Expect(w).At(2, members...)
+		labelled()
+	})
+}
+
+// A member that serves the kind with another scope gets nothing, whoever has the name there,
+// and keeps no Work from going.
+func TestZ14AnotherScopeInAMember(t *testing.T) {
+	each(t, gatesOff, []form{pp}, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, "hub", "member2", "member3")
+		s.define(crd.with("spec.scope", "Cluster"), "member1")
+		one := template{newThing(widgets, s.ns, "one")}.At(1)
+		s.Apply(s.Policy("pp").Selecting(one).toAll(), one)
+		s.Expect(one).In("member2", "member3").Work("member1", isCondition("Applied", "False", "RefusedByMember", "without namespaces"))
+		if all, err := s.lab.clusters["member1"].on(widgets, "").List(s.Context(), metav1.ListOptions{}); err != nil || len(all.Items) > 0 {
+			s.Errorf("member1 has %v (%v), want none", all, err)
+		}
+		s.Delete(one)
+		s.Expect(one).Nowhere().Works()
+	})
+}
+
 func TestZ14VersionComes(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
 		crd, v1 := s.definition("Widget")

@@ -29,8 +29,12 @@ func (s *scenario) forget(cluster string, o thing) {
 func (s *scenario) ends(o thing) {
 	s.Helper()
 	s.Eventually(func() error {
-		if _, err := s.lab.hub.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("%s is still there (%v)", o, err)
+		_, err := s.lab.hub.on(o.resource, o.namespace()).Get(s.Context(), o.name(), metav1.GetOptions{})
+		if err == nil {
+			return fmt.Errorf("%s is still there", o)
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
 		}
 		return nil
 	})

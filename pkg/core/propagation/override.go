@@ -6,8 +6,6 @@ package propagation
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 )
 
@@ -18,6 +16,4 @@ type Override struct {
 	Spec policyv1alpha1.OverrideSpec
 	// Created is when it was made; zero: that is not known.
 	Created time.Time
-	// NotServed is the same as in a Policy.
-	NotServed []schema.GroupVersionKind
 }

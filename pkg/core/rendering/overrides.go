@@ -47,8 +47,10 @@ func specificity(o propagation.Override, template propagation.TemplateKey, label
 	if len(o.Spec.ResourceSelectors) == 0 {
 		return 0, o.Key.Scope == propagation.Cluster || o.Key.Namespace == template.Namespace
 	}
-	// A policy with the same selectors selects the same.
-	p := &propagation.Policy{Key: o.Key, NotServed: o.NotServed, Spec: policyv1alpha1.PropagationSpec{ResourceSelectors: o.Spec.ResourceSelectors}}
+	// A policy with the same selectors selects the same, except that an override stays in
+	// force if the hub ceases to serve the version that it names: it claims nothing, and
+	// nobody took it back.
+	p := &propagation.Policy{Key: o.Key, Spec: policyv1alpha1.PropagationSpec{ResourceSelectors: o.Spec.ResourceSelectors}}
 	c, miss := matching.Select(p, &propagation.Template{Key: template, Labels: labels})
 	return c.By, miss == ""
 }

@@ -106,7 +106,25 @@ func (c *Cache) Find(gvk schema.GroupVersionKind) (Resource, error) {
 	if known {
 		return r, nil
 	}
-	return Resource{}, fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gv, outcome.ErrNotServed)
+	return Resource{}, notServed(gvk)
+}
+
+func notServed(gvk schema.GroupVersionKind) error {
+	return fmt.Errorf("kind %s of %s is not served: %w", gvk.Kind, gvk.GroupVersion(), outcome.ErrNotServed)
+}
+
+// FindAnew is Find where something speaks against what is cached: the server is asked again,
+// unless it was within a second.
+func (c *Cache) FindAnew(gvk schema.GroupVersionKind) (Resource, error) {
+	gv := gvk.GroupVersion()
+	answer, err, _ := c.flight.Do(gv.String(), func() (any, error) { return c.renew(gv) })
+	if err != nil {
+		return Resource{}, err
+	}
+	if r, known := answer.(listing).kinds[gvk.Kind]; known {
+		return r, nil
+	}
+	return Resource{}, notServed(gvk)
 }
 
 // renew asks for a group and version, unless somebody did since the caller looked. Without

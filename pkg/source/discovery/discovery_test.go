@@ -163,6 +163,19 @@ func TestWhatIsBelievedUntilForgetIsAskedForOnce(t *testing.T) {
 	}
 }
 
+func TestWhatSomethingSpeaksAgainstIsAskedForAnew(t *testing.T) {
+	s := serving(0, "v1")
+	_ = finds(s.Find, "v1")
+	s.versions, s.now = []string{"v2"}, s.now.Add(Again/2)
+	if got := finds(s.FindAnew, "v1"); got != "v1" || len(s.asked) != 1 {
+		t.Errorf("it was asked a moment ago: %s, asked %v", got, s.asked)
+	}
+	s.now = s.now.Add(Again)
+	if got := finds(s.FindAnew, "v1"); got != "not served" || len(s.asked) != 2 {
+		t.Errorf("it is another one by now: %s, asked %v", got, s.asked)
+	}
+}
+
 func TestWhileNobodyAnswersWhatIsKnownStays(t *testing.T) {
 	s := serving(believed, "v1")
 	if got := finds(s.Find, "v1"); got != "v1" {
