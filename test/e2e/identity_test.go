@@ -191,8 +191,6 @@ func TestZ14VersionGoes(t *testing.T) {
 	})
 }
 
-// A policy for a version that is not served yet takes effect when it is: nobody has to
-// touch the policy or its templates.
 // An override that names a version which the hub ceases to serve stays in force: nobody took
 // it back.
 func TestZ14VersionOfAnOverrideGoes(t *testing.T) {
@@ -239,6 +237,8 @@ func TestZ14AnotherScopeInAMember(t *testing.T) {
 	})
 }
 
+// A policy for a version that is not served yet takes effect when it is: nobody has to
+// touch the policy or its templates.
 func TestZ14VersionComes(t *testing.T) {
 	each(t, gatesOff, inNamespaces, func(s *scenario) {
 		crd, v1 := s.definition("Widget")

@@ -357,7 +357,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// hold writes to the Work's status that it is suspended, and does nothing else.
+// hold writes to the Work's status that it is suspended, and after a drift whether its
+// objects are there; it does nothing else.
 func (s *Stage) hold(ctx context.Context, w *propagation.Work, why string, drifted bool) (result, error) {
 	s.tell(ctx, w, metav1.ConditionFalse)
 	status := w.Status
