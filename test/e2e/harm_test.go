@@ -136,13 +136,14 @@ func (s *scenario) run(target string, args ...string) {
 }
 
 func harm(target string, args ...string) error {
-	root := os.Getenv("SLUICE_E2E_ROOT")
-	if root == "" {
-		root = "../.."
+	dir, err := filepath.Abs(theLab.dir)
+	if err != nil {
+		return err
 	}
-	cmd := exec.Command("make", append([]string{"--no-print-directory", "-C", root, target}, args...)...) //nolint:gosec // own targets
+	args = append([]string{"--no-print-directory", "-C", root(), target, "OUTPUT=" + dir}, args...)
+	cmd := exec.Command("make", args...) //nolint:gosec // own targets
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make %s %s: %w\n%s", target, strings.Join(args, " "), err, out)
+		return fmt.Errorf("make %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
 	return nil
 }
