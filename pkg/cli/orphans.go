@@ -17,6 +17,7 @@ import (
 	"sluice.dev/pkg/cli/joining"
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/applying"
+	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
 )
@@ -144,24 +145,41 @@ func (o *orphansOptions) of(ctx context.Context, h *hub.Hub, cluster string) ([]
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]*metav1.Condition{}
+	owners := map[string][]*propagation.Work{}
 	for _, w := range works {
 		for _, owner := range w.Owners() {
-			known[owner] = cmp.Or(known[owner], applying.Kept(w))
+			owners[owner] = append(owners[owner], w)
 		}
 	}
 	var found []orphan
 	for _, c := range candidates {
-		one := orphan{Cluster: cluster, TemplateKey: c.TemplateKey, Work: c.Work, Created: metav1.NewTime(c.Created), Why: "the hub has no Work for it"}
-		kept, is := known[c.Work]
-		if kept != nil {
-			one.Kept, one.Why = true, kept.Message
-		}
-		if !is || kept != nil {
+		one := orphan{Cluster: cluster, TemplateKey: c.TemplateKey, Work: c.Work, Created: metav1.NewTime(c.Created)}
+		if one.judge(owners[c.Work]) {
 			found = append(found, one)
 		}
 	}
 	return found, nil
+}
+
+// judge reports whether it is an orphan, and says why, given the Works that the object in
+// the member names. A placement's Work has many objects, and the name alone does not say
+// that it has this one.
+func (o *orphan) judge(works []*propagation.Work) bool {
+	var kept *metav1.Condition
+	has := false
+	for _, w := range works {
+		kept = cmp.Or(kept, applying.Kept(w))
+		has = has || w.Key.Form != propagation.PlacementForm || telling.Has(w, o.TemplateKey)
+	}
+	switch {
+	case kept != nil:
+		o.Kept, o.Why = true, kept.Message
+	case len(works) == 0:
+		o.Why = "the hub has no Work for it"
+	case !has:
+		o.Why = "the hub's Work of that name does not have it"
+	}
+	return kept != nil || !has
 }
 
 // credentials returns those with which the member joined.

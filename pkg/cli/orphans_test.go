@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -128,4 +130,34 @@ func TestAMemberThatKnowsNobodyIsNotTheHub(t *testing.T) {
 	run(t, hub, "join", "member2", "--cluster-kubeconfig", other.kubeconfig(), "--wait=false").wants(t, "")
 	other.refuse = failing("/", 401)
 	run(t, hub, "get", "orphans").wants(t, "Of the members that answered, none has anything that this hub has no template for.\nerror: member2: the member at "+other.url)
+}
+
+func TestZ21AnObjectThatItsPlacementsWorkDoesNotHaveIsAnOrphan(t *testing.T) {
+	key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "app"}
+	work := func(form propagation.Form, manifests ...string) *propagation.Work {
+		w := &propagation.Work{Key: propagation.WorkKey{Cluster: "member1", Name: "crp-work", Form: form}}
+		for _, m := range manifests {
+			w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1alpha1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(m)}})
+		}
+		return w
+	}
+	has := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"app"}}`
+	other := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop","name":"other"}}`
+	for name, tc := range map[string]struct {
+		works []*propagation.Work
+		why   string
+	}{
+		"there is no Work":                             {nil, "the hub has no Work for it"},
+		"a policy's Work is of one template":           {[]*propagation.Work{work(propagation.PolicyForm)}, ""},
+		"a placement's Work has it":                    {[]*propagation.Work{work(propagation.PlacementForm, other, has)}, ""},
+		"a placement's Work has other objects":         {[]*propagation.Work{work(propagation.PlacementForm, other)}, "the hub's Work of that name does not have it"},
+		"one of the Works of that name has the object": {[]*propagation.Work{work(propagation.PlacementForm, other), work(propagation.PlacementForm, has)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := orphan{TemplateKey: key}
+			if is := one.judge(tc.works); is != (tc.why != "") || one.Why != tc.why {
+				t.Errorf("an orphan: %t, %q; want %q", is, one.Why, tc.why)
+			}
+		})
+	}
 }

@@ -62,6 +62,11 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	if p.Evictions, err = h.Evictions(ctx); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
 		return err
 	}
+	if p.Leaves() {
+		if p.Works, err = h.WorksOfPlacement(ctx, key.Name); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+			return err
+		}
+	}
 	r := p.Report(h.Now())
 	if o.forMachines() {
 		return o.screen.Encode(o.format, r)
@@ -71,6 +76,9 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 		objects = noun(r.Selected, "object", "objects")
 	}
 	o.screen.Printf("Placement   %s: %s, newest snapshot %s\n", r.Name, objects, cmp.Or(r.Snapshot, "none yet"))
+	if r.Deleting != nil {
+		o.screen.Printf("Deleted     %s ago, and gone when no cluster has anything of it\n", age(r.Deleting.Time))
+	}
 	if r.Suspended != "" {
 		o.screen.Printf("Suspended   %s: '%s resume crp/%s' goes on\n", r.Suspended, name, r.Name)
 	}

@@ -39,11 +39,21 @@ type Placed struct {
 	// Clusters are the clusters that joined the hub, whether placements see them or
 	// not.
 	Clusters []*clusterv1alpha1.Cluster
+	// Works are those of the placement, where one of its bindings is being deleted.
+	Works []*propagation.Work
+}
+
+// Leaves reports whether one of the bindings is being deleted.
+func (p Placed) Leaves() bool {
+	return slices.ContainsFunc(p.Bindings, func(b *placementv1.ClusterResourceBinding) bool { return b.DeletionTimestamp != nil })
 }
 
 // PlacementReport is the state of a placement.
 type PlacementReport struct {
 	Name string `json:"name"`
+	// Deleting is since when it is being deleted, which ends when no member has anything
+	// of it; absent: it is not.
+	Deleting *metav1.Time `json:"deleting,omitempty"`
 	// Suspended: "all", or the members; empty: not suspended.
 	Suspended string `json:"suspended,omitempty"`
 	// RolledBack is the index that it is rolled back to; empty: it is not.
@@ -112,7 +122,7 @@ var memberStages = []string{
 // Report returns the state of the placement.
 func (p Placed) Report(now time.Time) PlacementReport {
 	crp := p.Placement
-	r := PlacementReport{Name: crp.Name, Suspended: crp.Annotations[propagation.AnnotationSuspended], Selected: len(crp.Status.SelectedResources)}
+	r := PlacementReport{Name: crp.Name, Deleting: crp.DeletionTimestamp, Suspended: crp.Annotations[propagation.AnnotationSuspended], Selected: len(crp.Status.SelectedResources)}
 	r.RolledBack = crp.Annotations[placing.AnnotationRollback]
 	if r.Suspended == "true" {
 		r.Suspended = "all"
@@ -228,6 +238,10 @@ func (p Placed) member(m *PlacementMember, b *placementv1.ClusterResourceBinding
 		m.Waits = "suspended: until it is resumed"
 		return
 	}
+	if b.DeletionTimestamp != nil {
+		m.Waits = p.leaving(m.Cluster)
+		return
+	}
 	for _, kind := range memberStages {
 		c := meta.FindStatusCondition(b.Status.Conditions, kind)
 		if c != nil && c.Status != metav1.ConditionTrue {
@@ -235,6 +249,23 @@ func (p Placed) member(m *PlacementMember, b *placementv1.ClusterResourceBinding
 			return
 		}
 	}
+}
+
+// leaving returns what keeps the placement's objects in a member that they leave; empty:
+// nothing that is known.
+func (p Placed) leaving(cluster string) string {
+	for _, w := range p.Works {
+		if w.Key.Cluster != cluster || !w.Deleting {
+			continue
+		}
+		if why := leaving(w); why.Message != "" {
+			return placementv1.ConditionApplied + ": " + why.Message
+		}
+		if why := Detained(w); why != "" {
+			return strings.TrimPrefix(why, "; ")
+		}
+	}
+	return ""
 }
 
 func (p Placed) latestPolicy() *placementv1.ClusterSchedulingPolicySnapshot {

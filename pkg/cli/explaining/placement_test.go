@@ -13,6 +13,7 @@ import (
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/explaining"
+	"sluice.dev/pkg/core/propagation"
 )
 
 func snapshotOf(name, index, latest string) *placementv1.ClusterResourceSnapshot {
@@ -182,5 +183,42 @@ func TestC62AReportSaysWhatTheRolloutWaitsFor(t *testing.T) {
 				t.Errorf("member2 waits for %q, want %q", r.Members[i].Waits, tc.waits)
 			}
 		})
+	}
+}
+
+func TestZ6APlacementThatIsBeingDeletedSaysWhatItWaitsFor(t *testing.T) {
+	since := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	work := func(cluster string, change func(*propagation.Work)) *propagation.Work {
+		w := &propagation.Work{Key: propagation.WorkKey{Cluster: cluster, Name: "crp-1-work", Form: propagation.PlacementForm}, Generation: 2, Deleting: true}
+		change(w)
+		return w
+	}
+	p := placed()
+	p.Placement.DeletionTimestamp = &since
+	for _, b := range p.Bindings {
+		b.DeletionTimestamp = &since
+	}
+	p.Works = []*propagation.Work{
+		work("member1", func(w *propagation.Work) {
+			w.Status.Conditions = []metav1.Condition{{Type: "Applied", Status: metav1.ConditionFalse, Message: "the member cannot be reached", ObservedGeneration: 2}}
+		}),
+		work("member2", func(w *propagation.Work) { w.Finalizers = []string{"example.com/mine"} }),
+	}
+	r := p.Report(since.Time)
+	if !p.Leaves() || r.Deleting == nil {
+		t.Errorf("it leaves: %t, it is being deleted since %v", p.Leaves(), r.Deleting)
+	}
+	waits := map[string]string{}
+	for _, m := range r.Members {
+		waits[m.Cluster] = m.State + " " + m.Waits
+	}
+	want := map[string]string{
+		"member1": "Leaving Applied: the member cannot be reached",
+		"member2": "Leaving the Work crp-1-work in " + p.Works[1].Key.Namespace() + " waits for the finalizer example.com/mine",
+		"member3": "Leaving suspended: until it is resumed",
+		"member4": " ",
+	}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
