@@ -132,7 +132,7 @@ func TestAMemberThatKnowsNobodyIsNotTheHub(t *testing.T) {
 	run(t, hub, "get", "orphans").wants(t, "Of the members that answered, none has anything that this hub has no template for.\nerror: member2: the member at "+other.url)
 }
 
-func TestZ21AnObjectThatItsPlacementsWorkDoesNotHaveIsAnOrphan(t *testing.T) {
+func TestZ11AnObjectThatItsPlacementsWorkDoesNotHaveIsAnOrphan(t *testing.T) {
 	key := propagation.TemplateKey{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "app"}
 	work := func(form propagation.Form, manifests ...string) *propagation.Work {
 		w := &propagation.Work{Key: propagation.WorkKey{Cluster: "member1", Name: "crp-work", Form: form}}

@@ -186,7 +186,7 @@ func TestC62AReportSaysWhatTheRolloutWaitsFor(t *testing.T) {
 	}
 }
 
-func TestZ6APlacementThatIsBeingDeletedSaysWhatItWaitsFor(t *testing.T) {
+func TestC102APlacementThatIsBeingDeletedSaysWhatItWaitsFor(t *testing.T) {
 	since := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	work := func(cluster string, change func(*propagation.Work)) *propagation.Work {
 		w := &propagation.Work{Key: propagation.WorkKey{Cluster: cluster, Name: "crp-1-work", Form: propagation.PlacementForm}, Generation: 2, Deleting: true}
