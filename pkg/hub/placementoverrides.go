@@ -5,6 +5,7 @@ package hub
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,6 +20,11 @@ func (h *Hub) ClusterOverride(ctx context.Context, name string) (*placementv1.Cl
 // ClusterOverrides are all overrides without a namespace.
 func (h *Hub) ClusterOverrides(ctx context.Context) ([]*placementv1.ClusterResourceOverride, error) {
 	return h.placing.clusterOverrides.list(ctx, "")
+}
+
+// ClusterOverridesDefined returns when their kind was defined, as Defined does.
+func (h *Hub) ClusterOverridesDefined(ctx context.Context) (time.Time, error) {
+	return h.defined(ctx, clusterOverrideKind)
 }
 
 // CommitClusterOverride makes the labels, annotations, finalizers and spec of
@@ -65,6 +71,11 @@ func (h *Hub) NamespaceOverride(ctx context.Context, name types.NamespacedName) 
 // NamespaceOverrides are all overrides with a namespace.
 func (h *Hub) NamespaceOverrides(ctx context.Context) ([]*placementv1.ResourceOverride, error) {
 	return h.placing.namespaceOverrides.list(ctx, "")
+}
+
+// NamespaceOverridesDefined returns when their kind was defined, as Defined does.
+func (h *Hub) NamespaceOverridesDefined(ctx context.Context) (time.Time, error) {
+	return h.defined(ctx, resourceOverrideKind)
 }
 
 // CommitNamespaceOverride makes the labels, annotations, finalizers and spec of

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -112,6 +113,16 @@ func (h *Hub) ClusterOverrides(ctx context.Context) ([]*placementv1.ClusterResou
 // NamespaceOverrides answers as pkg/hub does.
 func (h *Hub) NamespaceOverrides(ctx context.Context) ([]*placementv1.ResourceOverride, error) {
 	return h.placing.inNames.of(ctx, "", "")
+}
+
+// ClusterOverridesDefined answers as pkg/hub does.
+func (h *Hub) ClusterOverridesDefined(ctx context.Context) (time.Time, error) {
+	return h.Defined(ctx, placementv1.SchemeGroupVersion.WithKind(placementv1.KindClusterResourceOverride))
+}
+
+// NamespaceOverridesDefined answers as pkg/hub does.
+func (h *Hub) NamespaceOverridesDefined(ctx context.Context) (time.Time, error) {
+	return h.Defined(ctx, placementv1.SchemeGroupVersion.WithKind(placementv1.KindResourceOverride))
 }
 
 // ClusterOverrideSnapshots answers as pkg/hub does.

@@ -202,7 +202,7 @@ func (p Placed) plan(now time.Time) rollout.Plan {
 	if !known || p.Placement.Spec.Strategy.External() || p.Placement.DeletionTimestamp != nil {
 		return rollout.Plan{}
 	}
-	in := rollout.Input{Placement: p.Placement, Policy: policy, Picked: picked, Bindings: p.Bindings, Overrides: p.overrides(), Now: now}
+	in := rollout.Input{Placement: p.Placement, Policy: policy, Picked: picked, Bindings: p.Bindings, Overrides: p.overrides(), Undefined: p.undefined(), Now: now}
 	in.Snapshot, in.Index = rollout.Wanted(p.Placement, p.Snapshots)
 	return rollout.Next(in)
 }
@@ -212,6 +212,15 @@ func (p Placed) overrides() map[string]rollout.Overrides {
 	all := map[string]rollout.Overrides{}
 	for _, b := range p.Bindings {
 		all[b.Spec.TargetCluster] = rollout.OverridesOf(b)
+	}
+	return all
+}
+
+// undefined lists, by member, the overrides that went with the definition of their kind.
+func (p Placed) undefined() map[string]string {
+	all := map[string]string{}
+	for _, b := range p.Bindings {
+		all[b.Spec.TargetCluster] = b.Annotations[rollout.AnnotationUndefined]
 	}
 	return all
 }

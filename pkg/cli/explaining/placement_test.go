@@ -14,6 +14,7 @@ import (
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rollout"
 )
 
 func snapshotOf(name, index, latest string) *placementv1.ClusterResourceSnapshot {
@@ -154,6 +155,13 @@ func TestC62AReportSaysWhatTheRolloutWaitsFor(t *testing.T) {
 		"all have it": {first: boundTo("member1", "crp-1-1-snapshot", yes("Available", "AllWorkAreAvailable", now)), edit: func(p *explaining.Placed) {
 			p.Bindings[1].Spec.ResourceSnapshotName = "crp-1-1-snapshot"
 		}},
+		"Z11: its overrides went with their definition": {
+			first: boundTo("member1", "crp-1-1-snapshot", yes("Available", "AllWorkAreAvailable", now)),
+			edit: func(p *explaining.Placed) {
+				p.Bindings[1].Annotations = map[string]string{"sluice.dev/overrides-undefined": "ClusterResourceOverride gold"}
+			},
+			rollout: "cluster member2 waits: " + rollout.Undefined("ClusterResourceOverride gold"), waits: "RolloutStarted: " + rollout.Undefined("ClusterResourceOverride gold"),
+		},
 		"runs decide": {first: boundTo("member1", "crp-1-1-snapshot"), edit: func(p *explaining.Placed) {
 			p.Placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType
 		}},

@@ -15,22 +15,48 @@ const maxNamed = 5
 
 // explain says what the members that are not changed now wait for.
 func (p *planner) explain() {
-	if len(p.result.Waits) == 0 {
-		return
+	kept, others := []string{}, []string{}
+	for _, w := range p.result.Waits {
+		if p.keeps(p.next[w.Cluster]) {
+			kept = append(kept, w.Cluster)
+		} else {
+			others = append(others, w.Cluster)
+		}
 	}
-	count := fmt.Sprintf("%d of %d clusters wait", len(p.result.Waits), len(p.subjects))
-	if len(p.result.Waits) == 1 {
-		count = fmt.Sprintf("cluster %s waits", p.result.Waits[0].Cluster)
+	var parts []string
+	if len(others) > 0 {
+		parts = append(parts, p.number(others)+p.why())
 	}
 	switch {
-	case p.Placement.Spec.Strategy.External():
+	case len(kept) == 1:
+		parts = append(parts, p.number(kept)+": "+Undefined(p.Undefined[kept[0]]))
+	case len(kept) > 1:
+		parts = append(parts, p.number(kept)+": overrides went with the definition of their kind, and nobody deleted them: the clusters keep what they have; apply them again, or apply them and delete them")
+	}
+	if p.result.Message = strings.Join(parts, "; "); p.result.Message == "" {
+		return
+	}
+	p.result.Reason = placementv1.ReasonRolloutNotStartedYet
+	if p.Placement.Spec.Strategy.External() {
 		p.result.Reason = placementv1.ReasonRolloutControlledExternally
-		p.result.Message = count + ": " + p.Run.message()
-		return
+	}
+}
+
+// number says how many members wait.
+func (p *planner) number(waiting []string) string {
+	if len(waiting) == 1 {
+		return fmt.Sprintf("cluster %s waits", waiting[0])
+	}
+	return fmt.Sprintf("%d of %d clusters wait", len(waiting), len(p.subjects))
+}
+
+// why says what those that may be changed later wait for.
+func (p *planner) why() string {
+	switch {
+	case p.Placement.Spec.Strategy.External():
+		return ": " + p.Run.message()
 	case p.Snapshot == "":
-		p.result.Reason = placementv1.ReasonRolloutNotStartedYet
-		p.result.Message = count + ": there is no snapshot to roll out"
-		return
+		return ": there is no snapshot to roll out"
 	}
 	var blockers []string
 	for _, s := range p.subjects {
@@ -43,8 +69,7 @@ func (p *planner) explain() {
 			blockers = append(blockers, s.cluster+" is changed now")
 		}
 	}
-	p.result.Reason = placementv1.ReasonRolloutNotStartedYet
-	p.result.Message = count + " for " + p.until(blockers)
+	return " for " + p.until(blockers)
 }
 
 // until says what has to happen.

@@ -45,6 +45,11 @@ type Input struct {
 	Excess bool
 	// Overrides are those for each member.
 	Overrides map[string]Overrides
+	// Made is when each stored snapshot of an override was made.
+	Made map[types.NamespacedName]time.Time
+	// Undefined lists, by member, the overrides that its binding names and that went with
+	// the definition of their kind (Went).
+	Undefined map[string]string
 	// Bindings are all of the placement, in any order.
 	Bindings []*placementv1.ClusterResourceBinding
 	// Lacking are the members whose binding names the snapshot of an override that is
@@ -265,7 +270,7 @@ func (p *planner) spend(s *subject) bool {
 
 // stale tells whether the member shall have another snapshot, or other overrides.
 func (p *planner) stale(s *subject) bool {
-	return differs(s.old, p.Snapshot, p.Overrides[s.cluster])
+	return !p.keeps(s) && differs(s.old, p.Snapshot, p.Overrides[s.cluster])
 }
 
 // plan makes the steps, and says who waits.
@@ -321,13 +326,15 @@ func (p *planner) keep(s *subject, d placementv1.ClusterDecision) {
 	if s.move {
 		next.Spec.State, next.Spec.ResourceSnapshotName = placementv1.BindingStateBound, p.Snapshot
 		p.Overrides[s.cluster].Name(next)
+		delete(next.Annotations, AnnotationOverridesMade)
 		annotate(next, AnnotationBoundAt, p.Now.UTC().Format(time.RFC3339Nano))
 		annotate(next, AnnotationBoundGeneration, strconv.FormatInt(next.Generation+1, 10)) // the write makes it
 	} else {
 		p.freeze(next)
 		p.waits(s, next)
 	}
-	if noted := p.note(next); p.suspend(next) || noted || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
+	noted, suspended, dated, missed := p.note(next), p.suspend(next), p.date(next), p.miss(next)
+	if noted || suspended || dated || missed || s.old == nil || !equality.Semantic.DeepEqual(s.old.Spec, next.Spec) {
 		p.step(Step{Old: s.old, Next: next})
 	}
 }
@@ -381,6 +388,8 @@ func (p *planner) waits(s *subject, next *placementv1.ClusterResourceBinding) {
 		p.wait(s, "what it had before is still being removed")
 	case next.Spec.State == placementv1.BindingStateScheduled:
 		p.wait(s, "picked, and gets the placement later")
+	case p.keeps(s):
+		p.wait(s, Undefined(p.Undefined[s.cluster]))
 	case p.Snapshot == s.old.Spec.ResourceSnapshotName && p.stale(s):
 		p.wait(s, fmt.Sprintf("has %s, and later gets it as the overrides make it now", p.Snapshot))
 	case p.Snapshot != "" && p.stale(s):

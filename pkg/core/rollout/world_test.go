@@ -27,6 +27,8 @@ type world struct {
 	policy    string
 	hash      string
 	overrides map[string]Overrides
+	made      map[types.NamespacedName]time.Time
+	undefined map[string]string
 	bindings  map[string]*placementv1.ClusterResourceBinding
 	now       time.Time
 	uid       int
@@ -54,7 +56,7 @@ func members(n int) (names []string) {
 }
 
 func (w *world) next() Plan {
-	in := Input{Placement: w.placement, Policy: w.policy, PolicyHash: w.hash, Snapshot: w.snapshot, Overrides: w.overrides, Now: w.now}
+	in := Input{Placement: w.placement, Policy: w.policy, PolicyHash: w.hash, Snapshot: w.snapshot, Overrides: w.overrides, Made: w.made, Undefined: w.undefined, Now: w.now}
 	for _, c := range w.picked {
 		in.Picked = append(in.Picked, placementv1.ClusterDecision{ClusterName: c, Selected: true})
 	}

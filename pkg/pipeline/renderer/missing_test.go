@@ -17,6 +17,7 @@ import (
 
 	events "sluice.dev/apis/events/v1"
 	placementv1 "sluice.dev/apis/placement/v1"
+	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/pipeline/renderer"
 	"sluice.dev/test/pipelinetest"
 	"sluice.dev/test/pipelinetest/fixture"
@@ -58,6 +59,34 @@ func TestABindingToASnapshotThatIsMissing(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{events.PlacementWaiting}, told()); diff != "" {
 		t.Errorf("told again (-want +got):\n%s", diff)
+	}
+}
+
+// Z11: of a member whose overrides nobody deleted, the binding says that it keeps what it has,
+// and why, as the rollout noted it.
+func TestZ11ABindingToOverridesThatNobodyDeleted(t *testing.T) {
+	h := pipelinetest.NewHub(pipelinetest.Options{Now: func() time.Time { return fixture.Start }})
+	h.Put(&placementv1.ClusterResourcePlacement{ObjectMeta: metav1.ObjectMeta{Name: "crp-1"}})
+	h.Put(snapshotOfSecret(8))
+	b := &placementv1.ClusterResourceBinding{ObjectMeta: metav1.ObjectMeta{
+		Name: "crp-1-m1", Labels: map[string]string{placementv1.LabelParentCRP: "crp-1"}, Annotations: map[string]string{rollout.AnnotationUndefined: "ClusterResourceOverride gold"},
+	}}
+	b.Spec.State, b.Spec.TargetCluster, b.Spec.ResourceSnapshotName = placementv1.BindingStateBound, "m1", "crp-1-7-snapshot"
+	b.Spec.ClusterResourceOverrideSnapshots = []string{"gold-0"}
+	h.Put(b)
+	if _, err := handleBound(t, h); err != nil {
+		t.Fatal(err)
+	}
+	all, err := h.PlacementBindingsOf(t.Context(), "crp-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := meta.FindStatusCondition(all[0].Status.Conditions, placementv1.ConditionWorkSynchronized)
+	if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "overrides (ClusterResourceOverride gold) went with the definition of their kind") {
+		t.Errorf("it says %+v", c)
+	}
+	if works, err := h.WorksOfPlacement(t.Context(), "crp-1"); err != nil || len(works) > 0 {
+		t.Errorf("%d Works were made (%v)", len(works), err)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"sluice.dev/pkg/core/placing/telling"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/core/rendering"
+	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/outcome"
 	"sluice.dev/pkg/pipeline/carrying"
 )
@@ -164,6 +165,9 @@ func (s *Stage) placed(ctx context.Context, p *placementv1.ClusterResourcePlacem
 
 // missing is the failure for a binding that names something that does not exist.
 func missing(b *placementv1.ClusterResourceBinding) *rendering.PlacementError {
+	if went := rollout.Undefined(b.Annotations[rollout.AnnotationUndefined]); went != "" {
+		return &rendering.PlacementError{Reason: placementv1.ReasonSyncWorkFailed, Message: went}
+	}
 	return &rendering.PlacementError{Reason: placementv1.ReasonSyncWorkFailed, Message: fmt.Sprintf(
 		"snapshot %s, or the snapshot of an override of it, is missing or is not what Sluice made; the cluster keeps what it has", b.Spec.ResourceSnapshotName)}
 }

@@ -8,8 +8,8 @@
 // placements, of ClusterStagedUpdateRuns and of ClusterApprovalRequests; the tick.
 // Reads: the placement, the status of its latest policy snapshot, the metadata of its
 // resource snapshots, its bindings, and its Works before it is let go; the overrides'
-// snapshots and, if there are any, the selected objects; its runs, their strategies and
-// requests.
+// snapshots and, if there are any, the selected objects; where an override is missing, when
+// its kind was defined; its runs, their strategies and requests.
 // Decides with: pkg/core/rollout and, how a run goes on, pkg/core/rollout/staged; which
 // snapshot is the newest with pkg/core/placing.
 // Commits: the bindings, except for their status, as the only stage; the snapshots of

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -296,34 +297,32 @@ func (s *Stage) stored(ctx context.Context) (all stored, err error) {
 // mended returns the snapshots of all overrides. Where somebody deleted or relabelled the
 // latest one of an override for the placement, it is restored first: without it members
 // would lose what the override says. As long as bindings name only snapshots in force,
-// there is nothing to look for.
-func (s *Stage) mended(ctx context.Context, placement string, bindings []*placementv1.ClusterResourceBinding) (stored, error) {
-	all, err := s.stored(ctx)
+// there is nothing to look for. Of is what was found.
+func (s *Stage) mended(ctx context.Context, placement string, bindings []*placementv1.ClusterResourceBinding) (all stored, of authored, err error) {
+	all, err = s.stored(ctx)
 	if err != nil || len(bindings) > 0 && len(all.inForce().lacking(bindings)) == 0 {
-		return all, err
+		return all, of, err
 	}
-	clusterwide, err1 := s.hub.ClusterOverrides(ctx)
-	inNames, err2 := s.hub.NamespaceOverrides(ctx)
-	if err = errors.Join(err1, err2); err != nil {
-		return all, fmt.Errorf("list overrides: %w", err)
+	if of, err = s.authored(ctx); err != nil {
+		return all, of, err
 	}
 	lost := false
-	for _, o := range clusterwide {
+	for _, o := range of.cluster {
 		if rollout.Lost(all.cluster, o, o.Spec.Placement, placement) {
-			_, err1 = s.clusterOverride(ctx, o.Name)
-			lost, err = true, errors.Join(err, err1)
+			_, failed := s.clusterOverride(ctx, o.Name)
+			lost, err = true, errors.Join(err, failed)
 		}
 	}
-	for _, o := range inNames {
+	for _, o := range of.inNames {
 		if rollout.Lost(all.inNames, o, o.Spec.Placement, placement) {
-			_, err1 = s.namespaceOverride(ctx, types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
-			lost, err = true, errors.Join(err, err1)
+			_, failed := s.namespaceOverride(ctx, types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
+			lost, err = true, errors.Join(err, failed)
 		}
 	}
-	if err != nil || !lost {
-		return all, err
+	if err == nil && lost {
+		all, err = s.stored(ctx)
 	}
-	return s.stored(ctx)
+	return all, of, err
 }
 
 // inForce are those of the snapshots that are in force.
@@ -341,24 +340,24 @@ func (all stored) inForce() (some stored) {
 	return some
 }
 
-// lacking are the members whose binding names a snapshot that is gone.
-func (all stored) lacking(bindings []*placementv1.ClusterResourceBinding) map[string]bool {
-	there := map[types.NamespacedName]bool{}
+// made is when each of the snapshots was made.
+func (all stored) made() map[types.NamespacedName]time.Time {
+	made := map[types.NamespacedName]time.Time{}
 	for _, o := range all.cluster {
-		there[types.NamespacedName{Name: o.Name}] = true
+		made[types.NamespacedName{Name: o.Name}] = o.CreationTimestamp.Time
 	}
 	for _, o := range all.inNames {
-		there[types.NamespacedName{Namespace: o.Namespace, Name: o.Name}] = true
+		made[types.NamespacedName{Namespace: o.Namespace, Name: o.Name}] = o.CreationTimestamp.Time
 	}
-	lacking := map[string]bool{}
+	return made
+}
+
+// lacking are the members whose binding names a snapshot that is gone.
+func (all stored) lacking(bindings []*placementv1.ClusterResourceBinding) map[string]bool {
+	there, lacking := all.made(), map[string]bool{}
 	for _, b := range bindings {
-		for _, name := range b.Spec.ClusterResourceOverrideSnapshots {
-			if !there[types.NamespacedName{Name: name}] {
-				lacking[b.Spec.TargetCluster] = true
-			}
-		}
-		for _, of := range b.Spec.ResourceOverrideSnapshots {
-			if !there[types.NamespacedName{Namespace: of.Namespace, Name: of.Name}] {
+		for _, name := range rollout.Named(b) {
+			if _, is := there[name]; !is {
 				lacking[b.Spec.TargetCluster] = true
 			}
 		}

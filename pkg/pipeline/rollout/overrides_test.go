@@ -206,11 +206,17 @@ func TestZ6SnapshotsOfAnOverrideThatAreMissing(t *testing.T) {
 // schedule has the stage plan once more.
 func (w *overriding) schedule(t *testing.T) {
 	t.Helper()
+	if _, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), scheduled(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scheduled is the event that has the stage plan.
+func scheduled(t *testing.T) event.Event {
+	t.Helper()
 	e, err := events.New("scheduler", event.New(), events.PlacementScheduled, events.Data{Placement: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(w, func() time.Time { return w.now }).Handle(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
+	return e
 }

@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -45,6 +46,9 @@ type Works interface {
 type OverridesWithout interface {
 	ClusterOverride(ctx context.Context, name string) (*placementv1.ClusterResourceOverride, error)
 	ClusterOverrides(ctx context.Context) ([]*placementv1.ClusterResourceOverride, error)
+	// ClusterOverridesDefined returns when their kind was defined; outcome.ErrNotServed: the
+	// definition is being deleted, or gone.
+	ClusterOverridesDefined(ctx context.Context) (time.Time, error)
 	ClusterOverrideSnapshots(ctx context.Context) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
 	ClusterOverrideSnapshotsOf(ctx context.Context, override string) ([]*placementv1.ClusterResourceOverrideSnapshot, error)
 	CommitClusterOverrideSnapshot(ctx context.Context, old, next *placementv1.ClusterResourceOverrideSnapshot) (*placementv1.ClusterResourceOverrideSnapshot, error)
@@ -55,6 +59,8 @@ type OverridesWithout interface {
 type OverridesWithin interface {
 	NamespaceOverride(ctx context.Context, name types.NamespacedName) (*placementv1.ResourceOverride, error)
 	NamespaceOverrides(ctx context.Context) ([]*placementv1.ResourceOverride, error)
+	// NamespaceOverridesDefined is ClusterOverridesDefined of these.
+	NamespaceOverridesDefined(ctx context.Context) (time.Time, error)
 	NamespaceOverrideSnapshots(ctx context.Context) ([]*placementv1.ResourceOverrideSnapshot, error)
 	NamespaceOverrideSnapshotsOf(ctx context.Context, override types.NamespacedName) ([]*placementv1.ResourceOverrideSnapshot, error)
 	CommitNamespaceOverrideSnapshot(ctx context.Context, old, next *placementv1.ResourceOverrideSnapshot) (*placementv1.ResourceOverrideSnapshot, error)

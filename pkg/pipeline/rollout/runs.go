@@ -144,7 +144,7 @@ func (s *Stage) follow(ctx context.Context, at situation) (*rollout.Run, error) 
 func (s *Stage) gather(ctx context.Context, at situation, r *placementv1.ClusterStagedUpdateRun) (staged.Input, error) {
 	in := staged.Input{
 		Run: r, Placement: at.Placement, Policy: at.policy, Picked: at.Picked, Index: staged.Index(r, at.Index),
-		Overrides: at.Overrides, Bindings: at.Bindings, Requests: at.requests, Members: at.members, Now: s.now(),
+		Overrides: at.Overrides, Undefined: at.Undefined, Bindings: at.Bindings, Requests: at.requests, Members: at.members, Now: s.now(),
 	}
 	if !staged.Initialized(r) {
 		strategy, err := s.hub.UpdateStrategy(ctx, r.Spec.StagedUpdateStrategyName)

@@ -112,8 +112,12 @@ func (s *Stage) load(ctx context.Context, p *placementv1.ClusterResourcePlacemen
 	}
 	in.Snapshot, in.Index = rollout.Wanted(p, snapshots)
 	in.Excess = placing.Excess(p, snapshots, bindings)
-	kept, err := s.mended(ctx, p.Name, bindings)
+	kept, of, err := s.mended(ctx, p.Name, bindings)
 	if err != nil {
+		return in, false, err
+	}
+	in.Made = kept.made()
+	if in.Undefined, err = s.undefined(ctx, kept, of, bindings); err != nil {
 		return in, false, err
 	}
 	if in.Overrides, err = s.overrides(ctx, in, kept, snapshots); err != nil {
@@ -152,7 +156,7 @@ func (s *Stage) roll(ctx context.Context, in rollout.Input, out *events.Batch, a
 		}
 	}
 	for _, b := range in.Bindings {
-		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b) || in.Lacking[b.Spec.TargetCluster]) {
+		if all && !told[b.Spec.TargetCluster] && (rollout.Unobserved(b) || rollout.Uncarried(b) || in.Lacking[b.Spec.TargetCluster] || in.Undefined[b.Spec.TargetCluster] != "") {
 			bound(out, in, b.Spec.TargetCluster)
 		}
 	}

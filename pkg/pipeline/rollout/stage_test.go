@@ -140,6 +140,8 @@ func (w *world) NamespaceOverrideSnapshots(context.Context) ([]*placementv1.Reso
 	return nil, nil
 }
 
+func (w *world) ClusterOverridesDefined(context.Context) (time.Time, error) { return time.Time{}, nil }
+
 func (w *world) UpdateRuns(context.Context) ([]*placementv1.ClusterStagedUpdateRun, error) {
 	return w.runs, nil
 }

@@ -205,6 +205,9 @@ func (p *planner) missing(c *placementv1.ClusterUpdatingStatus) (failed bool, wh
 	i := slices.IndexFunc(p.Bindings, func(b *placementv1.ClusterResourceBinding) bool {
 		return b.Spec.TargetCluster == c.ClusterName && b.DeletionTimestamp == nil && rollout.Has(b, p.Snapshot, overridesOf(*c))
 	})
+	if why := rollout.Undefined(p.Undefined[c.ClusterName]); i < 0 && why != "" {
+		return true, "waits: " + why
+	}
 	if i < 0 {
 		return false, "gets the resources"
 	}

@@ -6,6 +6,7 @@ package staged
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -40,7 +41,7 @@ func (p *planner) initialize() (mistake string) {
 		return "the placement picks no cluster"
 	}
 	stages, mistake := p.stages()
-	if mistake != "" {
+	if mistake = cmp.Or(mistake, p.undefined()); mistake != "" {
 		return mistake
 	}
 	status := &p.plan.Status
@@ -50,6 +51,17 @@ func (p *planner) initialize() (mistake string) {
 	status.UpdateStrategySnapshot = p.Strategy.Spec.DeepCopy()
 	status.StagesStatus = stages
 	status.DeletionStageStatus = leaving
+	return ""
+}
+
+// undefined says of whom the overrides went with the definition of their kind: the run would
+// give it what nobody asked for.
+func (p *planner) undefined() string {
+	for _, name := range slices.Sorted(maps.Keys(p.Undefined)) {
+		if slices.ContainsFunc(p.Picked, func(d placementv1.ClusterDecision) bool { return d.ClusterName == name }) {
+			return "cluster " + name + ": " + rollout.Undefined(p.Undefined[name])
+		}
+	}
 	return ""
 }
 

@@ -40,6 +40,8 @@ type Input struct {
 	Index, Snapshot string
 	// Overrides are those in force for each member.
 	Overrides map[string]rollout.Overrides
+	// Undefined are those of rollout.Input.
+	Undefined map[string]string
 	Members   []*memberclusterv1.MemberCluster
 	// Bindings are all of the placement.
 	Bindings []*placementv1.ClusterResourceBinding

@@ -307,3 +307,26 @@ func TestC61Concurrency(t *testing.T) {
 		}
 	}
 }
+
+// A run gives no member what it would be without overrides that nobody deleted: it says whose
+// they are, and begins when they are applied again.
+func TestZ11ARunWaitsForOverridesThatNobodyDeleted(t *testing.T) {
+	const gone = "ClusterResourceOverride gold"
+	w := newWorld(t, []placementv1.StageConfig{stage("one", "x", 1), stage("two", "y", 1)}, "a=x", "b=y")
+	w.undefined = map[string]string{"b": gone, "z": gone}
+	w.settle()
+	w.want("", placementv1.ConditionInitialized, placementv1.ReasonUpdateRunInitializeFailed, "cluster b: overrides ("+gone+") went with the definition of their kind")
+	w.undefined = map[string]string{"z": gone} // which it does not update
+	w.settle()
+	w.want("a b", placementv1.ConditionSucceeded, placementv1.ReasonUpdateRunSucceeded, "")
+}
+
+func TestZ11ARunSaysOfAMemberThatItsOverridesAreMissing(t *testing.T) {
+	w := newWorld(t, []placementv1.StageConfig{stage("one", "x", 1, approval), stage("two", "y", 1)}, "a=x", "b=y")
+	w.settle()
+	w.approve("release-after-one")
+	w.undefined = map[string]string{"b": "ClusterResourceOverride gold"}
+	w.step()
+	w.step()
+	w.want("a", placementv1.ConditionProgressing, placementv1.ReasonUpdateRunStuck, "b waits: overrides (ClusterResourceOverride gold) went with the definition of their kind")
+}

@@ -33,6 +33,7 @@ type world struct {
 	members   []*memberclusterv1.MemberCluster
 	snapshot  string
 	overrides map[string]rollout.Overrides
+	undefined map[string]string
 	requests  []*placementv1.ClusterApprovalRequest
 	bindings  map[string]*placementv1.ClusterResourceBinding
 	busy      string
@@ -85,7 +86,7 @@ func (w *world) observe(b *placementv1.ClusterResourceBinding) {
 func (w *world) input() Input {
 	in := Input{
 		Run: w.run, Placement: w.placement, Strategy: w.strategy, Requests: w.requests, Busy: w.busy, Policy: w.policy,
-		Index: "1", Snapshot: w.snapshot, Overrides: w.overrides, Members: w.members, Now: w.now,
+		Index: "1", Snapshot: w.snapshot, Overrides: w.overrides, Undefined: w.undefined, Members: w.members, Now: w.now,
 	}
 	for _, name := range w.picked {
 		in.Picked = append(in.Picked, placementv1.ClusterDecision{ClusterName: name, Selected: true})
@@ -108,7 +109,7 @@ func (w *world) step() bool {
 		r.Status = Accepted(r, w.now)
 	}
 	w.requests = slices.DeleteFunc(w.requests, func(r *placementv1.ClusterApprovalRequest) bool { return slices.Contains(w.last.Delete, r) })
-	plan := rollout.Next(rollout.Input{Placement: w.placement, Picked: in.Picked, Snapshot: "shop-7-snapshot", Bindings: in.Bindings, Run: w.last.Allows, Now: w.now})
+	plan := rollout.Next(rollout.Input{Placement: w.placement, Picked: in.Picked, Snapshot: "shop-7-snapshot", Bindings: in.Bindings, Undefined: w.undefined, Run: w.last.Allows, Now: w.now})
 	for _, s := range plan.Steps {
 		did = true
 		if s.Next == nil {
