@@ -133,7 +133,7 @@ func Render(known kinds.Table, b *propagation.Binding, content map[string]any, c
 		content, _ = clone(content).(map[string]any)
 		known.Of(content).Unshare(content)
 	}
-	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name))
+	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name, known.Of(content), content))
 	if err != nil {
 		return nil, err
 	}
@@ -156,20 +156,25 @@ func Render(known kinds.Table, b *propagation.Binding, content map[string]any, c
 }
 
 // replicasFor is the cluster's share; nil: the content says how many. A cluster
-// that has the template only because others refer to it has no share.
-func replicasFor(b *propagation.Binding, cluster string) *int32 {
+// that has the template only because others refer to it has no share. Nor has one that has
+// all of them, where nobody knows any more where the content has that number.
+func replicasFor(b *propagation.Binding, cluster string, kind kinds.Kind, content map[string]any) *int32 {
 	if b.Spec.Replicas == 0 {
 		return nil
 	}
 	for _, t := range b.Spec.Clusters {
-		if t.Name == cluster {
-			return &t.Replicas
+		if t.Name != cluster {
+			continue
+		}
+		if n, err := kind.Replicas(content); err == nil && n == 0 && t.Replicas == b.Spec.Replicas {
+			return nil
 		}
 	}
 	return nil
 }
 
 // Manifest is what the cluster gets: the content, without what the hub assigned,
+		return &t.Replicas
 // with the cluster's replicas (nil: the content's), and overridden. An error is
 // an *OverrideError or a *RuleError.
 func Manifest(known kinds.Table, content map[string]any, cluster *clusterv1alpha1.Cluster, template propagation.TemplateKey, overrides []propagation.Override, replicas *int32) (map[string]any, error) {
