@@ -163,6 +163,13 @@ func (k Kind) SetReplicas(obj map[string]any, n int32) error {
 // the template's values, and after that the member's values are kept.
 func (k Kind) MemberFields() []Path { return k.own.MemberFields }
 
+// By says who gives the kind abilities of its own; empty: nobody.
+func (k Kind) By() string { return k.own.By }
+
+// Undefined is why nobody knows any more what the kind's owner said of it, so that what
+// depends on that stays as it is; nil: it is known.
+func (k Kind) Undefined() error { return k.own.Undefined }
+
 // Ends reports whether objects of the kind finish, as Jobs do. One whose template is
 // created again has to run again.
 func (k Kind) Ends() bool { return k.ends != nil }

@@ -31,7 +31,8 @@ const (
 	ReasonTooLarge = "TooLarge"
 	// ReasonWorkNameTaken: a Work of another binding has the name.
 	ReasonWorkNameTaken = "WorkNameTaken"
-	// ReasonRuleFailed: a rule of the kind's owner cannot write the replicas.
+	// ReasonRuleFailed: a rule of the kind's owner cannot write the replicas, or nobody knows
+	// the rules any more.
 	ReasonRuleFailed = "RuleFailed"
 	// ReasonContentLost: what was let through is kept no more.
 	ReasonContentLost = "ContentLost"
@@ -56,8 +57,8 @@ func (e *NameTaken) Error() string {
 // RuleError says that a rule of the kind's owner fails.
 type RuleError struct{ Err error }
 
-// Error says which, and why.
-func (e *RuleError) Error() string { return "write the replicas: " + e.Err.Error() }
+// Error says what it was to do, and why it does not.
+func (e *RuleError) Error() string { return e.Err.Error() }
 
 func (e *RuleError) Unwrap() error { return e.Err }
 
@@ -127,8 +128,12 @@ func some(clusters []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:few], ", "), len(clusters)-few)
 }
 
-// Render is the Work that the cluster gets of the content that is in force.
+// Render is the Work that the cluster gets of the content that is in force. An error is one
+// of Manifest's, a *TooLarge, or a *RuleError because nobody knows the rules any more.
 func Render(known kinds.Table, b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+	if err := known.Of(content).Undefined(); err != nil {
+		return nil, &RuleError{Err: err}
+	}
 	if b.PermanentID() == "" { // so it was rendered then
 		content, _ = clone(content).(map[string]any)
 		known.Of(content).Unshare(content)
@@ -169,12 +174,12 @@ func replicasFor(b *propagation.Binding, cluster string, kind kinds.Kind, conten
 		if n, err := kind.Replicas(content); err == nil && n == 0 && t.Replicas == b.Spec.Replicas {
 			return nil
 		}
+		return &t.Replicas
 	}
 	return nil
 }
 
 // Manifest is what the cluster gets: the content, without what the hub assigned,
-		return &t.Replicas
 // with the cluster's replicas (nil: the content's), and overridden. An error is
 // an *OverrideError or a *RuleError.
 func Manifest(known kinds.Table, content map[string]any, cluster *clusterv1alpha1.Cluster, template propagation.TemplateKey, overrides []propagation.Override, replicas *int32) (map[string]any, error) {
@@ -188,7 +193,7 @@ func Manifest(known kinds.Table, content map[string]any, cluster *clusterv1alpha
 	Prune(obj)
 	if replicas != nil {
 		if err := known.Of(obj).SetReplicas(obj, *replicas); err != nil {
-			return nil, &RuleError{Err: err}
+			return nil, &RuleError{Err: fmt.Errorf("write the replicas: %w", err)}
 		}
 	}
 	labels := stringMap(child(obj, "metadata")["labels"])
