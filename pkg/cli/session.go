@@ -151,7 +151,7 @@ func world(ctx context.Context, h *hub.Hub) (explaining.World, error) {
 		return w, installed(err)
 	}
 	// Without permission to read the rules of kinds, only the built-in ones are used.
-	if w.Kinds, err = h.Kinds(ctx); err != nil && !apierrors.IsForbidden(err) {
+	if w.Kinds, err = h.Rules(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return w, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	w.Features, w.Unknown, err = h.FeaturesTold(ctx)

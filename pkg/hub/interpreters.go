@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +18,7 @@ import (
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/kinds/rules"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -47,13 +50,32 @@ func (h *Hub) Interpreters(ctx context.Context) ([]*rules.Interpreter, error) {
 	return all, err
 }
 
-// Kinds is what is known of kinds, with what their owners say.
-func (h *Hub) Kinds(ctx context.Context) (kinds.Table, error) {
-	all, err := h.Interpreters(ctx)
-	if err != nil || len(all) == 0 {
+// Kinds is what is known of kinds, with what their owners say; for the template of the
+// binding, what they said when it was bound, if that went with its definition (rules.Known).
+// Without a binding (nil), or where nothing is missing, it costs no further request.
+func (h *Hub) Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error) {
+	known, err := h.Rules(ctx)
+	if err != nil {
 		return kinds.Table{}, err
 	}
-	return rules.Table(all), nil
+	return known(b)
+}
+
+// Rules is Kinds for many bindings: it reads once.
+func (h *Hub) Rules(ctx context.Context) (func(b *propagation.Binding) (kinds.Table, error), error) {
+	all, unserved := h.interpreters.list(ctx, "")
+	if unserved != nil && !errors.Is(unserved, outcome.ErrNotServed) {
+		return nil, unserved
+	}
+	defined := sync.OnceValues(func() (time.Time, error) {
+		if unserved != nil {
+			return time.Time{}, unserved
+		}
+		return h.Defined(ctx, InterpreterKind())
+	})
+	return func(b *propagation.Binding) (kinds.Table, error) {
+		return rules.Known(all, b, func(made time.Time) (bool, error) { return outcome.WentWithItsKind(made, defined) })
+	}, nil
 }
 
 // CommitInterpreterStatus writes the status of the rules as they were read.

@@ -6,6 +6,7 @@ package outcome
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // UnlessGone returns err, the answer to a read that an object waits for which is being
@@ -21,4 +22,15 @@ func UnlessGone(ctx context.Context, err error, gone func(context.Context) (bool
 		return nil
 	}
 	return errors.Join(err, failed)
+}
+
+// WentWithItsKind reports whether an object that is missing, and was made then, went with a
+// former definition of its kind, so that nobody deleted it. defined returns when the present
+// one was made, or ErrNotServed: it is being deleted, or gone.
+func WentWithItsKind(made time.Time, defined func() (time.Time, error)) (bool, error) {
+	at, err := defined()
+	if errors.Is(err, ErrNotServed) {
+		return true, nil
+	}
+	return err == nil && at.After(made), err
 }

@@ -125,6 +125,56 @@ func TestKindWithRulesOfItsOwn(t *testing.T) {
 	})
 }
 
+// Rules that nobody took back stay in force when the definition of rules goes, as far as what
+// runs goes, and say why. They are in force again when they are applied again, and no more
+// when somebody deletes them.
+func TestZ11RulesStayInForceWithoutTheirDefinition(t *testing.T) {
+	alone(t, gatesOff, []form{pp}, func(s *scenario) {
+		crd, widgets := s.definition("Widget")
+		s.define(crd, "hub", "member1", "member2")
+		r := s.interpreter("widgets", widgets, map[string]any{
+			"replicas": map[string]any{"path": "spec.size"}, "memberFields": list("spec.paused"),
+			"dependencies": expression("[{'apiVersion': 'v1', 'kind': 'ConfigMap', 'name': object.spec.settings}]"),
+		})
+		s.Apply(r)
+		s.accepted(r, "True")
+		settings := s.ConfigMap("settings")
+		w := template{newThing(widgets, s.ns, "blue").with("spec", map[string]any{"size": int64(6), "paused": false, "settings": settings.name()})}
+		s.Apply(settings, w, s.Policy("pp").Selecting(w).To("member1", "member2").set("spec.propagateDeps", true).
+			set("spec.placement.replicaScheduling", map[string]any{"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}))
+		has := func(size int, paused bool) {
+			s.Helper()
+			for _, m := range members[:2] {
+				s.Expect(w).Member(m, saying("spec.size", size)).Member("member1", saying("spec.paused", paused))
+			}
+		}
+		has(3, false)
+		s.Expect(settings).In("member1", "member2")
+		s.PatchIn("member1", w, `{"spec":{"paused":true}}`)
+		s.Rest()
+		has(3, true)
+
+		definition := s.crd(interpreters)
+		s.Untouched(func() { s.undefine(interpreters) })
+		s.Expect(w).Binding(isCondition("Rendered", "False", "RuleFailed", r.name()+" went with its definition"))
+		s.explains(r.name()+" went with its definition", widgets.plural+"/"+w.name())
+		w = w.set("spec.size", int64(8))
+		s.Untouched(func() { s.Apply(w) })
+		s.Expect(w).Binding(isCondition("Active", "False", "RuleFailed", r.name()+" went with its definition"))
+		s.Untouched(func() { s.install(definition) })
+		s.Expect(w).Binding(isCondition("Rendered", "False", r.name()+" went with its definition"))
+		has(3, true)
+		s.Expect(settings).In("member1", "member2")
+
+		s.Eventually(func() error { return s.apply(s.lab.hub, r) })
+		has(4, true)
+		s.Expect(w).Binding(isCondition("Rendered", "True")).Binding(isCondition("Active", "True"))
+		s.Delete(r)
+		has(8, false)
+		s.Expect(settings).Nowhere()
+	})
+}
+
 // interpreterOf is the object with other rules.
 func (s *scenario) interpreterOf(o thing, of resource, rules map[string]any) thing {
 	return o.with("spec", map[string]any{"target": map[string]any{"apiVersion": of.apiVersion(), "kind": of.kind}, "rules": rules})

@@ -7,12 +7,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	configv1alpha1 "sluice.dev/apis/config/v1alpha1"
 	"sluice.dev/pkg/core/kinds"
 	"sluice.dev/pkg/core/kinds/rules"
+	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
 )
 
@@ -25,9 +29,14 @@ func (h *Hub) Interpreters(context.Context) ([]*rules.Interpreter, error) {
 }
 
 // Kinds is what is known of kinds.
-func (h *Hub) Kinds(ctx context.Context) (kinds.Table, error) {
+func (h *Hub) Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error) {
 	all, err := h.Interpreters(ctx)
-	return rules.Table(all), err
+	if err != nil {
+		return kinds.Table{}, err
+	}
+	return rules.Known(all, b, func(made time.Time) (bool, error) {
+		return outcome.WentWithItsKind(made, func() (time.Time, error) { return h.Defined(ctx, hub.InterpreterKind()) })
+	})
 }
 
 // PutInterpreter lets somebody give a kind rules, or others.
@@ -35,6 +44,10 @@ func (h *Hub) PutInterpreter(name string, spec configv1alpha1.ResourceInterprete
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	o := &configv1alpha1.ResourceInterpreter{Spec: spec}
+	o.CreationTimestamp = metav1.NewTime(h.options.Now())
+	if at := slices.IndexFunc(h.interpreters, func(i *rules.Interpreter) bool { return i.Name == name }); at >= 0 {
+		o.CreationTimestamp = metav1.NewTime(h.interpreters[at].Created)
+	}
 	o.Name, o.UID, o.Generation, o.ResourceVersion = name, types.UID(name), int64(h.next()), fmt.Sprint(h.version) //nolint:gosec // a small number
 	h.interpreters = append(slices.DeleteFunc(h.interpreters, func(i *rules.Interpreter) bool { return i.Name == name }), rules.Of(o))
 }

@@ -142,7 +142,7 @@ type ReplicasRule struct {
 	Path string `json:"path"`
 
 	// Expression is how many of the object run: a whole number, in CEL. Without it, it
-	// is the number at the path, and 1 where there is none. Where it fails, nothing of
+	// is the number at the path, which then has to be there. Where it fails, nothing of
 	// the template is let through, and what runs stays.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

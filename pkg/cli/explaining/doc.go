@@ -14,6 +14,8 @@
 package explaining
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	clusterv1alpha1 "sluice.dev/apis/cluster/v1alpha1"
 	"sluice.dev/pkg/core/claiming"
 	"sluice.dev/pkg/core/gating"
@@ -29,7 +31,21 @@ type World struct {
 	Features propagation.Features
 	// Unknown lists the invalid keys and values of the feature gates.
 	Unknown []string
-	Kinds   kinds.Table
+	// Kinds is what is known of kinds, for a binding; nil: what is built in.
+	Kinds func(b *propagation.Binding) (kinds.Table, error)
+}
+
+// kinds is what is known of kinds for the binding. Of what cannot be found out it returns
+// why.
+func (w World) kinds(b *propagation.Binding) kinds.Table {
+	if w.Kinds == nil {
+		return kinds.Table{}
+	}
+	known, err := w.Kinds(b)
+	if err != nil && b != nil {
+		return kinds.NewTable(map[schema.GroupKind]kinds.Own{b.Template().GroupVersionKind().GroupKind(): kinds.Undefined("", err)})
+	}
+	return known
 }
 
 // Subject is one template, with its binding, content and Works.
@@ -137,7 +153,7 @@ func (w World) decide(s Subject) claiming.Decision {
 // policies and templates that exist nowhere but in a file.
 func (w World) Gate(s Subject) gating.Input {
 	s = w.worded(s)
-	in := gating.Input{Template: s.Template, Binding: s.Binding, Works: s.Works, Features: w.Features, Kinds: w.Kinds}.WithoutFormer()
+	in := gating.Input{Template: s.Template, Binding: s.Binding, Works: s.Works, Features: w.Features, Kinds: w.kinds(s.Binding)}.WithoutFormer()
 	d := w.Claim(s)
 	in.Policy = d.Policy
 	switch d.Verdict {

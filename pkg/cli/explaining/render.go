@@ -99,7 +99,7 @@ func (w World) Render(s Subject, b *propagation.Binding, overrides []propagation
 		if !slices.Contains(targets, c.Name) {
 			continue
 		}
-		manifest, err := manifestOf(w.Kinds, b, content, c, overrides)
+		manifest, err := manifestOf(w.kinds(b), b, content, c, overrides)
 		if err != nil {
 			r.Failures[c.Name] = err
 			continue

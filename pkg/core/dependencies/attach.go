@@ -37,6 +37,20 @@ func Attach(template *propagation.Template, dependency, parent *propagation.Bind
 	return done(dependency, next)
 }
 
+// Keep is Attach where the parent's own Works stay as they are: the dependency stays where
+// they are, too, which is wherever the parent took it so far.
+func Keep(template *propagation.Template, dependency, parent *propagation.Binding) *propagation.Binding {
+	if dependency == nil {
+		return Attach(template, nil, parent)
+	}
+	staying := *parent
+	staying.Spec.Clusters = slices.Clone(parent.Spec.Clusters)
+	for _, name := range taken(dependency, parent.Key) {
+		staying.Spec.Clusters = append(staying.Spec.Clusters, workv1alpha2.TargetCluster{Name: name})
+	}
+	return Attach(template, dependency, &staying)
+}
+
 // Release returns the dependency's binding when parent exists and no longer refers to
 // it. Where the parent is suspended its former form still runs, so what that refers to
 // stays until the suspension ends.

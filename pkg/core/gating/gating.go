@@ -9,8 +9,9 @@
 //     its hash with the one last acted on, or with the baseline that a Lazy
 //     policy found; never which event arrived.
 //   - A closed gate changes of a binding only what is never deferred: the claim that it
-//     records, the suspension, and the protection from deletion. (A dependency's
-//     content is not deferred either, until a policy of its own has been in force.)
+//     records, the suspension, the protection from deletion, and by whose rules it is
+//     bound. (A dependency's content is not deferred either, until a policy of its own has
+//     been in force.)
 //   - A binding that somebody deleted is made again from its Works, so that what waited
 //     goes on waiting.
 //   - An open gate that finds everything in force already changes nothing.
@@ -204,18 +205,24 @@ func tooLarge(in Input) (Verdict, Reason, bool) {
 }
 
 // uncounted closes the gate where a rule of the kind's owner fails to tell how many
-// replicas the template has: then they cannot be divided among members.
+// replicas the template has: then they cannot be divided among members. It closes it for
+// everything where nobody knows the rules any more.
 func uncounted(in Input) (Verdict, Reason, bool) {
-	if in.Policy == nil && in.Binding == nil || !in.contentPending() {
+	switch {
+	case in.Policy == nil && in.Binding == nil:
+		return "", "", false
+	case in.kind().Undefined() != nil:
+		return Closed, RuleFailed, true
+	case !in.contentPending():
 		return "", "", false
 	}
 	_, err := in.replicas()
 	return Closed, RuleFailed, err != nil
 }
 
-func (in Input) replicas() (int32, error) {
-	return in.Kinds.Of(in.Template.Object).Replicas(in.Template.Object)
-}
+func (in Input) replicas() (int32, error) { return in.kind().Replicas(in.Template.Object) }
+
+func (in Input) kind() kinds.Kind { return in.Kinds.Of(in.Template.Object) }
 
 func (in Input) size() (has, may int, tooLarge bool) {
 	return propagation.TooLarge(in.Template.Key, propagation.Content(in.Template.Object))
@@ -332,6 +339,9 @@ func (in Input) explain(d Decision) string {
 		has, may, _ := in.size()
 		return fmt.Sprintf("the template has %d bytes, of which at most %d can be carried; %s", has, may, active)
 	case RuleFailed:
+		if err := in.kind().Undefined(); err != nil {
+			return fmt.Sprintf("%v; %s", err, active)
+		}
 		_, err := in.replicas()
 		return fmt.Sprintf("nobody can tell how many replicas the template has: %v; %s", err, active)
 	case TemplateDeleting:

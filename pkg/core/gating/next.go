@@ -83,8 +83,8 @@ func (in Input) carried() *propagation.Binding {
 }
 
 // deferred is the present binding, or a new one without content, with what is never
-// deferred brought up to date: the claim that it records, the suspension, and whether
-// the template is protected from deletion.
+// deferred brought up to date: the claim that it records, the suspension, whether the
+// template is protected from deletion, and by whose rules it is bound.
 func (in Input) deferred() *propagation.Binding {
 	b := in.base()
 	claim := propagation.Claim{}
@@ -102,6 +102,7 @@ func (in Input) deferred() *propagation.Binding {
 		protected = "true"
 	}
 	setOrDelete(b.Annotations, propagation.AnnotationDeletionProtected, protected)
+	setOrDelete(b.Annotations, propagation.AnnotationInterpreter, in.kind().By())
 	return b
 }
 

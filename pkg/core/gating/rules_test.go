@@ -12,6 +12,7 @@ import (
 
 	"sluice.dev/pkg/core/gating"
 	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/test/pipelinetest/fixture"
 )
 
@@ -63,6 +64,57 @@ func TestReplicasAsARuleCountsThem(t *testing.T) {
 				t.Error("asked again, it changes something")
 			}
 		})
+	}
+}
+
+// Where nobody knows the rules any more, and nobody took them back, nothing is let through,
+// and the binding goes on saying whose rules it is bound by.
+func TestZ11NothingIsLetThroughWhileNobodyKnowsTheRules(t *testing.T) {
+	nginx, p := fixture.Deployment("nginx").Replicas(3), fixture.Policy("p").To("member1")
+	deployments := schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	known := kinds.NewTable(map[schema.GroupKind]kinds.Own{deployments: {By: "deployments/made"}})
+	unknown := kinds.NewTable(map[schema.GroupKind]kinds.Own{deployments: kinds.Undefined("deployments/made", errors.New("it went with its definition"))})
+	bound := gating.Decide(gating.Input{Template: nginx.ClaimedBy(p).Template(), Policy: p.Policy(), Binding: after(nginx, p), Kinds: known}).Next
+	if by := bound.Annotations[propagation.AnnotationInterpreter]; by != "deployments/made" {
+		t.Fatalf("the binding says it is bound by %q", by)
+	}
+	for sentence, tc := range map[string]struct {
+		template fixture.TemplateBuilder
+		policy   fixture.PolicyBuilder
+		pending  bool
+	}{
+		"what is in force stays":              {template: nginx, policy: p},
+		"a change of the template waits":      {template: fixture.Deployment("nginx").Replicas(4), policy: p, pending: true},
+		"a change of the policy waits":        {template: nginx, policy: fixture.Policy("p").To("member2"), pending: true},
+		"a change of a Lazy policy waits":     {template: nginx, policy: p.Lazy()},
+		"so do both of them":                  {template: fixture.Deployment("nginx").Replicas(4), policy: fixture.Policy("p").To("member2").Lazy(), pending: true},
+		"a suspension does not wait for that": {template: nginx, policy: p.Suspending()},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			in := gating.Input{Template: tc.template.ClaimedBy(tc.policy).Template(), Policy: tc.policy.Policy(), Binding: bound, Kinds: unknown}
+			d := gating.Decide(in)
+			if d.Verdict != gating.Closed || d.Reason != gating.RuleFailed || d.Pending() != tc.pending {
+				t.Fatalf("%s, %s, pending: %t; want %s, %s, %t", d.Verdict, d.Reason, d.Pending(), gating.Closed, gating.RuleFailed, tc.pending)
+			}
+			if d.Pending() && !strings.Contains(d.Message, "it went with its definition") {
+				t.Errorf("it says %q", d.Message)
+			}
+			all, _ := in.Policy.Spec.Suspension.Dispatch()
+			if held, _ := d.Next.Spec.Suspension.Dispatch(); held != all {
+				t.Errorf("suspended: %t, want %t", held, all)
+			}
+			if d.Next.Annotations[propagation.AnnotationInterpreter] != "deployments/made" || d.Next.Spec.Replicas != 3 || d.Next.Spec.Placement.ClusterAffinity.ClusterNames[0] != "member1" || d.Next.ActedHash() != bound.ActedHash() {
+				t.Errorf("the binding becomes %+v", d.Next)
+			}
+			in.Kinds = known
+			if again := gating.Decide(in); tc.pending && tc.policy.Policy().Spec.ActivationPreference == "" && again.Verdict != gating.Open {
+				t.Errorf("when the rules are made again: %s, %s", again.Verdict, again.Reason)
+			}
+		})
+	}
+	somebody := gating.Decide(gating.Input{Template: nginx.ClaimedBy(p).Template(), Policy: p.Policy(), Binding: bound})
+	if by, is := somebody.Next.Annotations[propagation.AnnotationInterpreter]; is {
+		t.Errorf("somebody deleted the rules, and the binding says it is bound by %q", by)
 	}
 }
 

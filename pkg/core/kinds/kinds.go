@@ -4,6 +4,7 @@
 package kinds
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -142,14 +143,17 @@ func (k Kind) Scales() bool {
 	return k.replicas == "replicas" && slices.Contains(k.reports, "replicas")
 }
 
-// SetReplicas sets the number of replicas to n, if the object has one.
+// ErrNoReplicas says that nobody knows where an object says how many of it run.
+var ErrNoReplicas = errors.New("no rule says where objects of the kind have their number")
+
+// SetReplicas sets the number of replicas to n; ErrNoReplicas where the object has none.
 func (k Kind) SetReplicas(obj map[string]any, n int32) error {
 	if k.own.SetReplicas != nil {
 		return k.own.SetReplicas(obj, n)
 	}
 	spec, ok := obj["spec"].(map[string]any)
 	if !ok || k.replicas == "" || k.guessed && spec[k.replicas] == nil {
-		return nil
+		return ErrNoReplicas
 	}
 	spec[k.replicas] = int64(n)
 	return nil
@@ -158,6 +162,13 @@ func (k Kind) SetReplicas(obj map[string]any, n int32) error {
 // MemberFields returns the fields that belong to the member: the object is created with
 // the template's values, and after that the member's values are kept.
 func (k Kind) MemberFields() []Path { return k.own.MemberFields }
+
+// By says who gives the kind abilities of its own; empty: nobody.
+func (k Kind) By() string { return k.own.By }
+
+// Undefined is why nobody knows any more what the kind's owner said of it, so that what
+// depends on that stays as it is; nil: it is known.
+func (k Kind) Undefined() error { return k.own.Undefined }
 
 // Ends reports whether objects of the kind finish, as Jobs do. One whose template is
 // created again has to run again.

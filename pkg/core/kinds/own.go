@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	workv1alpha1 "sluice.dev/apis/work/v1alpha1"
 	"sluice.dev/pkg/core/propagation"
 )
 
@@ -32,6 +33,24 @@ type Own struct {
 	References func(obj map[string]any) ([]propagation.TemplateKey, error)
 	// MemberFields are the fields that belong to the member.
 	MemberFields []Path
+	// By says who gives them, as propagation.AnnotationInterpreter holds it.
+	By string
+	// Undefined is why nobody knows what the owner said; nil: it is known.
+	Undefined error
+}
+
+// Undefined has the abilities of a kind of which nobody knows any more what its owner said,
+// and nobody took that back. Each returns why.
+func Undefined(by string, why error) Own {
+	return Own{
+		By: by, Undefined: why,
+		Replicas:    func(map[string]any) (int32, error) { return 0, why },
+		SetReplicas: func(map[string]any, int32) error { return why },
+		Health:      func(map[string]any) (Health, error) { return workv1alpha1.ResourceUnknown, why },
+		Report:      func(map[string]any) (map[string]any, error) { return nil, why },
+		Total:       func(map[string]any, []Member) (map[string]any, error) { return nil, why },
+		References:  func(map[string]any) ([]propagation.TemplateKey, error) { return nil, why },
+	}
 }
 
 // Path of a field, by the names of the objects that it is in.

@@ -113,6 +113,9 @@ const (
 	// AnnotationOverrides on a Work lists the overrides that its manifest was made with, by
 	// PolicyKey.ID, and when each was made.
 	AnnotationOverrides = "sluice.dev/overrides"
+	// AnnotationInterpreter on a binding names the ResourceInterpreter by whose rules it was
+	// bound, and when that was made, as "widgets/2026-11-30T07:03:36Z".
+	AnnotationInterpreter = "sluice.dev/interpreter"
 	// AnnotationMemberFields on a Work lists the fields of its object that belong to
 	// the member, as "spec.a,spec.b.c".
 	AnnotationMemberFields = "sluice.dev/member-fields"

@@ -31,7 +31,8 @@ const (
 	ReasonTooLarge = "TooLarge"
 	// ReasonWorkNameTaken: a Work of another binding has the name.
 	ReasonWorkNameTaken = "WorkNameTaken"
-	// ReasonRuleFailed: a rule of the kind's owner cannot write the replicas.
+	// ReasonRuleFailed: a rule of the kind's owner cannot write the replicas, or nobody knows
+	// the rules any more.
 	ReasonRuleFailed = "RuleFailed"
 	// ReasonContentLost: what was let through is kept no more.
 	ReasonContentLost = "ContentLost"
@@ -56,8 +57,8 @@ func (e *NameTaken) Error() string {
 // RuleError says that a rule of the kind's owner fails.
 type RuleError struct{ Err error }
 
-// Error says which, and why.
-func (e *RuleError) Error() string { return "write the replicas: " + e.Err.Error() }
+// Error says what it was to do, and why it does not.
+func (e *RuleError) Error() string { return e.Err.Error() }
 
 func (e *RuleError) Unwrap() error { return e.Err }
 
@@ -127,13 +128,17 @@ func some(clusters []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:few], ", "), len(clusters)-few)
 }
 
-// Render is the Work that the cluster gets of the content that is in force.
+// Render is the Work that the cluster gets of the content that is in force. An error is one
+// of Manifest's, a *TooLarge, or a *RuleError because nobody knows the rules any more.
 func Render(known kinds.Table, b *propagation.Binding, content map[string]any, cluster *clusterv1alpha1.Cluster, overrides []propagation.Override) (*propagation.Work, error) {
+	if err := known.Of(content).Undefined(); err != nil {
+		return nil, &RuleError{Err: err}
+	}
 	if b.PermanentID() == "" { // so it was rendered then
 		content, _ = clone(content).(map[string]any)
 		known.Of(content).Unshare(content)
 	}
-	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name))
+	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name, known.Of(content), content))
 	if err != nil {
 		return nil, err
 	}
@@ -156,15 +161,20 @@ func Render(known kinds.Table, b *propagation.Binding, content map[string]any, c
 }
 
 // replicasFor is the cluster's share; nil: the content says how many. A cluster
-// that has the template only because others refer to it has no share.
-func replicasFor(b *propagation.Binding, cluster string) *int32 {
+// that has the template only because others refer to it has no share. Nor has one that has
+// all of them, where nobody knows any more where the content has that number.
+func replicasFor(b *propagation.Binding, cluster string, kind kinds.Kind, content map[string]any) *int32 {
 	if b.Spec.Replicas == 0 {
 		return nil
 	}
 	for _, t := range b.Spec.Clusters {
-		if t.Name == cluster {
-			return &t.Replicas
+		if t.Name != cluster {
+			continue
 		}
+		if n, err := kind.Replicas(content); err == nil && n == 0 && t.Replicas == b.Spec.Replicas {
+			return nil
+		}
+		return &t.Replicas
 	}
 	return nil
 }
@@ -183,7 +193,7 @@ func Manifest(known kinds.Table, content map[string]any, cluster *clusterv1alpha
 	Prune(obj)
 	if replicas != nil {
 		if err := known.Of(obj).SetReplicas(obj, *replicas); err != nil {
-			return nil, &RuleError{Err: err}
+			return nil, &RuleError{Err: fmt.Errorf("write the replicas: %w", err)}
 		}
 	}
 	labels := stringMap(child(obj, "metadata")["labels"])

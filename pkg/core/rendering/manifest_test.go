@@ -4,6 +4,7 @@
 package rendering
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,12 +150,18 @@ func TestReplicas(t *testing.T) {
 		"a Deployment that says none too":          {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {}}`, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: 2}}`},
 		"a Job gets its share as parallelism":      {`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {completions: 4}}`, `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {completions: 4, parallelism: 2}}`},
 		"a custom kind with replicas gets a share": {`{apiVersion: x.io/v1, kind: Thing, metadata: {name: a}, spec: {replicas: 9}}`, `{apiVersion: x.io/v1, kind: Thing, metadata: {name: a}, spec: {replicas: 2}}`},
-		"a kind without replicas gets none":        {`{apiVersion: x.io/v1, kind: Thing, metadata: {name: a}, spec: {}}`, `{apiVersion: x.io/v1, kind: Thing, metadata: {name: a}, spec: {}}`},
-		"a kind without spec gets none":            {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`},
+		"a kind without replicas has no manifest":  {`{apiVersion: x.io/v1, kind: Thing, metadata: {name: a}, spec: {}}`, ``},
+		"nor has a kind without spec":              {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
 			content := object(t, tc.content)
 			got, err := Manifest(kinds.Table{}, content, member1(), keyOf(content), nil, new(int32(2)))
+			if tc.want == "" {
+				if !errors.Is(err, kinds.ErrNoReplicas) {
+					t.Errorf("%v, %v", got, err)
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,9 +54,31 @@ func TestAShareIsWrittenWhereTheRuleSays(t *testing.T) {
 	}
 }
 
+// Where nobody knows any more where the number stands, the member keeps its share: the content
+// has that of all members together.
+func TestAShareThatNobodyCanWriteIsNotTheWholeNumber(t *testing.T) {
+	b, content := bound(t)
+	_, err := Render(kinds.Table{}, b, content, member1(), nil)
+	if rule := (*RuleError)(nil); !errors.As(err, &rule) || !errors.Is(err, kinds.ErrNoReplicas) {
+		t.Errorf("a share of 2 out of 6, without a rule: %v", err)
+	}
+	for sentence, change := range map[string]func(){
+		"each cluster has all of them": func() { b.Spec.Clusters[0].Replicas = 6 },
+		"the binding has no number":    func() { b.Spec.Replicas = 0 },
+		"the cluster is none of them":  func() { b.Spec.Clusters[0].Name = "another" },
+	} {
+		b, content = bound(t)
+		change()
+		if _, err := Render(kinds.Table{}, b, content, member1(), nil); err != nil {
+			t.Errorf("%s: %v", sentence, err)
+		}
+	}
+}
+
 // Which fields are the member's is said on the Work; a Work that says others is another.
 func TestAWorkSaysWhichFieldsAreTheMembers(t *testing.T) {
 	b, content := bound(t)
+	b.Spec.Replicas = 0
 	render := func(fields ...kinds.Path) *propagation.Work {
 		w, err := Render(widgets(kinds.Own{MemberFields: fields}), b, content, member1(), nil)
 		if err != nil {

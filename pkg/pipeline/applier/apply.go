@@ -92,7 +92,7 @@ func (s *Stage) apply(ctx context.Context, w *propagation.Work, bound *propagati
 
 // kinds returns what is known of kinds.
 func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
-	known, err := s.hub.Kinds(ctx)
+	known, err := s.hub.Kinds(ctx, nil)
 	if err != nil {
 		return known, fmt.Errorf("get the rules of kinds: %w", err)
 	}

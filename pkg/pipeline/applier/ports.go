@@ -41,8 +41,9 @@ type Inputs interface {
 	Identity(ctx context.Context) (string, error)
 	// Cluster may come from a watch.
 	Cluster(ctx context.Context, name string) (*clusterv1alpha1.Cluster, error)
-	// Kinds returns what is known of kinds.
-	Kinds(ctx context.Context) (kinds.Table, error)
+	// Kinds returns what is known of kinds; for a binding's template, what its owner said when
+	// it was bound.
+	Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error)
 }
 
 // Placements reads what decisions about the objects of placements' Works depend on, and

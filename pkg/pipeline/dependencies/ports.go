@@ -21,8 +21,9 @@ type Hub interface {
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	BindingsReferringTo(ctx context.Context, key propagation.TemplateKey) ([]*propagation.Binding, error)
 	BindingsRequiredBy(ctx context.Context, parent propagation.BindingKey) ([]*propagation.Binding, error)
-	// Kinds returns what is known of kinds.
-	Kinds(ctx context.Context) (kinds.Table, error)
+	// Kinds returns what is known of kinds; for a binding's template, what its owner said when
+	// it was bound.
+	Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error)
 	CommitBinding(ctx context.Context, old, next *propagation.Binding) (*propagation.Binding, error)
 	DeleteBinding(ctx context.Context, b *propagation.Binding) error
 	Revision(ctx context.Context, b *propagation.Binding, name string) (*propagation.Revision, error)

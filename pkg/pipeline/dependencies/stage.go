@@ -61,7 +61,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return out.Events() // the binding has changed, and will be handled again
 	}
 	before := dependencies.Recorded(parent)
-	wanted, err := s.wanted(ctx, out, *msg.Template, parent)
+	wanted, to, err := s.wanted(ctx, out, *msg.Template, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Stage) Handle(ctx context.Context, e event.Event) ([]event.Event, error
 		return nil, err
 	}
 	for _, key := range wanted {
-		if err := s.attach(ctx, out, key, parent); err != nil {
+		if err := s.attach(ctx, out, key, parent, to); err != nil {
 			return nil, err
 		}
 	}
@@ -149,31 +149,38 @@ func (s *Stage) outlived(ctx context.Context, key propagation.BindingKey) (bool,
 	return len(works) > 0, nil
 }
 
+// attaching is how a dependency's binding is made to require its parent's clusters.
+type attaching func(t *propagation.Template, dependency, parent *propagation.Binding) *propagation.Binding
+
 // wanted returns what the binding's frozen content refers to, if that is to be
-// propagated along.
-func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagation.TemplateKey, parent *propagation.Binding) ([]propagation.TemplateKey, error) {
+// propagated along, and how it is attached.
+func (s *Stage) wanted(ctx context.Context, out *events.Batch, template propagation.TemplateKey, parent *propagation.Binding) ([]propagation.TemplateKey, attaching, error) {
 	if !parent.Spec.PropagateDeps || parent.ActedHash() == "" {
-		return nil, nil
+		return nil, dependencies.Attach, nil
 	}
 	rev, err := s.hub.Revision(ctx, parent, parent.Revision())
 	if errors.Is(err, outcome.ErrGone) {
 		// The content is not stored yet, or was lost. The gate emits an event when it
 		// has stored it again; until then everything stays as it is.
 		out.Emit(events.TemplateTouched, events.Data{Template: &template, Reason: "RevisionMissing"})
-		return dependencies.Recorded(parent), nil
+		return dependencies.Recorded(parent), dependencies.Attach, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get revision %s: %w", parent.Revision(), err)
+		return nil, nil, fmt.Errorf("get revision %s: %w", parent.Revision(), err)
 	}
-	known, err := s.hub.Kinds(ctx)
+	known, err := s.hub.Kinds(ctx, parent)
 	if err != nil {
-		return nil, fmt.Errorf("get the rules of kinds: %w", err)
+		return nil, nil, fmt.Errorf("get the rules of kinds: %w", err)
 	}
-	found, err := known.Of(rev.Content).References(rev.Content)
-	if err != nil { // not known: what is attached stays attached
-		return dependencies.Recorded(parent), nil
+	kind := known.Of(rev.Content)
+	found, err := kind.References(rev.Content)
+	switch {
+	case kind.Undefined() != nil:
+		return dependencies.Recorded(parent), dependencies.Keep, nil
+	case err != nil: // not known: what is attached stays attached
+		return dependencies.Recorded(parent), dependencies.Attach, nil
 	}
-	return found, nil
+	return found, dependencies.Attach, nil
 }
 
 // record writes to the binding what it refers to.
@@ -191,7 +198,7 @@ func (s *Stage) record(ctx context.Context, parent *propagation.Binding, keys []
 
 // attach makes the dependency require the parent's clusters, and inherit the parent's
 // suspensions.
-func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding) error {
+func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.TemplateKey, parent *propagation.Binding, to attaching) error {
 	b, err := s.hub.Binding(ctx, propagation.BindingOf(key))
 	if err != nil && !errors.Is(err, outcome.ErrGone) {
 		return fmt.Errorf("get the binding of %s: %w", key, err)
@@ -209,7 +216,7 @@ func (s *Stage) attach(ctx context.Context, out *events.Batch, key propagation.T
 	if err != nil {
 		return fmt.Errorf("get %s: %w", key, err)
 	}
-	next, err := s.govern(ctx, dependencies.Attach(t, b, parent), parent)
+	next, err := s.govern(ctx, to(t, b, parent), parent)
 	if err != nil {
 		return err
 	}

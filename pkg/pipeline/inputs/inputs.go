@@ -48,8 +48,9 @@ type Hub interface {
 	Policy(ctx context.Context, key propagation.PolicyKey) (*propagation.Policy, error)
 	Binding(ctx context.Context, key propagation.BindingKey) (*propagation.Binding, error)
 	Features(ctx context.Context) (propagation.Features, error)
-	// Kinds returns what is known of kinds.
-	Kinds(ctx context.Context) (kinds.Table, error)
+	// Kinds returns what is known of kinds; for a binding's template, what its owner said when
+	// it was bound.
+	Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error)
 }
 
 // ClaimHub reads what claims depend on.
@@ -169,7 +170,7 @@ func loadGate(ctx context.Context, hub GateHub, in gating.Input) (_ gating.Input
 	if in.Features, err = hub.Features(ctx); err != nil {
 		return in, fmt.Errorf("get gates: %w", err)
 	}
-	if in.Kinds, err = hub.Kinds(ctx); err != nil {
+	if in.Kinds, err = hub.Kinds(ctx, in.Binding); err != nil {
 		return in, fmt.Errorf("get the rules of kinds: %w", err)
 	}
 	if !in.Template.Claim.Held() {

@@ -5,7 +5,6 @@ package renderer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -26,12 +25,12 @@ func (s *Stage) undefined(ctx context.Context, existing []*propagation.Work, ove
 	}
 	for _, w := range existing {
 		for key, made := range rendering.Missing(w, overrides) {
-			at, err := defined[key.Scope]()
-			switch {
-			case errors.Is(err, outcome.ErrNotServed), err == nil && at.After(made):
-				why[w.Key.Cluster] = rendering.Undefined(key)
-			case err != nil:
+			went, err := outcome.WentWithItsKind(made, defined[key.Scope])
+			if err != nil {
 				return nil, fmt.Errorf("find out what became of override %s: %w", key, err)
+			}
+			if went {
+				why[w.Key.Cluster] = rendering.Undefined(key)
 			}
 		}
 	}

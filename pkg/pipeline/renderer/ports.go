@@ -46,8 +46,9 @@ type Inputs interface {
 	// NamespaceLeaves reports whether a namespace is being deleted, or gone, at this
 	// moment.
 	NamespaceLeaves(ctx context.Context, name string) (bool, error)
-	// Kinds returns what is known of kinds.
-	Kinds(ctx context.Context) (kinds.Table, error)
+	// Kinds returns what is known of kinds; for a binding's template, what its owner said when
+	// it was bound.
+	Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error)
 }
 
 // Statuses writes what could not be rendered, for people.

@@ -33,8 +33,9 @@ type Objects interface {
 	Clusters(ctx context.Context) ([]*clusterv1alpha1.Cluster, error)
 	// Identity returns a string that identifies the hub.
 	Identity(ctx context.Context) (string, error)
-	// Kinds returns what is known of kinds.
-	Kinds(ctx context.Context) (kinds.Table, error)
+	// Kinds returns what is known of kinds; for a binding's template, what its owner said when
+	// it was bound.
+	Kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error)
 	CommitTemplateStatus(ctx context.Context, t *propagation.Template, status map[string]any) (bool, error)
 	// ScaleTemplate sets the number of replicas that the template asks for.
 	ScaleTemplate(ctx context.Context, t *propagation.Template, replicas int32) error

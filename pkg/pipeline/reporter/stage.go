@@ -105,7 +105,7 @@ func (s *Stage) object(ctx context.Context, e event.Event, o events.Object) ([]e
 	if d.Last != nil {
 		now = d.Last
 	}
-	known, err := s.kinds(ctx)
+	known, err := s.kinds(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (s *Stage) sumUp(ctx context.Context, e event.Event, key propagation.Bindin
 // aggregate updates the template's status from the members'. If a rule of the kind's
 // owner fails, the binding's status says so.
 func (s *Stage) aggregate(ctx context.Context, t *propagation.Template, b *propagation.Binding) (*propagation.Binding, error) {
-	known, err := s.kinds(ctx)
+	known, err := s.kinds(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -338,8 +338,8 @@ func (s *Stage) aggregate(ctx context.Context, t *propagation.Template, b *propa
 }
 
 // kinds returns what is known of kinds.
-func (s *Stage) kinds(ctx context.Context) (kinds.Table, error) {
-	known, err := s.hub.Kinds(ctx)
+func (s *Stage) kinds(ctx context.Context, b *propagation.Binding) (kinds.Table, error) {
+	known, err := s.hub.Kinds(ctx, b)
 	if err != nil {
 		return known, fmt.Errorf("get the rules of kinds: %w", err)
 	}

@@ -149,7 +149,7 @@ func (c *compiler) replicas(r configv1alpha1.ReplicasRule) (count func(map[strin
 			}
 			v, ok := path.In(obj)
 			if !ok {
-				return 1, nil
+				return 0, fmt.Errorf("%s: the object has no such field: where it may be absent, write an expression, such as object.?%s.orValue(1)", path, strings.Join(path, ".?"))
 			}
 			return whole(path.String(), v)
 		}, set

@@ -73,8 +73,10 @@ func says(v any, err error) string {
 func TestReplicas(t *testing.T) {
 	for name, tc := range map[string]struct{ rule, obj, want, set string }{
 		"at the path":               {`{path: spec.size}`, `spec: {size: 5}`, "5", "map[size:2]"},
-		"one where there is none":   {`{path: spec.size}`, `spec: {}`, "1", "map[size:2]"},
-		"deep in what is not there": {`{path: spec.pool.size}`, `spec: {}`, "1", "map[pool:map[size:2]]"},
+		"not told where it is not":  {`{path: spec.size}`, `spec: {}`, "error: spec.size: the object has no such field: where it may be absent, write an expression, such as object.?spec.?size.orValue(1)", "map[size:2]"},
+		"deep in what is not there": {`{path: spec.pool.size}`, `spec: {}`, "error: spec.pool.size: the object has no such field: where it may be absent, write an expression, such as object.?spec.?pool.?size.orValue(1)", "map[pool:map[size:2]]"},
+		"where it may be absent":    {`{path: spec.size, expression: "object.?spec.?size.orValue(1)"}`, `spec: {}`, "1", "map[size:2]"},
+		"null":                      {`{path: spec.size}`, `spec: {size: null}`, "error: spec.size: is <nil>: want a whole number of replicas", "map[size:2]"},
 		"as an expression says":     {`{path: spec.size, expression: "has(object.spec.size) ? object.spec.size : 3"}`, `spec: {}`, "3", "map[size:2]"},
 		"0 is a number":             {`{path: spec.size}`, `spec: {size: 0}`, "0", "map[size:2]"},
 		"what is no number":         {`{path: spec.size}`, `spec: {size: many}`, "error: spec.size: is many: want a whole number of replicas", "map[size:2]"},

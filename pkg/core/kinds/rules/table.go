@@ -17,6 +17,7 @@ import (
 	configv1alpha1 "sluice.dev/apis/config/v1alpha1"
 	"sluice.dev/pkg/core/conditions"
 	"sluice.dev/pkg/core/kinds"
+	"sluice.dev/pkg/core/propagation"
 )
 
 // Interpreter is a ResourceInterpreter, with what its rules are compiled to. It is never
@@ -44,6 +45,9 @@ func Of(o *configv1alpha1.ResourceInterpreter) *Interpreter {
 	return i
 }
 
+// by is what a binding records (propagation.AnnotationInterpreter).
+func (i *Interpreter) by() string { return i.Name + "/" + i.Created.UTC().Format(time.RFC3339) }
+
 // untold reports that the target of the rules has a fault, so that they apply to no
 // kind.
 func (i *Interpreter) untold() bool {
@@ -68,23 +72,52 @@ func first(all []*Interpreter) map[schema.GroupKind]*Interpreter {
 }
 
 // Table returns what is known of kinds, given all interpreters.
-func Table(all []*Interpreter) kinds.Table {
+func Table(all []*Interpreter) kinds.Table { return kinds.NewTable(owners(all)) }
+
+func owners(all []*Interpreter) map[schema.GroupKind]kinds.Own {
 	own := map[schema.GroupKind]kinds.Own{}
 	for gk, i := range first(all) {
-		own[gk] = i.Own
+		o := i.Own
+		o.By = i.by()
+		own[gk] = o
 	}
-	return kinds.NewTable(own)
+	return own
+}
+
+// Known is Table for the template of a binding, which records whose rules it was bound by
+// (propagation.AnnotationInterpreter). Where that interpreter is missing, and went with its
+// definition, nobody took its rules back, and nobody knows them. Went tells that of one
+// that was made at a time.
+func Known(all []*Interpreter, b *propagation.Binding, went func(made time.Time) (bool, error)) (kinds.Table, error) {
+	own := owners(all)
+	if b == nil {
+		return kinds.NewTable(own), nil
+	}
+	by := b.Annotations[propagation.AnnotationInterpreter]
+	name, at, _ := strings.Cut(by, "/")
+	made, err := time.Parse(time.RFC3339, at)
+	if err != nil || slices.ContainsFunc(all, func(i *Interpreter) bool { return i.Name == name && !i.Deleting }) {
+		return kinds.NewTable(own), nil // it is there, or there was none
+	}
+	undefined, err := went(made)
+	if err != nil {
+		return kinds.Table{}, err
+	}
+	if undefined {
+		own[b.Template().GroupVersionKind().GroupKind()] = kinds.Undefined(by, fmt.Errorf("ResourceInterpreter %s went with its definition, and nobody deleted it: members keep what they have; apply it again, or apply it and delete it", name))
+	}
+	return kinds.NewTable(own), nil
 }
 
 // For returns the interpreter whose rules act on the kind; nil if there is none.
 func For(all []*Interpreter, gk schema.GroupKind) *Interpreter { return first(all)[gk] }
 
 // Versions returns the kinds that have rules, each with a string that changes when its
-// rules do.
+// rules do, or what bindings record of them.
 func Versions(all []*Interpreter) map[schema.GroupKind]string {
 	out := map[schema.GroupKind]string{}
 	for gk, i := range first(all) {
-		out[gk] = fmt.Sprintf("%s/%d", i.UID, i.Generation)
+		out[gk] = fmt.Sprintf("%s %s/%d", i.by(), i.UID, i.Generation)
 	}
 	return out
 }

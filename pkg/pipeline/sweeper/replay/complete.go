@@ -80,7 +80,7 @@ func (r *Replay) complete(ctx context.Context, c hub.Written) (bool, error) {
 	if err != nil || !settled {
 		return false, err
 	}
-	known, err := r.hub.Kinds(ctx)
+	known, err := r.hub.Kinds(ctx, b)
 	if err != nil {
 		return false, fmt.Errorf("get the rules of kinds: %w", err)
 	}
