@@ -63,7 +63,9 @@ func (g *gone) WorksOf(context.Context, propagation.BindingKey) ([]*propagation.
 }
 
 func (g *gone) Features(context.Context) (propagation.Features, error) { return g.features, nil }
-func (g *gone) Kinds(context.Context) (kinds.Table, error)             { return kinds.Table{}, nil }
+func (g *gone) Kinds(context.Context, *propagation.Binding) (kinds.Table, error) {
+	return kinds.Table{}, nil
+}
 
 func (g *gone) Policies(context.Context) ([]*propagation.Policy, error) { return nil, nil }
 

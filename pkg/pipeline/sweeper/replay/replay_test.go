@@ -48,7 +48,9 @@ type hubOf struct {
 	selects string
 }
 
-func (h *hubOf) Kinds(context.Context) (kinds.Table, error) { return kinds.Table{}, nil }
+func (h *hubOf) Kinds(context.Context, *propagation.Binding) (kinds.Table, error) {
+	return kinds.Table{}, nil
+}
 
 func (h *hubOf) Features(context.Context) (propagation.Features, error) {
 	return propagation.Features{}, nil
