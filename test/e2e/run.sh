@@ -32,7 +32,6 @@ playground=$(realpath "$1") directory=$2 members=$3
 if [[ -e $directory/ready ]]; then
   exec "$playground" with --dir "$directory" -- "$here/run.sh" share 1 1
 fi
-export GOGC=200 # memory for time, of which API servers and pipelines take most for garbage
 shares=()
 for ((n = 1; n <= LABS; n++)); do
   lab=$directory/e2e/$n
