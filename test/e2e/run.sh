@@ -19,8 +19,7 @@ share() {
   local names
   names=$(go test -list . . | awk -v n="$1" -v of="$2" '/^Test/ && NR % of == n % of' | paste -sd'|')
   [[ -n $names ]] || { echo "e2e: no test is the ${1}th of $2"; return 1; }
-  # Beside another playground each runs fewer of them at once.
-  twice -timeout=85m -- -count=1 -timeout=75m -parallel=$((12 - 4 * ($2 > 1))) -run "^($names)\$" .
+  twice -timeout=85m -- -count=1 -timeout=75m -run "^($names)\$" .
 }
 
 if [[ $1 == share ]]; then
