@@ -162,9 +162,10 @@ simulate: ## Run more seeds of the simulation: SEEDS=10000
 	@go test ./test/simulation/... -count=1 -timeout=0 -seeds=$(SEEDS)
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end tests on playgrounds of their own, or on the one that is up
-	$(call say,end-to-end tests on hubs with $(MEMBERS) members)
-	@test/e2e/run.sh $(BIN)/playground $(OUTPUT) $(MEMBERS) 2>&1 | tee $(OUTPUT)/e2e.log
+e2e: build ## Run the end-to-end tests on a playground of their own, or on the one that is up
+	$(call say,end-to-end tests on a hub and $(MEMBERS) members)
+	@$(BIN)/playground with --with-parent --audit --dir $(OUTPUT) --members $(MEMBERS) -- \
+	  test/e2e/run.sh 2>&1 | tee $(OUTPUT)/e2e.log
 
 .PHONY: e2e-knative
 e2e-knative: ## Run the end-to-end tests on a real Knative (needs root)
