@@ -61,7 +61,17 @@ func TestC74C76C82DriftAndDifference(t *testing.T) {
 		s.holds(cm, "page", "changed here", members[0])
 		s.PatchIn(members[0], cm, `{"data":{"page":"one"}}`) // he puts it back
 		s.Says(p, carried...)
-		s.Unchanged(func() {})
+		s.Unchanged(func() {}) // last: the placement selects its canary, too, which is a policy's
+	})
+}
+
+// What drifted is taken back as soon as the strategy says so.
+func TestC74C76WhatDriftedIsTakenBack(t *testing.T) {
+	once(t, gatesOff, func(s *scenario) {
+		cm := s.ConfigMap("pages").set("data.page", "one")
+		p := s.everywhere().with("spec.strategy.applyStrategy.whenToApply", "IfNotDrifted")
+		s.Apply(cm, p)
+		s.Says(p, carried...)
 		s.PatchIn(members[0], cm, `{"data":{"page":"changed again"}}`)
 		s.failing(p, "FoundDrifts", members[0])
 		s.holds(cm, "page", "changed again", members[0])
