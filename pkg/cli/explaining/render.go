@@ -94,12 +94,12 @@ func (w World) Render(s Subject, b *propagation.Binding, overrides []propagation
 	if content == nil {
 		return r, fmt.Errorf("the content of %s that is in force is not kept any more", s.Template.Key)
 	}
-	targets := b.TargetClusters()
+	targets, known := b.TargetClusters(), w.kinds(b)
 	for _, c := range w.Clusters {
 		if !slices.Contains(targets, c.Name) {
 			continue
 		}
-		manifest, err := manifestOf(w.kinds(b), b, content, c, overrides)
+		manifest, err := manifestOf(known, b, content, c, overrides)
 		if err != nil {
 			r.Failures[c.Name] = err
 			continue

@@ -138,7 +138,11 @@ func Render(known kinds.Table, b *propagation.Binding, content map[string]any, c
 		content, _ = clone(content).(map[string]any)
 		known.Of(content).Unshare(content)
 	}
-	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, replicasFor(b, cluster.Name, known.Of(content), content))
+	share := replicasFor(b, cluster.Name)
+	manifest, err := Manifest(known, content, cluster, b.Template(), overrides, share)
+	if errors.Is(err, kinds.ErrNoReplicas) && *share == b.Spec.Replicas { // all of them, as the content says
+		manifest, err = Manifest(known, content, cluster, b.Template(), overrides, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -161,20 +165,15 @@ func Render(known kinds.Table, b *propagation.Binding, content map[string]any, c
 }
 
 // replicasFor is the cluster's share; nil: the content says how many. A cluster
-// that has the template only because others refer to it has no share. Nor has one that has
-// all of them, where nobody knows any more where the content has that number.
-func replicasFor(b *propagation.Binding, cluster string, kind kinds.Kind, content map[string]any) *int32 {
+// that has the template only because others refer to it has no share.
+func replicasFor(b *propagation.Binding, cluster string) *int32 {
 	if b.Spec.Replicas == 0 {
 		return nil
 	}
 	for _, t := range b.Spec.Clusters {
-		if t.Name != cluster {
-			continue
+		if t.Name == cluster {
+			return &t.Replicas
 		}
-		if n, err := kind.Replicas(content); err == nil && n == 0 && t.Replicas == b.Spec.Replicas {
-			return nil
-		}
-		return &t.Replicas
 	}
 	return nil
 }

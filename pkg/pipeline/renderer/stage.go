@@ -281,11 +281,6 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, existing []*
 	if !scheduling.Settled(scheduling.Input{Binding: b, Clusters: fleet}) {
 		return false, nil
 	}
-	for _, c := range fleet {
-		if slices.Contains(b.TargetClusters(), c.Name) {
-			d.targets = append(d.targets, c.Name)
-		}
-	}
 	rev, err := s.hub.Revision(ctx, b, b.Revision())
 	d.lost = errors.Is(err, outcome.ErrGone)
 	if err != nil && !d.lost {
@@ -304,10 +299,12 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, existing []*
 		return false, err
 	}
 	var failures []rendering.Failure
+	targets := b.TargetClusters()
 	for _, c := range fleet {
-		if !slices.Contains(d.targets, c.Name) {
+		if !slices.Contains(targets, c.Name) {
 			continue
 		}
+		d.targets = append(d.targets, c.Name)
 		w, err := render(known, b, rev, c, overrides)
 		if other := d.others[c.Name]; other != nil {
 			err = &rendering.NameTaken{Work: other.Key, By: other.Binding()}
@@ -329,9 +326,12 @@ func (s *Stage) desire(ctx context.Context, b *propagation.Binding, existing []*
 // strays has the Works stay as they are whose clusters are no targets any more, as long as
 // nobody knows the rules of the kind (why): nothing can be made for those that are.
 func strays(why error, fleet []*clusterv1alpha1.Cluster, existing []*propagation.Work, d *desired) (failures []rendering.Failure) {
+	if why == nil {
+		return nil
+	}
 	for _, c := range fleet {
 		there := slices.ContainsFunc(existing, func(w *propagation.Work) bool { return w.Key.Cluster == c.Name })
-		if why != nil && there && !slices.Contains(d.targets, c.Name) {
+		if there && !slices.Contains(d.targets, c.Name) {
 			d.failed[c.Name] = true
 			failures = append(failures, rendering.Failure{Cluster: c.Name, Err: &rendering.RuleError{Err: why}})
 		}
