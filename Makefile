@@ -142,7 +142,7 @@ test-unit: lab
 	export SLUICE_HUB_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/hub \
 	  SLUICE_MEMBER_KUBECONFIG=$(abspath $(TEST_LAB))/kubeconfig/member1; \
 	export CGO_ENABLED=$$cgo; source test/twice.sh; \
-	twice -timeout=90m -- $$race $$(go list ./... | grep -vE '$(APART)') | { grep -v 'no test files' || true; }; \
+	twice -timeout=90m -- -timeout=30m $$race $$(go list ./... | grep -vE '$(APART)') | { grep -v 'no test files' || true; }; \
 	go test ./test/conventions
 
 .PHONY: test-modules
@@ -150,7 +150,7 @@ test-modules: lab
 	$(call say,tests of the nested modules)
 	@go test -C test/schematest ./...
 	@source test/twice.sh; export SLUICE_LAB_KUBE=$(abspath $(BIN))/kube; \
-	twice -timeout=60m -- -C test/lab ./... | { grep -v 'no test files' || true; }
+	twice -timeout=60m -- -C test/lab -timeout=30m ./... | { grep -v 'no test files' || true; }
 
 .PHONY: simulate-ci
 simulate-ci:

@@ -221,15 +221,16 @@ func TestZ31ADeadMemberIsLeftAlone(t *testing.T) {
 			t.Fatalf("error %v, want %v", err, first)
 		}
 	}
-	if n, took := asked.Load(), time.Since(began); n > trips+1+int32(took/firstRest) {
+	took := time.Since(began)
+	if n := asked.Load(); n > trips+1+int32(took/firstRest) {
 		t.Errorf("it was asked %d times in %s", n, took)
 	}
-	if w.doubted.Load() && asked.Load() == trips {
+	if took < firstRest/2 && w.doubted.Load() { // none was let through meanwhile
 		t.Error("its credentials are looked up for each request that was not made")
 	}
 	dead.Store(false)
 	eventually(t, "it is asked again, and answers", func() bool { return ready() == nil })
-	if err := ready(); err != nil {
+	if err := w.Ready(t.Context()); err != nil { // however busy this machine is
 		t.Errorf("after it answered: %v", err)
 	}
 }

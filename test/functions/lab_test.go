@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,19 +19,42 @@ import (
 
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
+// built are the functions, once for all tests: to link them takes minutes of a slow
+// machine, less without symbols.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
 // binaries builds the functions; the lab's own programs have to be there.
 func binaries(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat(labTool("lab")); err != nil {
 		t.Skip("needs the lab: build it with make build")
 	}
-	bin := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", bin, "sluice.dev/functions/...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the functions: %v\n%s", err, out)
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "functions"); built.err != nil {
+			return
+		}
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", built.dir, "sluice.dev/functions/...")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("build the functions: %v", built.err)
 	}
-	return bin
+	return built.dir
 }
 
 func labTool(name string) string {
