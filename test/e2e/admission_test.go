@@ -118,6 +118,7 @@ func TestP40PermanentID(t *testing.T) {
 }
 
 func TestP40Defaults(t *testing.T) {
+	t.Parallel()
 	t.Run("selector namespace", func(t *testing.T) {
 		each(t, gatesOff, []form{pp}, func(s *scenario) {
 			p := s.Policy("p")

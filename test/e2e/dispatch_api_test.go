@@ -87,6 +87,7 @@ func TestS3AllReleasedForm(t *testing.T) {
 }
 
 func TestS4FalseIsNot(t *testing.T) {
+	t.Parallel()
 	for _, field := range []string{"suspendDispatching", "dispatching"} {
 		t.Run(field, func(t *testing.T) { suspends(t, suspension(map[string]any{field: false})) })
 	}
@@ -95,6 +96,7 @@ func TestS4FalseIsNot(t *testing.T) {
 func TestS5EmptyIsNot(t *testing.T) { suspends(t, suspension(map[string]any{})) }
 
 func TestS6SomeClusters(t *testing.T) {
+	t.Parallel()
 	for _, field := range []string{"suspendDispatchingOnClusters", "dispatchingOnClusters"} {
 		t.Run(field, func(t *testing.T) {
 			suspends(t, suspension(map[string]any{field: named("member2", "member3")}), "member2", "member3")

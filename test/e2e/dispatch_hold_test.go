@@ -230,6 +230,7 @@ func TestS23DoesNotFight(t *testing.T) {
 
 // Deletion of the template passes a suspension.
 func TestS24DeletionPasses(t *testing.T) {
+	t.Parallel()
 	for name, suspend := range map[string]func(p policy) policy{
 		"all": policy.Suspended, "some": func(p policy) policy { return p.SuspendedOn("member2") },
 	} {

@@ -86,6 +86,7 @@ func TestP5ExplicitPriority(t *testing.T) {
 }
 
 func TestP6ImplicitPriority(t *testing.T) {
+	t.Parallel()
 	t.Run("name over labels", func(t *testing.T) {
 		each(t, gatesOff, everyForm, func(s *scenario) {
 			nginx := s.Template("nginx").Label("team", "blue")
@@ -137,6 +138,7 @@ func TestP8NamespacedFirst(t *testing.T) {
 
 // What is claimed stays claimed, whatever comes later.
 func TestP9ClaimStands(t *testing.T) {
+	t.Parallel()
 	for name, g := range map[string]gating{"gate off": gatesOff, "gate on": preemption} {
 		t.Run(name, func(t *testing.T) {
 			each(t, g, everyForm, func(s *scenario) {

@@ -304,14 +304,18 @@ var (
 	validatingWebhooks = resource{group: "admissionregistration.k8s.io", version: "v1", kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", clusterScoped: true}
 )
 
+// unregister lets the hub ask no webhook of the pipeline, until one starts again.
+func (s *scenario) unregister() {
+	s.Helper()
+	for _, r := range []resource{mutatingWebhooks, validatingWebhooks} {
+		s.forget("hub", newThing(r, "", "sluice"))
+	}
+}
+
 // withoutWebhook takes the webhook away until the test ends.
 func (s *scenario) withoutWebhook() {
 	s.Helper()
-	s.party.together(func() {
-		for _, r := range []resource{mutatingWebhooks, validatingWebhooks} {
-			s.forget("hub", newThing(r, "", "sluice"))
-		}
-	})
+	s.party.together(s.unregister)
 	s.Eventually(func() error { // the hub hears of it late
 		p := s.Policy("probe").SelectingNothing()
 		o, err := s.lab.hub.on(p.resource, p.namespace()).Apply(s.Context(), p.name(), p.object(), metav1.ApplyOptions{FieldManager: "e2e", DryRun: []string{metav1.DryRunAll}})

@@ -101,6 +101,7 @@ func TestL32PendingContent(t *testing.T) {
 }
 
 func TestL33ImmediateSuccessor(t *testing.T) {
+	t.Parallel()
 	for name, leave := range departures {
 		t.Run(name, func(t *testing.T) {
 			each(t, gatesOff, everyForm, func(s *scenario) {
@@ -123,6 +124,7 @@ var departures = map[string]func(s *scenario, p policy){
 }
 
 func TestL34LazySuccessor(t *testing.T) {
+	t.Parallel()
 	for name, leave := range departures {
 		t.Run(name, func(t *testing.T) {
 			each(t, gatesOff, everyForm, func(s *scenario) {

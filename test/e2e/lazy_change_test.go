@@ -105,6 +105,7 @@ func TestL12SystemAnnotation(t *testing.T) {
 }
 
 func TestL13AnyOtherLabelOrAnnotation(t *testing.T) {
+	t.Parallel()
 	t.Run("label", func(t *testing.T) {
 		isChange(t, everyForm, func(s *scenario, nginx template) {
 			s.Patch(nginx, "{\"metadata\":{\"labels\":{\"refresh-time\":\"1700000000\"}}}")
@@ -150,6 +151,7 @@ func TestL17SkipAutoPropagation(t *testing.T) {
 }
 
 func TestL18FinalizersAndOwners(t *testing.T) {
+	t.Parallel()
 	t.Run("finalizers", func(t *testing.T) {
 		isChange(t, everyForm, func(s *scenario, nginx template) {
 			s.Cleanup(func() { s.unfinalize("hub", nginx) })

@@ -70,6 +70,7 @@ func TestL26PropagateDepsDeferred(t *testing.T) {
 
 // Who holds the claim after it was decided anew says whether the refresh waits.
 func TestL27SuccessorDecides(t *testing.T) {
+	t.Parallel()
 	t.Run("immediate", func(t *testing.T) {
 		each(t, gatesOff, everyForm, func(s *scenario) {
 			p, nginx := s.Policy("pp1").Lazy(), s.Template("nginx")

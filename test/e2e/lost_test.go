@@ -40,6 +40,7 @@ func (s *scenario) DeleteBinding(t template) {
 // A change that waits is not let go by somebody who deletes the binding, which says what
 // is in force. The condition goes on telling, and the template's change lets it act.
 func TestZ4L5WhatWaitsIsNotLetGoWithItsBinding(t *testing.T) {
+	t.Parallel()
 	for sentence, tc := range map[string]struct {
 		gates         gating
 		before, after func(policy) policy

@@ -26,6 +26,7 @@ func (s *scenario) worksOf(p thing) []unstructured.Unstructured {
 // and what it brought to the members, unless it says that this stays. What was placed
 // stays on the hub.
 func TestC29C102ADeletedPlacement(t *testing.T) {
+	t.Parallel()
 	for name, strategy := range map[string]map[string]any{
 		"by default": nil, "delete": {"propagationPolicy": "Delete"}, "abandon": {"propagationPolicy": "Abandon"},
 	} {

@@ -83,6 +83,7 @@ func TestC74C76WhatDriftedIsTakenBack(t *testing.T) {
 
 // What a member holds already is taken over as the strategy says.
 func TestC74C82TakingOver(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ when, reason string }{
 		"never": {"Never", "NotTakenOver"}, "without a difference": {"IfNoDiff", "FailedToTakeOver"},
 	} {

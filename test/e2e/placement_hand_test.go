@@ -248,6 +248,7 @@ func TestZ10NamespaceOfPlacementsWorksDeleted(t *testing.T) {
 // leaves nothing there. Under another name it is nobody's, and brings nothing there; under
 // its own it is the placement's, which has it removed.
 func TestZ3WorkOfAPlacementCopiedToAnotherMember(t *testing.T) {
+	t.Parallel()
 	for name, renamed := range map[string]bool{"under its name": false, "under another name": true} {
 		t.Run(name, func(t *testing.T) {
 			once(t, gatesOff, func(s *scenario) {

@@ -11,6 +11,7 @@ import (
 // A port of a Service that somebody changed in a member is put back, although the member
 // does not take both beside each other: two need different names. What else he set stays.
 func TestC76APortThatSomebodyChangedIsPutBack(t *testing.T) {
+	t.Parallel()
 	port := func(name string, number int64) map[string]any {
 		p := map[string]any{"port": number, "protocol": "TCP", "targetPort": number}
 		if name != "" {

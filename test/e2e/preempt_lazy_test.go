@@ -39,6 +39,7 @@ func TestL22PreemptionAtOnce(t *testing.T) {
 
 // Case "taken over by another policy".
 func TestL35TakenOver(t *testing.T) {
+	t.Parallel()
 	t.Run("immediate", func(t *testing.T) {
 		each(t, preemption, everyForm, func(s *scenario) {
 			nginx := s.Template("nginx")
@@ -96,6 +97,7 @@ func TestL44Combined4(t *testing.T) {
 // Takeover and suspension: that of the policy that holds the template counts,
 // at once, also if the policy is Lazy.
 func TestY3TakeoverAndSuspension(t *testing.T) {
+	t.Parallel()
 	for name, lazy := range map[string]bool{"immediate": false, "lazy": true} {
 		t.Run(name, func(t *testing.T) {
 			each(t, preemption, everyForm, func(s *scenario) {

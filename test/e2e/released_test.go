@@ -132,6 +132,7 @@ func TestReleasedOneNodePort(t *testing.T) {
 // The load balancers of all members are listed in the template's status; one that has
 // no name has its cluster's.
 func TestReleasedLoadBalancers(t *testing.T) {
+	t.Parallel()
 	for _, k := range []struct {
 		resource
 		body string

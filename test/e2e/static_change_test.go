@@ -125,6 +125,7 @@ func TestST36VersionInEffect(t *testing.T) {
 // The stories: a global default gets another cluster, a namespace gets a policy
 // of its own.
 func TestST37Stories(t *testing.T) {
+	t.Parallel()
 	t.Run("another cluster in the default", func(t *testing.T) {
 		each(t, static, []form{cpp}, func(s *scenario) {
 			nginx, other := s.Template("nginx"), s.Template("other")
@@ -184,6 +185,7 @@ func TestST20NoRoadForPendingContent(t *testing.T) {
 
 // Static ignores preemption, and Lazy goes on to mean what it says.
 func TestY4StaticLazyPreemption(t *testing.T) {
+	t.Parallel()
 	t.Run("lazy waits", func(t *testing.T) {
 		each(t, static, everyForm, func(s *scenario) {
 			p, nginx := s.Policy("pp").Lazy(), s.Template("nginx")

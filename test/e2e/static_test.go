@@ -220,6 +220,7 @@ func TestST25TemplateDeleted(t *testing.T) {
 }
 
 func TestST27NoPreemption(t *testing.T) {
+	t.Parallel()
 	for name, g := range map[string]gating{"static": static, "both gates": {static: true, preemption: true}} {
 		t.Run(name, func(t *testing.T) {
 			each(t, g, everyForm, func(s *scenario) {

@@ -112,6 +112,7 @@ func (s *scenario) copies(original *unstructured.Unstructured, namespace, name s
 // leaves nothing there. Under another name it is nobody's, and brings nothing there; under
 // its own it is the binding's, which has it removed.
 func TestZ3WorkCopiedToAnotherMember(t *testing.T) {
+	t.Parallel()
 	for name, renamed := range map[string]bool{"under its name": false, "under another name": true} {
 		t.Run(name, func(t *testing.T) {
 			each(t, gatesOff, everyForm, func(s *scenario) {
