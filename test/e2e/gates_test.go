@@ -28,36 +28,40 @@ var (
 	static     = gating{static: true}
 )
 
-// gates lets scenarios that want the same gates run together, and switches when
-// nobody runs who needs them as they are. Scenarios of one file want the same,
-// so there are few switches.
+// gates lets scenarios that want the same gates run together, some at once, and
+// switches when nobody runs or waits who needs them as they are.
 type gates struct {
-	lab *lab
+	lab   *lab
+	slots int
 
 	mu      sync.Mutex
 	turn    *sync.Cond
 	now     gating
 	known   bool
 	running int
+	waiting map[gating]int
 }
 
 func newGates(l *lab) *gates {
-	g := &gates{lab: l}
+	g := &gates{lab: l, slots: slots, waiting: map[gating]int{}}
 	g.turn = sync.NewCond(&g.mu)
 	return g
 }
 
-// need waits until the gates are as wanted, and keeps them so until the test
-// ends.
+// need waits until the gates are as wanted and few enough others run, and keeps them so
+// until the test ends.
 func (g *gates) need(t *testing.T, want gating) {
 	t.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.running > 0 && g.now != want {
+	g.waiting[want]++
+	for g.running == g.slots || g.now != want && (g.running > 0 || g.waiting[g.now] > 0) {
 		g.turn.Wait()
 	}
+	g.waiting[want]--
 	if !g.known || g.now != want {
 		if err := g.set(t.Context(), want); err != nil {
+			g.turn.Broadcast() // another may try
 			t.Fatalf("switch the gates: %v", err)
 		}
 		g.now, g.known = want, true

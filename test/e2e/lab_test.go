@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -39,12 +40,11 @@ func patience(said string) time.Duration {
 	return d
 }
 
-const (
-	systemNamespace = "sluice-system"
-	// scenarios that run at once: they wait most of the time, and more of them than
-	// a small machine can serve would wait for each other.
-	parallel = "12"
-)
+const systemNamespace = "sluice-system"
+
+// slots is how many scenarios run at once, unless -parallel says it: they wait most of
+// the time, and more of them than a small machine can serve would wait for each other.
+var slots = 12
 
 // lab is the hub, the members, and what the scenarios share.
 type lab struct {
@@ -67,10 +67,13 @@ const labVariable = "SLUICE_E2E_DIR"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set(parallel); err != nil {
-			panic(err)
-		}
+	parallel := flag.Lookup("test.parallel")
+	if n, err := strconv.Atoi(parallel.Value.String()); err == nil && parallel.Value.String() != parallel.DefValue {
+		slots = n
+	}
+	// Who waits for his gates does not take anybody's turn (gates).
+	if err := parallel.Value.Set("100000"); err != nil {
+		panic(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	theLab, noLab = connect(ctx, os.Getenv(labVariable))
