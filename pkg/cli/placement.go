@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/applying"
@@ -67,6 +69,9 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 			return err
 		}
 	}
+	if p.Unserved, err = unservedSnapshots(ctx, h, key.Name); err != nil {
+		return err
+	}
 	r := p.Report(h.Now())
 	if o.forMachines() {
 		return o.screen.Encode(o.format, r)
@@ -95,6 +100,39 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	o.showObjects("Failed", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "REASON", "MESSAGE"), r.Failed)
 	o.showObjects("Differs", screen.Columns("CLUSTER", "NAMESPACE", "OBJECT", "WHERE"), r.Differs)
 	return nil
+}
+
+// unservedSnapshots returns the kinds of snapshots that the hub does not serve, although
+// overrides of the placement are rolled out by them.
+func unservedSnapshots(ctx context.Context, h *hub.Hub, placement string) ([]string, error) {
+	var kinds []string
+	// ask reports whether there are overrides of the placement, but nothing to keep them in.
+	ask := func(kind string, any bool, err error, snapshots func() error) error {
+		if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
+			return nil
+		}
+		if err != nil || !any {
+			return err
+		}
+		switch err := snapshots(); {
+		case errors.Is(err, outcome.ErrNotServed):
+			kinds = append(kinds, kind)
+		case err != nil && !apierrors.IsForbidden(err):
+			return err
+		}
+		return nil
+	}
+	of := func(r *placementv1.PlacementRef) bool { return r == nil || r.Name == placement }
+	cluster, err := h.ClusterOverrides(ctx)
+	err = ask("ClusterResourceOverrideSnapshots", slices.ContainsFunc(cluster, func(o *placementv1.ClusterResourceOverride) bool { return of(o.Spec.Placement) }), err,
+		func() error { _, err := h.ClusterOverrideSnapshots(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	inNames, err := h.NamespaceOverrides(ctx)
+	err = ask("ResourceOverrideSnapshots", slices.ContainsFunc(inNames, func(o *placementv1.ResourceOverride) bool { return of(o.Spec.Placement) }), err,
+		func() error { _, err := h.NamespaceOverrideSnapshots(ctx); return err })
+	return kinds, err
 }
 
 // undecided is said in place of an empty table.

@@ -122,6 +122,7 @@ func TestZ11SnapshotsOfOverridesDefinedAnew(t *testing.T) {
 		s.steady(cm, func() {
 			s.undefine(overrideSnapshots)
 			s.Apply(cm.set("data.page", "two")) // nobody can tell what becomes of it
+			s.explainsPlacement(p, "the hub does not serve ResourceOverrideSnapshots")
 		})
 		s.install(crd)
 		s.holds(cm, "page", "two", members...)

@@ -41,6 +41,9 @@ type Placed struct {
 	Clusters []*clusterv1alpha1.Cluster
 	// Works are those of the placement, where one of its bindings is being deleted.
 	Works []*propagation.Work
+	// Unserved are the kinds of snapshots of overrides that the hub does not serve,
+	// although the placement has such overrides.
+	Unserved []string
 }
 
 // Leaves reports whether one of the bindings is being deleted.
@@ -150,6 +153,9 @@ func (p Placed) Report(now time.Time) PlacementReport {
 	}
 	plan := p.plan(now)
 	r.Rollout, r.Members = plan.Message, p.members(plan.Waits)
+	if len(p.Unserved) > 0 {
+		r.Rollout = fmt.Sprintf("stands still: the hub does not serve %s, which overrides are rolled out by; 'kubectl apply -f config/300-crds' installs it", strings.Join(p.Unserved, " and "))
+	}
 	return r
 }
 

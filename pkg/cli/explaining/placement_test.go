@@ -162,6 +162,11 @@ func TestC62AReportSaysWhatTheRolloutWaitsFor(t *testing.T) {
 			},
 			rollout: "cluster member2 waits: " + rollout.Undefined("ClusterResourceOverride gold"), waits: "RolloutStarted: " + rollout.Undefined("ClusterResourceOverride gold"),
 		},
+		"Z11: the hub does not serve what overrides are kept in": {
+			first:   boundTo("member1", "crp-1-1-snapshot", yes("Available", "AllWorkAreAvailable", now)),
+			edit:    func(p *explaining.Placed) { p.Unserved = []string{"ResourceOverrideSnapshots"} },
+			rollout: "stands still: the hub does not serve ResourceOverrideSnapshots, which overrides are rolled out by; 'kubectl apply -f config/300-crds' installs it",
+		},
 		"runs decide": {first: boundTo("member1", "crp-1-1-snapshot"), edit: func(p *explaining.Placed) {
 			p.Placement.Spec.Strategy.Type = placementv1.ExternalRolloutStrategyType
 		}},
