@@ -65,6 +65,9 @@ func (o *explainOptions) showPolicy(r explaining.PolicyReport) {
 	if r.NotServed != "" {
 		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindNotServed) + ": " + r.NotServed)
 	}
+	if r.NoNamespace != "" {
+		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindHasNoNamespace) + ": " + r.NoNamespace)
+	}
 	if r.NotGranted != "" {
 		s.Println("  " + s.Paint(screen.Bad, reporting.ReasonKindNotGranted) + ": " + r.NotGranted)
 	}

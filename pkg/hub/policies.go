@@ -64,32 +64,29 @@ func (h *Hub) Policies(ctx context.Context) ([]*propagation.Policy, error) {
 	return all, err
 }
 
-// Resolve is the policy with the kinds that it names and the hub does not serve.
+// Resolve is the policy with the kinds that it names and the hub does not serve, and with
+// those that it cannot select. A kind counts as served, and as one that has namespaces,
+// if discovery fails, so that no policy loses a template because of that.
 func (h *Hub) Resolve(p *propagation.Policy) *propagation.Policy {
-	notServed := h.notServed(p.Spec.ResourceSelectors)
-	if len(notServed) == 0 {
+	var notServed, noNamespace []schema.GroupVersionKind
+	for _, s := range p.Spec.ResourceSelectors {
+		gvk := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
+		if slices.Contains(notServed, gvk) || slices.Contains(noNamespace, gvk) {
+			continue
+		}
+		switch found, err := h.catalog.Find(gvk); {
+		case errors.Is(err, outcome.ErrNotServed):
+			notServed = append(notServed, gvk)
+		case err == nil && !found.Namespaced && p.Key.Scope == propagation.Namespaced:
+			noNamespace = append(noNamespace, gvk)
+		}
+	}
+	if notServed == nil && noNamespace == nil {
 		return p
 	}
 	resolved := *p
-	resolved.NotServed = notServed
+	resolved.NotServed, resolved.NoNamespace = notServed, noNamespace
 	return &resolved
-}
-
-// notServed returns the kinds that selectors name and the hub does not serve in that
-// group, version and spelling. A kind counts as served if discovery fails, so that no
-// policy loses a template because of that.
-func (h *Hub) notServed(selectors []policyv1alpha1.ResourceSelector) []schema.GroupVersionKind {
-	var kinds []schema.GroupVersionKind
-	for _, s := range selectors {
-		gvk := schema.FromAPIVersionAndKind(s.APIVersion, s.Kind)
-		if slices.Contains(kinds, gvk) {
-			continue
-		}
-		if _, err := h.catalog.Find(gvk); errors.Is(err, outcome.ErrNotServed) {
-			kinds = append(kinds, gvk)
-		}
-	}
-	return kinds
 }
 
 // CommitPolicyStatus writes the status of the policy as it was read.

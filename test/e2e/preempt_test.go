@@ -85,8 +85,11 @@ func TestP15NamespacedOverClusterPolicy(t *testing.T) {
 func TestP16NamespacedNeverTakesClusterScoped(t *testing.T) {
 	each(t, preemption, []form{cppcr}, func(s *scenario) {
 		p, nginx := s.held(0)
-		s.Unchanged(func() { s.Apply(s.NamespacedPolicy("pp").Priority(9).Always().To("member2")) })
+		pp := s.NamespacedPolicy("pp").Priority(9).Always().To("member2")
+		s.Unchanged(func() { s.Apply(pp) })
 		s.Expect(nginx).ClaimedBy(p)
+		s.Eventually(func() error { return isCondition("KindsNamespaced", "False", "have no namespace")(s.Live(pp).Object) })
+		s.explains("KindHasNoNamespace", "pp/pp")
 	})
 }
 

@@ -50,6 +50,8 @@ type PolicyReport struct {
 	Suspended string `json:"suspended"`
 	// NotServed says which kinds it names that the hub does not serve.
 	NotServed string `json:"notServed,omitempty"`
+	// NoNamespace says which kinds it names that a namespaced policy cannot select.
+	NoNamespace string `json:"noNamespace,omitempty"`
 	// NotGranted says which rights Sluice lacks to the kinds that it names.
 	NotGranted string `json:"notGranted,omitempty"`
 	// Untold says of which kinds nothing is known, and why.
@@ -74,7 +76,7 @@ type TemplateLine struct {
 func (w World) ExplainPolicy(p *propagation.Policy, subjects []Subject) PolicyReport {
 	r := PolicyReport{
 		Policy: p.Key, Generation: p.Generation, Priority: p.Priority(), Preempts: p.Preempts(), Lazy: p.Lazy(),
-		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(propagation.PolicyFields, &p.Spec), Counts: map[TemplateState]int{},
+		Suspended: heldBack(p.Spec.Suspension.Dispatch()), NotServed: reporting.NotServed(p), NoNamespace: reporting.NoNamespace(p), NotGranted: notGranted(p), Ignored: reporting.FieldsIgnored(propagation.PolicyFields, &p.Spec), Counts: map[TemplateState]int{},
 	}
 	for _, s := range subjects {
 		line, concerned := w.line(p, s)

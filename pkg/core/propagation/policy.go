@@ -30,6 +30,9 @@ type Policy struct {
 	// NotServed are the kinds that the selectors name and the hub did not serve, in
 	// that group, version and spelling, when the policy was read.
 	NotServed []schema.GroupVersionKind
+	// NoNamespace are the kinds that the selectors of a namespaced policy name and whose
+	// objects have no namespace, when the policy was read: it selects none of them.
+	NoNamespace []schema.GroupVersionKind
 	// Status as it was last written. No decision depends on it.
 	Status policyv1alpha1.PropagationStatus
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "sluice.dev/apis/policy/v1alpha1"
 	workv1alpha2 "sluice.dev/apis/work/v1alpha2"
@@ -70,11 +71,34 @@ func NotServed(p *propagation.Policy) string {
 	if len(p.NotServed) == 0 {
 		return ""
 	}
+	return "the hub does not serve " + named(p.NotServed) + ": check the spelling of apiVersion and kind; what is in force stays"
+}
+
+func named(kinds []schema.GroupVersionKind) string {
 	var names []string
-	for _, gvk := range p.NotServed {
+	for _, gvk := range kinds {
 		names = append(names, "kind "+gvk.Kind+" of "+gvk.GroupVersion().String())
 	}
-	return "the hub does not serve " + strings.Join(names, ", ") + ": check the spelling of apiVersion and kind; what is in force stays"
+	return strings.Join(names, ", ")
+}
+
+// ConditionKindsNamespaced on a namespaced policy is False while it names kinds whose
+// objects have no namespace: it selects none of them.
+const ConditionKindsNamespaced = "KindsNamespaced"
+
+// The reasons of ConditionKindsNamespaced.
+const (
+	ReasonKindsNamespaced    = "KindsNamespaced"
+	ReasonKindHasNoNamespace = "KindHasNoNamespace"
+)
+
+// NoNamespace names, for people, the kinds in a namespaced policy whose objects have no
+// namespace; empty if all have one.
+func NoNamespace(p *propagation.Policy) string {
+	if len(p.NoNamespace) == 0 {
+		return ""
+	}
+	return "objects of " + named(p.NoNamespace) + " have no namespace, so a PropagationPolicy selects none of them: a ClusterPropagationPolicy does"
 }
 
 // ConditionKindsGranted on a policy is False while Sluice lacks a right on the hub to
@@ -120,6 +144,7 @@ func PolicyConditions(p *propagation.Policy, missing []propagation.Right, held s
 		well, message string
 	}{
 		{ConditionKindsServed, metav1.ConditionFalse, ReasonKindNotServed, NotServed(p), ReasonKindsServed, "the hub serves all kinds that the policy names"},
+		{ConditionKindsNamespaced, metav1.ConditionFalse, ReasonKindHasNoNamespace, NoNamespace(p), ReasonKindsNamespaced, "all kinds that the policy names have namespaces"},
 		{ConditionKindsGranted, metav1.ConditionFalse, ReasonKindNotGranted, NotGranted(missing), ReasonKindsGranted, "Sluice has the rights to all kinds that the policy names"},
 		{ConditionFieldsIgnored, metav1.ConditionTrue, ReasonNotActedOnYet, FieldsIgnored(propagation.PolicyFields, &p.Spec), ReasonAllFieldsActedOn, "all that the policy says is acted on"},
 		{ConditionRemovalHeld, metav1.ConditionTrue, budget.ReasonExceeded, held, budget.ReasonNothingHeld, "no removal of its templates is held"},

@@ -70,6 +70,21 @@ func TestPolicySaysWhichFieldsAreIgnored(t *testing.T) {
 	}
 }
 
+func TestPolicySaysWhichKindsItCannotSelect(t *testing.T) {
+	roles := schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
+	p := &propagation.Policy{NoNamespace: []schema.GroupVersionKind{roles}}
+	list, changed := PolicyConditions(p, nil, "", noon)
+	c := meta.FindStatusCondition(list, ConditionKindsNamespaced)
+	const want = "objects of kind ClusterRole of rbac.authorization.k8s.io/v1 have no namespace, so a PropagationPolicy selects none of them: a ClusterPropagationPolicy does"
+	if !changed || c == nil || c.Status != metav1.ConditionFalse || c.Reason != ReasonKindHasNoNamespace || c.Message != want {
+		t.Fatalf("it names ClusterRoles: %v, changed %t", list, changed)
+	}
+	p.Status.Conditions, p.NoNamespace = list, nil
+	if list, changed = PolicyConditions(p, nil, "", noon); !changed || !meta.IsStatusConditionTrue(list, ConditionKindsNamespaced) {
+		t.Errorf("it does not name them any more: %v, changed %t", list, changed)
+	}
+}
+
 func TestZ12PolicySaysWhatIsHeld(t *testing.T) {
 	p := &propagation.Policy{}
 	list, changed := PolicyConditions(p, nil, "12 in m1", noon)
