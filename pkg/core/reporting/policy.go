@@ -98,7 +98,7 @@ func NoNamespace(p *propagation.Policy) string {
 	if len(p.NoNamespace) == 0 {
 		return ""
 	}
-	return "objects of " + named(p.NoNamespace) + " have no namespace, so a PropagationPolicy selects none of them: a ClusterPropagationPolicy does"
+	return "objects of " + named(p.NoNamespace) + " have no namespace, so a policy of a namespace selects none of them: one without a namespace does"
 }
 
 // ConditionKindsGranted on a policy is False while Sluice lacks a right on the hub to

@@ -75,7 +75,7 @@ func TestPolicySaysWhichKindsItCannotSelect(t *testing.T) {
 	p := &propagation.Policy{NoNamespace: []schema.GroupVersionKind{roles}}
 	list, changed := PolicyConditions(p, nil, "", noon)
 	c := meta.FindStatusCondition(list, ConditionKindsNamespaced)
-	const want = "objects of kind ClusterRole of rbac.authorization.k8s.io/v1 have no namespace, so a PropagationPolicy selects none of them: a ClusterPropagationPolicy does"
+	const want = "objects of kind ClusterRole of rbac.authorization.k8s.io/v1 have no namespace, so a policy of a namespace selects none of them: one without a namespace does"
 	if !changed || c == nil || c.Status != metav1.ConditionFalse || c.Reason != ReasonKindHasNoNamespace || c.Message != want {
 		t.Fatalf("it names ClusterRoles: %v, changed %t", list, changed)
 	}
