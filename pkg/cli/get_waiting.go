@@ -6,6 +6,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/core/propagation"
 	"sluice.dev/pkg/hub"
+	"sluice.dev/pkg/outcome"
 )
 
 // waiting returns the templates that a policy holds and that were never propagated: of
@@ -102,4 +104,13 @@ func unlessForbidden(err error) error {
 		return nil
 	}
 	return err
+}
+
+// unlessHidden is nil where the user may not see something, or the hub does not serve it:
+// then what would be said of it is left out.
+func unlessHidden(err error) error {
+	if errors.Is(err, outcome.ErrNotServed) {
+		return nil
+	}
+	return unlessForbidden(err)
 }

@@ -13,13 +13,13 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	placementv1 "sluice.dev/apis/placement/v1"
 	"sluice.dev/pkg/cli/explaining"
 	"sluice.dev/pkg/cli/screen"
 	"sluice.dev/pkg/core/applying"
 	"sluice.dev/pkg/core/propagation"
+	"sluice.dev/pkg/core/rollout"
 	"sluice.dev/pkg/core/rollout/staged"
 	"sluice.dev/pkg/hub"
 	"sluice.dev/pkg/outcome"
@@ -42,10 +42,7 @@ func placed(ctx context.Context, h *hub.Hub, key propagation.TemplateKey) (expla
 		return p, err
 	}
 	p.Clusters, err = h.Clusters(ctx)
-	if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
-		return p, nil // without permission to see clusters it is not known which ones left
-	}
-	return p, err
+	return p, unlessHidden(err) // without clusters it is not known which ones left
 }
 
 // explainPlacement shows the state of a placement.
@@ -56,16 +53,16 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 	}
 	if p.Placement.Spec.Strategy.External() {
 		runs, err := h.UpdateRuns(ctx)
-		if err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+		if unlessHidden(err) != nil {
 			return err
 		}
 		p.Runs, p.LastRun = staged.Of(key.Name, runs), staged.Last(key.Name, runs)
 	}
-	if p.Evictions, err = h.Evictions(ctx); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+	if p.Evictions, err = h.Evictions(ctx); unlessHidden(err) != nil {
 		return err
 	}
 	if p.Leaves() {
-		if p.Works, err = h.WorksOfPlacement(ctx, key.Name); err != nil && !apierrors.IsForbidden(err) && !errors.Is(err, outcome.ErrNotServed) {
+		if p.Works, err = h.WorksOfPlacement(ctx, key.Name); unlessHidden(err) != nil {
 			return err
 		}
 	}
@@ -105,34 +102,44 @@ func (o *explainOptions) explainPlacement(ctx context.Context, h *hub.Hub, key p
 // unservedSnapshots returns the kinds of snapshots that the hub does not serve, although
 // overrides of the placement are rolled out by them.
 func unservedSnapshots(ctx context.Context, h *hub.Hub, placement string) ([]string, error) {
-	var kinds []string
-	// ask reports whether there are overrides of the placement, but nothing to keep them in.
-	ask := func(kind string, any bool, err error, snapshots func() error) error {
-		if apierrors.IsForbidden(err) || errors.Is(err, outcome.ErrNotServed) {
-			return nil
-		}
-		if err != nil || !any {
-			return err
-		}
-		switch err := snapshots(); {
-		case errors.Is(err, outcome.ErrNotServed):
-			kinds = append(kinds, kind)
-		case err != nil && !apierrors.IsForbidden(err):
-			return err
-		}
-		return nil
-	}
-	of := func(r *placementv1.PlacementRef) bool { return r == nil || r.Name == placement }
 	cluster, err := h.ClusterOverrides(ctx)
-	err = ask("ClusterResourceOverrideSnapshots", slices.ContainsFunc(cluster, func(o *placementv1.ClusterResourceOverride) bool { return of(o.Spec.Placement) }), err,
-		func() error { _, err := h.ClusterOverrideSnapshots(ctx); return err })
-	if err != nil {
+	if unlessHidden(err) != nil {
 		return nil, err
 	}
 	inNames, err := h.NamespaceOverrides(ctx)
-	err = ask("ResourceOverrideSnapshots", slices.ContainsFunc(inNames, func(o *placementv1.ResourceOverride) bool { return of(o.Spec.Placement) }), err,
-		func() error { _, err := h.NamespaceOverrideSnapshots(ctx); return err })
-	return kinds, err
+	if unlessHidden(err) != nil {
+		return nil, err
+	}
+	var kinds []string
+	for _, of := range []struct {
+		kind string
+		any  bool
+		list func() error
+	}{
+		{
+			"ClusterResourceOverrideSnapshots",
+			slices.ContainsFunc(cluster, func(o *placementv1.ClusterResourceOverride) bool {
+				return rollout.OfPlacement(o.Spec.Placement, placement)
+			}),
+			func() error { _, err := h.ClusterOverrideSnapshots(ctx); return err },
+		},
+		{
+			"ResourceOverrideSnapshots",
+			slices.ContainsFunc(inNames, func(o *placementv1.ResourceOverride) bool { return rollout.OfPlacement(o.Spec.Placement, placement) }),
+			func() error { _, err := h.NamespaceOverrideSnapshots(ctx); return err },
+		},
+	} {
+		if !of.any {
+			continue
+		}
+		switch err := of.list(); {
+		case errors.Is(err, outcome.ErrNotServed):
+			kinds = append(kinds, of.kind)
+		case unlessForbidden(err) != nil:
+			return nil, err
+		}
+	}
+	return kinds, nil
 }
 
 // undecided is said in place of an empty table.

@@ -19,18 +19,29 @@ import (
 
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
-// built are the functions, once for all tests: to link them takes minutes of a slow
-// machine, less without symbols.
-var built struct {
-	once sync.Once
-	dir  string
-	err  error
-}
+// build builds the functions, once for all tests: to link them takes minutes of a slow
+// machine, less without symbols. built is where they are; empty: nobody asked for them.
+var (
+	built string
+	build = sync.OnceValue(func() error {
+		var err error
+		if built, err = os.MkdirTemp("", "functions"); err != nil {
+			return err
+		}
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", built, "sluice.dev/functions/...")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	})
+)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
+	if err := os.RemoveAll(built); err != nil { // of nothing it removes nothing
+		fmt.Fprintln(os.Stderr, "the functions that were built stay behind:", err)
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }
@@ -41,20 +52,10 @@ func binaries(t *testing.T) string {
 	if _, err := os.Stat(labTool("lab")); err != nil {
 		t.Skip("needs the lab: build it with make build")
 	}
-	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "functions"); built.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", built.dir, "sluice.dev/functions/...")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w\n%s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatalf("build the functions: %v", built.err)
+	if err := build(); err != nil {
+		t.Fatalf("build the functions: %v", err)
 	}
-	return built.dir
+	return built
 }
 
 func labTool(name string) string {

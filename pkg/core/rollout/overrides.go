@@ -35,7 +35,7 @@ func LatestOverrides(placement string, cluster []*placementv1.ClusterResourceOve
 	var out []Override
 	for _, s := range cluster {
 		o := s.Spec.OverrideSpec
-		if InForce(s) && ofPlacement(o.Placement, placement) {
+		if InForce(s) && OfPlacement(o.Placement, placement) {
 			out = append(out, Override{Name: s.Name, Placement: o.Placement, Policy: o.Policy, selects: func(id placementv1.ResourceIdentifier) bool {
 				return slices.ContainsFunc(o.ClusterResourceSelectors, func(sel placementv1.ClusterResourceSelector) bool {
 					inside := sel.Group == "" && sel.Kind == "Namespace" && id.Namespace == sel.Name && id.Namespace != ""
@@ -46,7 +46,7 @@ func LatestOverrides(placement string, cluster []*placementv1.ClusterResourceOve
 	}
 	for _, s := range inNames {
 		o := s.Spec.OverrideSpec
-		if InForce(s) && ofPlacement(o.Placement, placement) {
+		if InForce(s) && OfPlacement(o.Placement, placement) {
 			out = append(out, Override{Namespace: s.Namespace, Name: s.Name, Placement: o.Placement, Policy: o.Policy, selects: func(id placementv1.ResourceIdentifier) bool {
 				return slices.ContainsFunc(o.ResourceSelectors, func(sel placementv1.ResourceSelector) bool {
 					return id.Namespace == s.Namespace && id.Group == sel.Group && id.Kind == sel.Kind && id.Name == sel.Name
@@ -67,11 +67,13 @@ func InForce(m metav1.Object) bool {
 
 // Lost reports whether an override of the placement has no snapshot in force.
 func Lost[S metav1.Object](stored []S, override metav1.Object, of *placementv1.PlacementRef, placement string) bool {
-	return override.GetDeletionTimestamp() == nil && ofPlacement(of, placement) &&
+	return override.GetDeletionTimestamp() == nil && OfPlacement(of, placement) &&
 		!slices.ContainsFunc(stored, func(s S) bool { return InForce(s) && metav1.IsControlledBy(s, override) })
 }
 
-func ofPlacement(ref *placementv1.PlacementRef, name string) bool {
+// OfPlacement reports whether an override that says so is one of the placement's: of any,
+// where it names none.
+func OfPlacement(ref *placementv1.PlacementRef, name string) bool {
 	return ref == nil || ref.Name == name
 }
 
