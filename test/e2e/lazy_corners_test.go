@@ -191,6 +191,22 @@ func TestL55SameInstant(t *testing.T) {
 	})
 }
 
+// One write of the user's that changes the template and gives it to a Lazy policy
+// which was there before: the change is the one that the policy waits for.
+func TestL55AChangeThatTakesTheTemplateOver(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx").Label("colour", "blue")
+		blue := s.Policy("pp1").SelectingLabel(nginx, "colour", "blue")
+		red := s.Policy("pp2").SelectingLabel(nginx, "colour", "red").To("member2").Lazy()
+		s.Apply(blue, red, nginx)
+		s.Expect(nginx).In("member1").ClaimedBy(blue)
+		s.canary() // red has been heard of
+		s.Apply(nginx.Label("colour", "red").At(2))
+		s.Expect(nginx).In("member2").At(2).ClaimedBy(red)
+		s.Unchanged(func() { s.Apply(red.To("member1")) })
+	})
+}
+
 // The binding tells which generation is active and which one waits.
 func TestL56ActiveAndPending(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {

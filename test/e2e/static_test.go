@@ -86,6 +86,20 @@ func TestST6ST7ST12ST15ST29HigherPolicy(t *testing.T) {
 	})
 }
 
+// A template that no policy ever propagated, since a Lazy one waits for its change.
+func TestST6ST12HigherThanOneThatWaits(t *testing.T) {
+	each(t, static, everyForm, func(s *scenario) {
+		p1, p2, nginx := s.Policy("pp1").Priority(1).Lazy(), s.Policy("pp2").Priority(2).To("member2"), s.Template("nginx")
+		s.Apply(nginx)
+		s.Apply(p1)
+		s.Expect(nginx).ClaimedBy(p1)
+		s.Unchanged(func() { s.Apply(p2) })
+		s.Expect(nginx).Nowhere().ClaimedBy(p1)
+		s.Apply(nginx.At(2))
+		s.Expect(nginx).In("member2").At(2).ClaimedBy(p2).NeverIn("member1")
+	})
+}
+
 // Case 4, test 4.
 func TestST16ModifiedAndHigher(t *testing.T) {
 	each(t, static, everyForm, func(s *scenario) {

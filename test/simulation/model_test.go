@@ -248,7 +248,8 @@ func (c claimed) restored(t thing, all []match, mark string) []claimed {
 
 func choose(t thing, all []match, f propagation.Features, c claimed, b bound, mark string) []claimed {
 	held := slices.IndexFunc(all, c.by)
-	if f.Static && b.form != "" {
+	moved := b.form == "" && held >= 0 && c.wait != "" && !c.waiting(t, b) // ST12: it waited for a change, which came
+	if f.Static && (b.form != "" || moved) {
 		switch {
 		case held >= 0 && (b.acted == t.hash || c.waiting(t, b)): // ST5, ST6: no change since it was claimed
 			return []claimed{c}
@@ -265,20 +266,25 @@ func choose(t thing, all []match, f propagation.Features, c claimed, b bound, ma
 		if len(all) == 0 {
 			return []claimed{{}} // L31, L32
 		}
-		return taken(t, all[0], c.id != "", mark) // L33, L34, L36
+		return taken(t, all[0], c.id != "" && !c.outdated(t, b), mark) // L33, L34, L36
 	}
 	if f.Preemption && !f.Static {
 		for _, m := range all {
 			if entitled(m, all[held]) {
-				return taken(t, m, true, mark) // L35
+				return taken(t, m, !c.outdated(t, b), mark) // L35
 			}
 		}
 	}
 	return []claimed{c} // P9, L30
 }
 
+// outdated tells whether the user changed the template since a policy acted on it, or
+// since the Lazy policy that holds it began to wait.
+func (c claimed) outdated(t thing, b bound) bool { return b.form != "" && !c.waiting(t, b) }
+
 // taken is the claim of m. A Lazy policy waits for the next change of what it
-// found: of what another held, and of what was there before the policy.
+// found: of what another held, unless nobody has acted on that yet (L55), and of
+// what was there before the policy.
 func taken(t thing, m match, held bool, mark string) []claimed {
 	c := claimed{policy: m.Key.ID(), id: m.ID}
 	if !m.lazy() {

@@ -110,7 +110,7 @@ func Decide(in Input) Decision {
 	}
 	ranked := in.rank()
 	holder := in.holder(ranked)
-	if in.Features.Static && in.propagated() {
+	if in.Features.Static && (in.propagated() || holder != nil && in.waitedFor()) {
 		return in.static(ranked, holder)
 	}
 	if holder == nil {
@@ -172,8 +172,9 @@ func (in Input) actedBy(p *propagation.Policy) bool {
 }
 
 // static decides while the gate StaticPolicy is on, for a template that was propagated
-// before: changes of policies have no effect, and a change of the template's content
-// gives it to the policy that ranks first. A template that is being deleted keeps its
+// before, or that changed after it waited for that: changes of policies have no effect,
+// and a change of the template's content gives it to the policy that ranks first. A
+// template that is being deleted keeps its
 // holder: its last change will never take effect, and so must not move the claim
 // either.
 func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
@@ -211,7 +212,13 @@ func (in Input) propagated() bool {
 }
 
 // changed tells whether the user changed the template since it was acted on.
-func (in Input) changed() bool { return in.Binding.ActedHash() != in.Template.Hash }
+func (in Input) changed() bool {
+	return in.Binding == nil || in.Binding.ActedHash() != in.Template.Hash
+}
+
+// waitedFor reports whether the template has changed since a Lazy policy claimed it and
+// waited for that.
+func (in Input) waitedFor() bool { return in.Template.Baseline != "" && !in.Template.AsFound() }
 
 // elected reports whether the template's last change has elected the holder already: a
 // Lazy policy that claimed the present content and waits for the next change. One
@@ -221,6 +228,9 @@ func (in Input) elected() bool {
 }
 
 // take returns the decision that p claims the template, from holder unless that is nil.
+// A Lazy policy that follows another waits for the template's next change. One that has
+// come already, and that nobody acted on yet, it does not swallow: whether the change or
+// the takeover is looked at first is luck.
 func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
 	d := Decision{Verdict: v, Policy: p, Holder: holder, Reason: BestMatch, Message: p.Key.String() + " claims the template"}
 	switch {
@@ -229,7 +239,8 @@ func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
 	case in.Template.Claim.Held():
 		d.Reason, d.Message = Successor, p.Key.String()+" follows "+in.Template.Claim.Policy.String()
 	}
-	if p.Lazy() && (in.Template.Claim.Held() || in.older(p)) {
+	unacted := in.propagated() && in.changed() && !in.elected()
+	if p.Lazy() && (in.Template.Claim.Held() && !unacted || in.older(p)) {
 		d.Baseline = propagation.NewBaseline(in.Template)
 	}
 	return d
@@ -251,8 +262,7 @@ func (in Input) nobody(r Reason, message string) Decision {
 // then a Lazy policy waits for the template's next change. It compares the last writes
 // of the two by users (in seconds), then resourceVersions, which order the writes of
 // one API server. The template's are those with which its content was first seen. A tie
-// counts as older. (A template that another policy held counts as older in any case:
-// see take.)
+// counts as older.
 func (in Input) older(p *propagation.Policy) bool {
 	seen := in.Seen.Of(in.Template)
 	if second := p.LastUserWrite.Unix(); seen.Written != second {
