@@ -157,7 +157,10 @@ func sayRoomless(ctx context.Context, h *hub.Hub, clusters []explaining.Cluster)
 		}
 		room := propagation.WorkKey{Cluster: c.Name}.Namespace()
 		if leaves, err := h.NamespaceLeaves(ctx, room); err == nil && leaves {
-			c.Message = "namespace " + room + " is being deleted: it is created again when the Works in it are gone" + detained(ctx, h, c.Name)
+			c.Message = "namespace " + room + " is being deleted: it is created again when the Works in it are gone"
+			if why := detained(ctx, h, c.Name); why != "" {
+				c.Message += "; " + why
+			}
 		}
 	}
 }

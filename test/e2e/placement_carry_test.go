@@ -57,6 +57,9 @@ var carried = []string{
 	"WorkSynchronized WorkSynchronized True", "Applied ApplySucceeded True", "Available ResourceAvailable True",
 }
 
+// carriedOverridden is what it says where overrides change what it carries.
+var carriedOverridden = slices.Concat(carried[:2], []string{"Overridden OverriddenSucceeded True"}, carried[3:])
+
 // holds waits until a ConfigMap has that value at the key in the members.
 func (s *scenario) holds(cm template, key, value string, in ...string) {
 	s.Helper()

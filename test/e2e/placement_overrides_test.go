@@ -83,10 +83,8 @@ func TestZ11OverridesOfPlacementsStayInForceWithoutTheirDefinition(t *testing.T)
 			alone(t, gatesOff, []form{pp}, func(s *scenario) {
 				cm, p := s.aside()
 				over, crd := s.gold(kind, cm, p), s.crd(kind)
-				overridden := slices.Clone(carried)
-				overridden[2] = "Overridden OverriddenSucceeded True"
 				s.Apply(over, p)
-				s.Says(p, overridden...)
+				s.Says(p, carriedOverridden...)
 				s.tiers(cm, "gold")
 				s.steady(cm, func() { s.undefine(kind) })
 				s.saysWhy(p, over)
@@ -94,7 +92,7 @@ func TestZ11OverridesOfPlacementsStayInForceWithoutTheirDefinition(t *testing.T)
 				s.saysWhy(p, over)
 				s.steady(cm, func() {
 					s.Eventually(func() error { return s.apply(s.lab.hub, over) })
-					s.Says(p, overridden...)
+					s.Says(p, carriedOverridden...)
 				})
 				s.Apply(cm.set("data.page", "two"))
 				s.holds(cm, "page", "two", members...)
@@ -113,10 +111,8 @@ func TestZ11SnapshotsOfOverridesDefinedAnew(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
 		cm, p := s.aside()
 		over := s.gold(overridesWithin, cm, p)
-		overridden := slices.Clone(carried)
-		overridden[2] = "Overridden OverriddenSucceeded True"
 		s.Apply(over, p)
-		s.Says(p, overridden...)
+		s.Says(p, carriedOverridden...)
 		s.tiers(cm, "gold")
 		crd := s.crd(overrideSnapshots)
 		s.steady(cm, func() {
@@ -127,7 +123,7 @@ func TestZ11SnapshotsOfOverridesDefinedAnew(t *testing.T) {
 		s.install(crd)
 		s.holds(cm, "page", "two", members...)
 		s.tiers(cm, "gold")
-		s.Says(p, overridden...)
+		s.Says(p, carriedOverridden...)
 		s.Delete(over)
 		s.tiers(cm, "")
 	})

@@ -184,7 +184,11 @@ func leaving(w *propagation.Work) Cluster {
 // remade returns the state of the cluster of a Work that is being deleted though the
 // binding wants it: the member keeps the object, and the Work is made anew.
 func remade(w *propagation.Work) Cluster {
-	return Cluster{Name: w.Key.Cluster, State: Rendering, Health: health(w), Message: "its Work is being deleted, and is made anew when it is gone: the member keeps what it has" + Detained(w)}
+	message := "its Work is being deleted, and is made anew when it is gone: the member keeps what it has"
+	if why := Detained(w); why != "" {
+		message += "; " + why
+	}
+	return Cluster{Name: w.Key.Cluster, State: Rendering, Health: health(w), Message: message}
 }
 
 // Detained says which finalizers of others a Work that is being deleted waits for; empty:
@@ -194,7 +198,7 @@ func Detained(w *propagation.Work) string {
 	if len(others) == 0 || !w.Deleting {
 		return ""
 	}
-	return fmt.Sprintf("; the Work %s in %s waits for the finalizer %s", w.Key.Name, w.Key.Namespace(), strings.Join(others, ", "))
+	return fmt.Sprintf("the Work %s in %s waits for the finalizer %s", w.Key.Name, w.Key.Namespace(), strings.Join(others, ", "))
 }
 
 // unless returns the cluster as NotRendered if the binding says that not all of its

@@ -277,7 +277,7 @@ func (p Placed) leaving(cluster string) string {
 			return placementv1.ConditionApplied + ": " + why.Message
 		}
 		if why := Detained(w); why != "" {
-			return strings.TrimPrefix(why, "; ")
+			return why
 		}
 	}
 	return ""
