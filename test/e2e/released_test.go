@@ -295,11 +295,21 @@ func TestReleasedEvents(t *testing.T) {
 	})
 }
 
+// mentionable waits until what went well can be mentioned again: twenty are at once and
+// five a second, which the end of tests before this may have used up.
+func (s *scenario) mentionable() {
+	s.Helper()
+	if err := s.within(3*timeout, theLab.leftover); err != nil {
+		s.Fatal("what tests before this left does not go:", err)
+	}
+	pause(s.Context(), 4*time.Second)
+}
+
 // What went well is mentioned under its released reason, too, while little is done
 // (docs/decisions/0042): so nothing else runs beside this.
 func TestReleasedEventsOfSuccess(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		pause(s.Context(), 4*time.Second) // twenty are mentioned at once and five a second: those before this may have used them up
+		s.mentionable()
 		config, nginx := s.ConfigMap("config"), s.Deployment("nginx").Using("config")
 		over := s.plain("over", nginx, "replace", "/spec/no/such", "", "member1")
 		s.Apply(over, s.Policy("pp").Selecting(nginx).WithDependencies().To("member1"), config, nginx)
@@ -319,7 +329,7 @@ func TestReleasedEventsOfSuccess(t *testing.T) {
 // So does who looks at a Work that its member refuses, and then takes.
 func TestReleasedEventsOfWorks(t *testing.T) {
 	alone(t, gatesOff, []form{pp}, func(s *scenario) {
-		pause(s.Context(), 4*time.Second) // what went well is mentioned as above
+		s.mentionable()
 		rule := s.refuse("member2", "member2 wants no such thing")
 		s.refusing("member2")
 		config := s.ConfigMap("config").Label("bad", "true")
