@@ -207,6 +207,21 @@ func TestL55AChangeThatTakesTheTemplateOver(t *testing.T) {
 	})
 }
 
+// So it is where the first policy was Lazy, too, and had nothing to propagate yet.
+func TestL55AFirstChangeThatTakesTheTemplateOver(t *testing.T) {
+	each(t, gatesOff, everyForm, func(s *scenario) {
+		nginx := s.Template("nginx").Label("tint", "blue")
+		red := s.Policy("pp2").SelectingLabel(nginx, "tint", "red").To("member2").Lazy()
+		blue := s.Policy("pp1").SelectingLabel(nginx, "tint", "blue").Lazy()
+		s.Apply(nginx)
+		s.Apply(red, blue)
+		s.Expect(nginx).ClaimedBy(blue).Nowhere()
+		s.canary() // red has been heard of
+		s.Apply(nginx.Label("tint", "red").At(2))
+		s.Expect(nginx).In("member2").At(2).ClaimedBy(red).NeverIn("member1")
+	})
+}
+
 // The binding tells which generation is active and which one waits.
 func TestL56ActiveAndPending(t *testing.T) {
 	each(t, gatesOff, everyForm, func(s *scenario) {

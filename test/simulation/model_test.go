@@ -248,8 +248,7 @@ func (c claimed) restored(t thing, all []match, mark string) []claimed {
 
 func choose(t thing, all []match, f propagation.Features, c claimed, b bound, mark string) []claimed {
 	held := slices.IndexFunc(all, c.by)
-	moved := b.form == "" && held >= 0 && c.wait != "" && !c.waiting(t, b) // ST12: it waited for a change, which came
-	if f.Static && (b.form != "" || moved) {
+	if f.Static && (b.form != "" || held >= 0 && c.outdated(t, b)) { // ST12: it waited for a change, which came
 		switch {
 		case held >= 0 && (b.acted == t.hash || c.waiting(t, b)): // ST5, ST6: no change since it was claimed
 			return []claimed{c}
@@ -280,7 +279,9 @@ func choose(t thing, all []match, f propagation.Features, c claimed, b bound, ma
 
 // outdated tells whether the user changed the template since a policy acted on it, or
 // since the Lazy policy that holds it began to wait.
-func (c claimed) outdated(t thing, b bound) bool { return b.form != "" && !c.waiting(t, b) }
+func (c claimed) outdated(t thing, b bound) bool {
+	return (b.form != "" || c.wait != "") && !c.waiting(t, b)
+}
 
 // taken is the claim of m. A Lazy policy waits for the next change of what it
 // found: of what another held, unless nobody has acted on that yet (L55), and of

@@ -110,7 +110,7 @@ func Decide(in Input) Decision {
 	}
 	ranked := in.rank()
 	holder := in.holder(ranked)
-	if in.Features.Static && (in.propagated() || holder != nil && in.waitedFor()) {
+	if in.Features.Static && (in.propagated() || holder != nil && in.unacted()) {
 		return in.static(ranked, holder)
 	}
 	if holder == nil {
@@ -172,11 +172,10 @@ func (in Input) actedBy(p *propagation.Policy) bool {
 }
 
 // static decides while the gate StaticPolicy is on, for a template that was propagated
-// before, or that changed after it waited for that: changes of policies have no effect,
-// and a change of the template's content gives it to the policy that ranks first. A
-// template that is being deleted keeps its
-// holder: its last change will never take effect, and so must not move the claim
-// either.
+// before, or for whose first change a Lazy policy waited, which has come: changes of
+// policies have no effect, and a change of the template's content gives it to the policy
+// that ranks first. A template that is being deleted keeps its holder: its last change
+// will never take effect, and so must not move the claim either.
 func (in Input) static(ranked []matching.Candidate, holder *matching.Candidate) Decision {
 	switch {
 	case holder != nil && (in.Template.Deleting || !in.changed() || in.elected()):
@@ -216,15 +215,20 @@ func (in Input) changed() bool {
 	return in.Binding == nil || in.Binding.ActedHash() != in.Template.Hash
 }
 
-// waitedFor reports whether the template has changed since a Lazy policy claimed it and
-// waited for that.
-func (in Input) waitedFor() bool { return in.Template.Baseline != "" && !in.Template.AsFound() }
-
 // elected reports whether the template's last change has elected the holder already: a
 // Lazy policy that claimed the present content and waits for the next change. One
 // change elects only once.
 func (in Input) elected() bool {
 	return in.Template.AsFound() && string(in.Template.Baseline) != in.Binding.Annotations[propagation.AnnotationConsumedBaseline]
+}
+
+// unacted reports whether the template has a change that no policy has acted on, and that
+// no Lazy one found when it claimed the template.
+func (in Input) unacted() bool {
+	if !in.propagated() {
+		return in.Template.Baseline != "" && !in.Template.AsFound()
+	}
+	return in.changed() && !in.elected()
 }
 
 // take returns the decision that p claims the template, from holder unless that is nil.
@@ -239,8 +243,7 @@ func (in Input) take(v Verdict, p, holder *propagation.Policy) Decision {
 	case in.Template.Claim.Held():
 		d.Reason, d.Message = Successor, p.Key.String()+" follows "+in.Template.Claim.Policy.String()
 	}
-	unacted := in.propagated() && in.changed() && !in.elected()
-	if p.Lazy() && (in.Template.Claim.Held() && !unacted || in.older(p)) {
+	if p.Lazy() && (in.Template.Claim.Held() && !in.unacted() || in.older(p)) {
 		d.Baseline = propagation.NewBaseline(in.Template)
 	}
 	return d
